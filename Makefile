@@ -1,0 +1,24 @@
+# Everything runs in .venv, which `setup` makes from pyproject.toml. PYTHON picks the interpreter.
+PYTHON ?= python3
+BIN := .venv/bin
+NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp' 2>/dev/null)
+
+.PHONY: setup demo test lint bench sanitize clean
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv build
