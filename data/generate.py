@@ -16,7 +16,7 @@ import polars as pl
 from corpus import arithmetic, billing, code, geography, medicine, translation
 from corpus.item import Item, phrase, reference
 
-SEED = 20260302
+SEED = 50
 ITEMS_PER_TOPIC = 120
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -48,9 +48,9 @@ RELEASES = (
 # The share of bad answers. Only the planted pairs of version and topic differ.
 BAD = 0.10
 PLANTED = {
-    ("assistant-1.0", "arithmetic"): 0.50,
-    ("assistant-1.1", "arithmetic"): 0.50,
-    ("assistant-2.0", "medicine"): 0.70,
+    ("assistant-1.0", "arithmetic"): 0.55,
+    ("assistant-1.1", "arithmetic"): 0.55,
+    ("assistant-2.0", "medicine"): 0.75,
 }
 
 MISSING_EXPECTED = 0.04
@@ -98,15 +98,24 @@ def cases() -> list[Case]:
         rng = Random(f"{SEED}/{topic}")
         unique = list({item.question: item for item in write(rng)}.values())
         drawn = sorted(rng.sample(unique, ITEMS_PER_TOPIC), key=lambda item: item.language)
+        without_expected = set(rng.sample(drawn, round(MISSING_EXPECTED * ITEMS_PER_TOPIC)))
         turn, turns, language = 0, 0, ""
         for number, item in enumerate(drawn):
             if turn == turns or item.language != language:
                 session, turn, turns, language = session + 1, 0, rng.randint(1, 5), item.language
             turn += 1
-            has_expected = rng.random() >= MISSING_EXPECTED
             difficulty, faithful = rng.uniform(0.6, 1.4), rng.uniform(0.6, 1.0)
             result.append(
-                Case(f"{topic}-{number:03}", session, turn, topic, item, has_expected, difficulty, faithful)
+                Case(
+                    item_id=f"{topic}-{number:03}",
+                    session=session,
+                    turn=turn,
+                    topic=topic,
+                    item=item,
+                    has_expected=item not in without_expected,
+                    difficulty=difficulty,
+                    faithful=faithful,
+                )
             )
     return result
 

@@ -170,7 +170,7 @@ def _statement(rng: Random) -> Item:
     number, plan = f"ST-{rng.randrange(10_000, 99_999)}", rng.choice(PLANS)
     lines: list[tuple[str, ...]] = []
     listed, total = [], 0.0
-    for line in range(1, rng.randrange(12, 34)):
+    for line in range(1, rng.randrange(20, 70)):
         service, count = rng.choice(SERVICES), rng.randrange(1, 90)
         price = rng.randrange(5, 400) / 100
         total += count * price

@@ -1,6 +1,6 @@
 """What common medicines are for, how they are taken, and what to watch.
 
-The facts are general knowledge shortened to a sentence; mistaken answers give one medicine the facts of another.
+The facts are general knowledge in one sentence; mistaken answers give one medicine the facts of another.
 """
 
 from __future__ import annotations
