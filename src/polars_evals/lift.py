@@ -93,13 +93,17 @@ def lift(
             scored = scored.with_columns(reason=explain_missing(left, right, len(scored)))
         if missing == "fail":
             scored = scored.with_columns(pl.col("score").fill_null(0.0))
-        absent = [pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns]
+        absent = [
+            pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns
+        ]
         return scored.with_columns(absent).with_columns(label=label(threshold)).select(*kinds).to_struct()
 
     return elementwise(metric, output, expected, score, dtype).alias(name or metric)
 
 
-def lift_distance(metric: str, output: IntoText, expected: IntoText, kernel: Kernel, list_kernel: Kernel) -> pl.Expr:
+def lift_distance(
+    metric: str, output: IntoText, expected: IntoText, kernel: Kernel, list_kernel: Kernel
+) -> pl.Expr:
     """Make an expression of whole numbers: null in, null out, and the nearest of several references counts.
 
     `kernel` takes two columns of String, `list_kernel` two of List(String); both give a frame with `distance`.
@@ -113,7 +117,9 @@ def lift_distance(metric: str, output: IntoText, expected: IntoText, kernel: Ker
         if right.dtype == pl.String and left.dtype == pl.String:
             return kernel(left, right)["distance"]
         if right.dtype == pl.String:
-            raise InvalidOperationError(f"{metric}: `output` is a list but `expected` a text; compare a list with a list")
+            raise InvalidOperationError(
+                f"{metric}: `output` is a list but `expected` a text; compare a list with a list"
+            )
         return score_references(kernel, left, right, "worst", "distance")["distance"]
 
     return elementwise(metric, output, expected, measure, pl.Int64()).alias(metric)
@@ -171,7 +177,9 @@ def label(threshold: float) -> pl.Expr:
 def explain_missing(left: pl.Series, right: pl.Series, rows: int) -> pl.Series:
     """Say why a row has nothing to compare."""
     no_output = pl.lit(left.is_null())
-    no_expected = pl.lit(right.is_null() if right.dtype == pl.String else right.list.drop_nulls().list.len().fill_null(0) == 0)
+    no_expected = pl.lit(
+        right.is_null() if right.dtype == pl.String else right.list.drop_nulls().list.len().fill_null(0) == 0
+    )
     reason = pl.when(no_expected).then(pl.lit("no expected value")).when(no_output).then(pl.lit("no output"))
     return pl.select(pl.lit(pl.repeat(None, rows, dtype=pl.String, eager=True)).fill_null(reason)).to_series()
 
@@ -195,11 +203,15 @@ def read_tokens(metric: str, left: pl.Series, right: pl.Series) -> list[pl.Serie
     kinds = [inner_dtype(column) for column in (left, right)]
     for argument, column, kind in zip(("output", "expected"), (left, right), kinds, strict=True):
         if kind.is_nested() or kind in (pl.Object, pl.Binary):
-            raise InvalidOperationError(f"{metric}: `{argument}` must be a list of texts or numbers, got {column.dtype}")
+            raise InvalidOperationError(
+                f"{metric}: `{argument}` must be a list of texts or numbers, got {column.dtype}"
+            )
     texts = [kind in (pl.String, pl.Categorical, pl.Enum) for kind in kinds]
     numbers = [kind.is_numeric() for kind in kinds]
     if not (pl.Null in kinds or all(texts) or all(numbers) or kinds[0] == kinds[1]):
-        raise InvalidOperationError(f"{metric}: cannot compare {left.dtype} with {right.dtype}; cast one to the other")
+        raise InvalidOperationError(
+            f"{metric}: cannot compare {left.dtype} with {right.dtype}; cast one to the other"
+        )
     is_float = all(numbers) and any(kind.is_float() or kind.is_decimal() for kind in kinds)
     columns = [column.cast(pl.List(pl.Float64)) if is_float else column for column in (left, right)]
     return [column.cast(pl.List(pl.String)) for column in columns]
@@ -232,11 +244,17 @@ def score_references(
 
 
 def score_turns(
-    kernel: Kernel, left: pl.Series, right: pl.Series, threshold: float, missing: Missing, decimals: int | None
+    kernel: Kernel,
+    left: pl.Series,
+    right: pl.Series,
+    threshold: float,
+    missing: Missing,
+    decimals: int | None,
 ) -> pl.DataFrame:
     """Score conversations turn by turn. Conversations of different length do not match at all."""
     rows = side_by_side(left, right).with_columns(
-        turns=pl.col("output").list.len().cast(pl.Int64), expected_turns=pl.col("expected").list.len().cast(pl.Int64)
+        turns=pl.col("output").list.len().cast(pl.Int64),
+        expected_turns=pl.col("expected").list.len().cast(pl.Int64),
     )
     turns, expected_turns = pl.col("turns"), pl.col("expected_turns")
     pairs = rows.filter(turns == expected_turns, turns > 0).explode("output", "expected")

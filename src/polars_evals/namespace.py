@@ -32,7 +32,9 @@ def of_series(
     @wraps(metric)
     def method(self: "SeriesEvals", *args: P.args, **kwargs: P.kwargs) -> pl.Series:
         if any(isinstance(value, str) for value in args) and metric is not metrics.regex_match:
-            raise TypeError(f"{metric.__name__}: a Series has no other columns; pass a Series, or a literal as pl.lit(...)")
+            raise TypeError(
+                f"{metric.__name__}: a Series has no other columns; pass a Series, or a literal as pl.lit(...)"
+            )
         return pl.select(metric(self._series, *args, **kwargs)).to_series()
 
     return method

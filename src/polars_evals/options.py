@@ -29,7 +29,9 @@ def check_choice(metric: str, option: str, value: object, choices: Collection[st
     """Accept one of the choices, to the letter."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{metric}: `{option}` must be one of {listed}, got {value!r}{did_you_mean(value, choices)}")
+        raise ValueError(
+            f"{metric}: `{option}` must be one of {listed}, got {value!r}{did_you_mean(value, choices)}"
+        )
 
 
 def check_whole(metric: str, option: str, value: object, *, least: int, optional: bool = False) -> None:

@@ -147,11 +147,15 @@ def levenshtein_distance(
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         threads = pl.thread_pool_size()
         return pl.DataFrame(
-            _native.levenshtein_distance(left, right, weights=weights, score_cutoff=score_cutoff, threads=threads)
+            _native.levenshtein_distance(
+                left, right, weights=weights, score_cutoff=score_cutoff, threads=threads
+            )
         )
 
     def list_kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(_native.levenshtein_lists(left, right, weights=weights, score_cutoff=score_cutoff))
+        return pl.DataFrame(
+            _native.levenshtein_lists(left, right, weights=weights, score_cutoff=score_cutoff)
+        )
 
     return lift_distance(metric, *columns, kernel, list_kernel)
 
@@ -172,7 +176,9 @@ def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
 def processed(metric: str, processor: object, column: pl.Expr) -> pl.Expr:
     """Pass a column through the user's function."""
     if not callable(processor):
-        raise ValueError(f"{metric}: `processor` must be a function from expression to expression, got {processor!r}")
+        raise ValueError(
+            f"{metric}: `processor` must be a function from expression to expression, got {processor!r}"
+        )
     result = processor(column)
     if not isinstance(result, pl.Expr):
         raise ValueError(f"{metric}: `processor` must return an expression, got {type(result).__name__}")

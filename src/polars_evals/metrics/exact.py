@@ -60,11 +60,20 @@ def exact_match(
     └───────────┴──────────┴───────┴───────┘
     """
     check_common("exact_match", threshold=threshold, missing=missing, details=details)
-    check_flags("exact_match", case_sensitive=case_sensitive, trim=trim, normalize_whitespace=normalize_whitespace)
+    check_flags(
+        "exact_match", case_sensitive=case_sensitive, trim=trim, normalize_whitespace=normalize_whitespace
+    )
     prepare = preparation(case_sensitive=case_sensitive, trim=trim, normalize_whitespace=normalize_whitespace)
     kernel = compare(lambda left, right: prepare(left) == prepare(right))
     return lift(
-        "exact_match", output, expected, kernel, threshold=threshold, missing=missing, details=details, fields={}
+        "exact_match",
+        output,
+        expected,
+        kernel,
+        threshold=threshold,
+        missing=missing,
+        details=details,
+        fields={},
     )
 
 
@@ -119,7 +128,8 @@ def contains(
     check_choice("contains", "mode", mode, ("any", "all"))
     prepare = preparation(case_sensitive=case_sensitive)
     kernel = compare(
-        lambda left, right: prepare(left).str.contains(prepare(right.str.strip_chars()), literal=True), negate=negate
+        lambda left, right: prepare(left).str.contains(prepare(right.str.strip_chars()), literal=True),
+        negate=negate,
     )
     return lift(
         "contains",
@@ -183,7 +193,14 @@ def starts_with(
     prepare = preparation(case_sensitive=case_sensitive, trim=trim)
     kernel = compare(lambda left, right: prepare(left).str.starts_with(prepare(right)))
     return lift(
-        "starts_with", output, expected, kernel, threshold=threshold, missing=missing, details=details, fields={}
+        "starts_with",
+        output,
+        expected,
+        kernel,
+        threshold=threshold,
+        missing=missing,
+        details=details,
+        fields={},
     )
 
 
@@ -234,7 +251,16 @@ def ends_with(
     check_flags("ends_with", case_sensitive=case_sensitive, trim=trim)
     prepare = preparation(case_sensitive=case_sensitive, trim=trim)
     kernel = compare(lambda left, right: prepare(left).str.ends_with(prepare(right)))
-    return lift("ends_with", output, expected, kernel, threshold=threshold, missing=missing, details=details, fields={})
+    return lift(
+        "ends_with",
+        output,
+        expected,
+        kernel,
+        threshold=threshold,
+        missing=missing,
+        details=details,
+        fields={},
+    )
 
 
 def regex_match(
@@ -297,7 +323,9 @@ def regex_match(
         try:
             return search(left, right)
         except ComputeError as error:
-            raise InvalidOperationError(f"regex_match: a row of `pattern` is not a valid pattern: {error}") from error
+            raise InvalidOperationError(
+                f"regex_match: a row of `pattern` is not a valid pattern: {error}"
+            ) from error
 
     return lift(
         "regex_match",
