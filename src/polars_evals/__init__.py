@@ -14,9 +14,10 @@ shape: (1, 2)
 └───────┴───────┘
 """
 
+from polars_evals import metrics
 from polars_evals import namespace as namespace
 from polars_evals._version import __version__
 from polars_evals.metrics import *  # noqa: F403
-from polars_evals.metrics import __all__ as _metrics
 
-__all__ = ["__version__", *_metrics]
+__all__ = ["__version__"]
+__all__ += metrics.__all__
