@@ -1,7 +1,7 @@
 """What every benchmark shares: timing peers side by side, and writing down what came out.
 
-A machine's speed changes from minute to minute, so times are only compared within one run, and rounds go through
-all contenders in turn before the next begins.
+A machine's speed changes from minute to minute, so times are only compared within one run, and rounds go
+through all contenders in turn before the next begins.
 """
 
 import json
@@ -46,7 +46,7 @@ def race(
 ) -> list[Row]:
     """Time the contenders in turn and keep the best round of each.
 
-    A contender named in `slow_share` works on only that many rows, where all would take minutes, and runs once.
+    A contender named in `slow_share` does only that many rows, where all would take minutes, and runs once.
     """
     slow = slow_share or {}
     best = dict.fromkeys(contenders, float("inf"))
