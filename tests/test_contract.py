@@ -226,7 +226,7 @@ def test_turns_are_averaged(case: Case) -> None:
     turns = pl.DataFrame({"output": [frame["output"].to_list()], "expected": [frame["expected"].to_list()]})
     scored = fields(run(turns, case(details=True)))
     assert scored["num_turns"].item() == len(frame)
-    assert abs(scored["score"].item() - single.mean()) <= 0.011  # type: ignore[operator]
+    assert abs(scored["score"].item() - single.mean()) <= 0.011
     assert scored["turn_scores"].item().len() == len(frame)
     assert scored["num_low_scores"].item() == (scored["turn_scores"].item() < case_threshold(case)).sum()
 

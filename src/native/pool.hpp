@@ -55,6 +55,9 @@ private:
     }
 
     [[noreturn]] void serve() {
+#ifdef __linux__
+        pthread_setname_np(pthread_self(), "polars-evals");
+#endif
         std::unique_lock<std::mutex> lock(mutex_);
         while (true) {
             wake_.wait(lock, [&] { return !jobs_.empty(); });

@@ -17,13 +17,16 @@ shape: (1, 2)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polars_evals import metrics
 from polars_evals import namespace as namespace
 from polars_evals._version import __version__
 from polars_evals.metrics import *  # noqa: F403
-from polars_evals.metrics import __all__ as _metrics
 
 if TYPE_CHECKING:
     from polars_evals.suite import Metric, Suite, signatures
+
+__all__ = ["Metric", "Suite", "__version__", "signatures"]
+__all__ += metrics.__all__
 
 # Imported when first used, so that `import polars_evals` costs little more than `import polars`.
 _LATER = {
@@ -32,14 +35,8 @@ _LATER = {
     "signatures": "suite",
 }
 
-__all__ = ["Metric", "Suite", "__version__", "signatures", *_metrics]  # noqa: PLE0604
-
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})

@@ -1,7 +1,8 @@
 """From kernels over text columns to Polars expressions.
 
-A kernel takes two String columns, of equal length or of length one, and returns a frame whose `score` is null where either
-side is. Everything that Polars adds to that is solved here, once: literals, nulls, dtypes, lists, labels.
+A kernel takes two String columns, of equal length or of length one, and returns a frame whose `score` is null
+where either side is. Everything that Polars adds to that is solved here, once: literals, nulls, dtypes,
+lists, labels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +18,15 @@ Fields: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
 
 LABEL = pl.Enum(["fail", "pass"])
 
-# `details` ends with these for every metric: null for single texts, because a schema must not depend on the data.
+# `details` ends with these for every metric: null for single texts, for a schema must not depend on the data.
 COMMON_FIELDS: Fields = {
     "turn_scores": pl.List(pl.Float64),
     "num_turns": pl.Int64,
     "num_low_scores": pl.Int64,
     "reason": pl.String,
 }
+
+NO_EXPECTED, NO_OUTPUT = "no expected value", "no output"
 
 # Averages are rounded to this many decimals, so that six turns of 0.8 average to 0.8.
 AVERAGE_DECIMALS = 12
@@ -84,10 +87,13 @@ def lift(
         elif left.dtype == pl.String:
             scored = score_references(kernel, left, right, references, rank_by)
         elif right.dtype == pl.List:
-            scored = score_turns(turn_kernel or kernel, left, right, threshold, missing, decimals)
+            scored = score_turns(
+                turn_kernel or kernel, left, right, threshold=threshold, missing=missing, decimals=decimals
+            )
         else:
             raise InvalidOperationError(
-                f"{metric}: `output` is a list of turns but `expected` a single text; make it a list with a text for each turn"
+                f"{metric}: `output` is a list of turns but `expected` a single text; "
+                "make it a list with a text for each turn"
             )
         if details and "reason" not in scored.columns:
             scored = scored.with_columns(reason=explain_missing(left, right, len(scored)))
@@ -104,9 +110,9 @@ def lift(
 def lift_distance(
     metric: str, output: IntoText, expected: IntoText, kernel: Kernel, list_kernel: Kernel
 ) -> pl.Expr:
-    """Make an expression of whole numbers: null in, null out, and the nearest of several references counts.
+    """Make an expression of whole numbers: null in, null out. The nearest of several references counts.
 
-    `kernel` takes two columns of String, `list_kernel` two of List(String); both give a frame with `distance`.
+    `kernel` takes two columns of String, `list_kernel` two of List(String); both give a frame of `distance`.
     """
 
     def measure(columns: Sequence[pl.Series]) -> pl.Series:
@@ -134,8 +140,9 @@ def elementwise(
 ) -> pl.Expr:
     """Call `map_batches`, here and nowhere else.
 
-    Row i of the result depends on row i of the columns alone. That lets Polars stream the metric, push predicates below it
-    and run it in groups; and since Polars takes our word for it, a result of any other length is stopped here.
+    Row i of the result depends on row i of the columns alone. That lets Polars stream the metric, push
+    predicates below it and run it in groups; and since Polars takes our word for it, a result of any other
+    length is stopped here.
     """
 
     def checked(columns: Sequence[pl.Series]) -> pl.Series:
@@ -179,7 +186,7 @@ def explain_missing(left: pl.Series, right: pl.Series, rows: int) -> pl.Series:
     no_expected = pl.lit(
         right.is_null() if right.dtype == pl.String else right.list.drop_nulls().list.len().fill_null(0) == 0
     )
-    reason = pl.when(no_expected).then(pl.lit("no expected value")).when(no_output).then(pl.lit("no output"))
+    reason = pl.when(no_expected).then(pl.lit(NO_EXPECTED)).when(no_output).then(pl.lit(NO_OUTPUT))
     return pl.select(pl.lit(pl.repeat(None, rows, dtype=pl.String, eager=True)).fill_null(reason)).to_series()
 
 
@@ -246,6 +253,7 @@ def score_turns(
     kernel: Kernel,
     left: pl.Series,
     right: pl.Series,
+    *,
     threshold: float,
     missing: Missing,
     decimals: int | None,
@@ -267,11 +275,15 @@ def score_turns(
         (score < threshold).sum().cast(pl.Int64).alias("num_low_scores"),
     )
     differ = turns != expected_turns
+    both_empty = (turns == 0) & (expected_turns == 0)
     reason = (
-        pl.when(pl.col("expected").is_null() | ((turns == 0) & (expected_turns == 0))).then(pl.lit("no expected value"))
-        .when(pl.col("output").is_null()).then(pl.lit("no output"))
-        .when(differ).then(pl.format("{} turns, expected {}", turns, expected_turns))
-    )  # fmt: skip
+        pl.when(pl.col("expected").is_null() | both_empty)
+        .then(pl.lit(NO_EXPECTED))
+        .when(pl.col("output").is_null())
+        .then(pl.lit(NO_OUTPUT))
+        .when(differ)
+        .then(pl.format("{} turns, expected {}", turns, expected_turns))
+    )
     return rows.join(averaged, on="row", how="left", maintain_order="left").select(
         pl.when(differ).then(0.0).otherwise("average").alias("score"),
         "turn_scores",
@@ -283,8 +295,10 @@ def score_turns(
 
 def round_half_up(average: pl.Expr, decimals: int | None) -> pl.Expr:
     """Round an average in [0, 1], on whole numbers, so that 0.145 is 0.15 with two decimals."""
-    units = (average * 10**AVERAGE_DECIMALS).round().cast(pl.Int64)
+    whole: int = 10**AVERAGE_DECIMALS
+    units = (average * whole).round().cast(pl.Int64)
     if decimals is None or decimals >= AVERAGE_DECIMALS:
-        return units / 10**AVERAGE_DECIMALS
-    step = 10 ** (AVERAGE_DECIMALS - decimals)
-    return (units + step // 2) // step / 10**decimals
+        return units / whole
+    scale: int = 10**decimals
+    step = whole // scale
+    return (units + step // 2) // step / scale

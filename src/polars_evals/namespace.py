@@ -18,7 +18,7 @@ def of_expr(
     """Make a metric a method of expressions."""
 
     @wraps(metric)
-    def method(self: "ExprEvals", *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
+    def method(self: "ExprEvals", /, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
         return metric(self._expr, *args, **kwargs)
 
     return method
@@ -30,10 +30,10 @@ def of_series(
     """Make a metric a method of Series, computed at once."""
 
     @wraps(metric)
-    def method(self: "SeriesEvals", *args: P.args, **kwargs: P.kwargs) -> pl.Series:
+    def method(self: "SeriesEvals", /, *args: P.args, **kwargs: P.kwargs) -> pl.Series:
         if any(isinstance(value, str) for value in args) and metric is not metrics.regex_match:
             raise TypeError(
-                f"{metric.__name__}: a Series has no other columns; pass a Series, or a literal as pl.lit(...)"
+                f"{metric.__name__}: a Series has no columns to name; pass a Series or pl.lit(...)"
             )
         return pl.select(metric(self._series, *args, **kwargs)).to_series()
 

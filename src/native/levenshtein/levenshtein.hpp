@@ -1,17 +1,33 @@
+// Levenshtein distances of many texts, of sequences, and with weights. No threads: a caller that has several gives each
+// its own workspace and a part of the rows.
 #pragma once
-#include <algorithm>
-#include "../unicode.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../text.hpp"
+#include "batch.hpp"
+#include "options.hpp"
+#include "pair.hpp"
+#include "weighted.hpp"
+#include "workspace.hpp"
+
 namespace pe {
-struct EditOptions { bool fold_case; std::size_t max_chars; };
-struct EditResult { std::uint32_t distance, left_chars, right_chars; };
-class LevenshteinWorkspace { public: std::vector<std::uint32_t> a, b; };
-inline std::int64_t levenshtein_weighted(const std::uint32_t* l, std::size_t n, const std::uint32_t* r, std::size_t m, std::int64_t ins, std::int64_t del, std::int64_t sub, LevenshteinWorkspace&) {
-    std::vector<std::int64_t> row(m + 1);
-    for (std::size_t j = 0; j <= m; ++j) row[j] = ins * j;
-    for (std::size_t i = 1; i <= n; ++i) { auto d = row[0]; row[0] += del; for (std::size_t j = 1; j <= m; ++j) { auto o = row[j]; row[j] = std::min({row[j] + del, row[j-1] + ins, d + (l[i-1]==r[j-1] ? 0 : sub)}); d = o; } }
-    return row[m];
+
+// The distance over code points of left[i] and right[i] for each i < count, both lowercased first if options.fold_case and
+// then cut to their first options.max_chars code points.
+inline void levenshtein_many(const Text* left, const Text* right, std::size_t count, const EditOptions& options,
+                             EditResult* results, LevenshteinWorkspace& workspace) {
+    LevenshteinBatch batch(left, right, options, results, workspace);
+    for (std::size_t row = 0; row < count; ++row) batch.add(row);
+    batch.finish();
 }
-inline void levenshtein_many(const Text* l, const Text* r, std::size_t n, const EditOptions& o, EditResult* out, LevenshteinWorkspace& w) {
-    for (std::size_t i = 0; i < n; ++i) { decode(l[i], o.fold_case, o.max_chars, w.a); decode(r[i], o.fold_case, o.max_chars, w.b); out[i] = {(std::uint32_t)levenshtein_weighted(w.a.data(), w.a.size(), w.b.data(), w.b.size(), 1,1,1,w), (std::uint32_t)w.a.size(), (std::uint32_t)w.b.size()}; }
+
+// The distance of two sequences of any symbols.
+inline std::uint32_t levenshtein_sequence(const std::uint32_t* left, std::size_t left_size, const std::uint32_t* right,
+                                          std::size_t right_size, LevenshteinWorkspace& workspace) {
+    const NumberedPair pair = number_pair(left, left_size, right, right_size, workspace);
+    return pair_distance(pair.left, pair.right, pair.symbols, workspace);
 }
-}
+
+}  // namespace pe

@@ -22,7 +22,7 @@ def levenshtein(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score how few single-character edits lie between output and expected: 1 - distance / length of the longer.
+    """Score how few single-character edits turn output into expected: 1 - edits / length of the longer.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def levenshtein(
     missing
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
     details
-        Append `distance`, `output_chars` and `expected_chars` (after the cut), and what concerns conversations.
+        Append `distance`, `output_chars` and `expected_chars` (after the cut), and what concerns turns.
 
     Notes
     -----
-    Two empty texts score 1.0. The time for two texts of m and n characters grows with m * n / 64, and with the distance
-    alone where they are nearly equal.
+    Two empty texts score 1.0. The time for two texts of m and n characters grows with m * n / 64, and much
+    more slowly where they are nearly equal.
 
     Examples
     --------
@@ -140,9 +140,9 @@ def levenshtein_distance(
     metric = "levenshtein_distance"
     weights = check_weights(metric, weights)
     check_whole(metric, "score_cutoff", score_cutoff, least=0, optional=True)
-    columns = [as_expr(metric, "output", output), as_expr(metric, "expected", expected)]
     if processor is not None:
-        columns = [processed(metric, processor, column) for column in columns]
+        output = processed(metric, processor, as_expr(metric, "output", output))
+        expected = processed(metric, processor, as_expr(metric, "expected", expected))
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         threads = pl.thread_pool_size()
@@ -157,7 +157,7 @@ def levenshtein_distance(
             _native.levenshtein_lists(left, right, weights=weights, score_cutoff=score_cutoff)
         )
 
-    return lift_distance(metric, *columns, kernel, list_kernel)
+    return lift_distance(metric, output, expected, kernel, list_kernel)
 
 
 def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
@@ -168,17 +168,15 @@ def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
             insert, delete, substitute = weights
             return insert, delete, substitute
     raise ValueError(
-        f"{metric}: `weights` must be three whole numbers (insert, delete, substitute) from 0 to {LARGEST_WEIGHT}, "
-        f"got {weights!r}"
+        f"{metric}: `weights` must be three whole numbers (insert, delete, substitute) "
+        f"from 0 to {LARGEST_WEIGHT}, got {weights!r}"
     )
 
 
 def processed(metric: str, processor: object, column: pl.Expr) -> pl.Expr:
     """Pass a column through the user's function."""
     if not callable(processor):
-        raise ValueError(
-            f"{metric}: `processor` must be a function from expression to expression, got {processor!r}"
-        )
+        raise ValueError(f"{metric}: `processor` must be a function, got {processor!r}")
     result = processor(column)
     if not isinstance(result, pl.Expr):
         raise ValueError(f"{metric}: `processor` must return an expression, got {type(result).__name__}")

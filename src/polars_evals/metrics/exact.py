@@ -38,7 +38,7 @@ def exact_match(
     normalize_whitespace
         Make each run of white space one space before comparing.
     threshold
-        The least score that passes. It matters for conversations, whose score is the share of turns that match.
+        The least score that passes. It matters for conversations, whose score is an average.
     missing
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
     details
@@ -294,8 +294,8 @@ def regex_match(
 
     Notes
     -----
-    Patterns run in time linear in the text, whatever they are, so look-around and back-references are not available. Anchor
-    with `^` and `$` to match the whole text.
+    Patterns run in time linear in the text, whatever they are, so look-around and back-references are not
+    available. Anchor with `^` and `$` to match the whole text.
 
     Examples
     --------
