@@ -15,10 +15,9 @@ def _example_names(doctest_namespace: dict[str, Any]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _example_folder(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
-) -> None:
+def _example_folder(request: pytest.FixtureRequest) -> None:
     """Let examples write files: in a temporary folder, which has the project's data."""
     if isinstance(request.node, pytest.DoctestItem):
-        (tmp_path / "data").symlink_to(pytestconfig.rootpath / "data")
-        monkeypatch.chdir(tmp_path)
+        folder: Path = request.getfixturevalue("tmp_path")
+        (folder / "data").symlink_to(request.config.rootpath / "data")
+        request.getfixturevalue("monkeypatch").chdir(folder)

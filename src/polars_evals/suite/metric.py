@@ -130,13 +130,12 @@ class Metric:
             roles["expected"] = self.expected or "expected"
         return roles | {key: self.options[key] for key in self.kind.by_column if key in self.options}
 
-    def expr(self, *, output: pl.Expr | None = None) -> pl.Expr:
-        """Make the metric's expression, of its own output column or of another."""
-        columns = self.columns
-        sides = [pl.col(columns["output"]) if output is None else output]
-        if self.kind.has_expected:
-            sides.append(pl.col(columns["expected"]))
-        return self.kind.function(*sides, **self.settings)
+    def expr(self, **replaced: Any) -> pl.Expr:
+        """Make the metric's expression, with other columns or options in the place of its own if need be."""
+        columns = {
+            role: pl.col(self.columns[role]) for role in ("output", "expected") if role in self.columns
+        }
+        return self.kind.function(**(columns | self.settings | replaced))
 
     def bind(self, *, name: str, output: str, expected: str) -> "Metric":
         """Fill in what is not given."""

@@ -8,10 +8,10 @@ from typing import Any, Self, TypeVar
 import polars as pl
 from polars.exceptions import ColumnNotFoundError, DuplicateError
 
-from polars_evals.lift import label
 from polars_evals.options import did_you_mean
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.signature import settings, signature, to_metadata
+from polars_evals.suite.scoring import Plan, result_fields
+from polars_evals.suite.signature import signature, to_metadata
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -127,7 +127,8 @@ class Suite:
         Notes
         -----
         Each metric runs once over the data, and in a lazy query only if something of it is used. Metrics that
-        differ in threshold alone are computed once.
+        differ in threshold alone are computed once, and a column that several of `exact_match`, `contains`,
+        `starts_with` and `ends_with` compare is lowercased once.
 
         Examples
         --------
@@ -142,15 +143,11 @@ class Suite:
         │ It is Paris. ┆ paris   ┆ 1.0            ┆ pass           │
         └──────────────┴─────────┴────────────────┴────────────────┘
         """
-        existing = frame.collect_schema().names()
+        schema = frame.collect_schema()
+        existing = schema.names()
         self.check_columns(existing)
-        computed: dict[object, pl.Expr] = {}
-        results: list[pl.Expr] = []
-        for metric in self.metrics:
-            work = work_key(metric)
-            struct = f"__evals_{list(computed).index(work) if work in computed else len(computed)}"
-            computed.setdefault(work, metric.expr().alias(struct))
-            results += read_results(metric, pl.col(struct))
+        plan = Plan(self.metrics, schema)
+        results = list(plan.results)
         if signatures:
             results += [pl.lit(text).alias(f"{name}_signature") for name, text in self.signature.items()]
         added = [result.meta.output_name() for result in results]
@@ -161,7 +158,8 @@ class Suite:
                 "or give the metrics other names"
             )
         # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
-        return frame.with_columns(computed.values()).select(*existing, *results)
+        prepared = frame.with_columns(plan.lowercased.values()) if plan.lowercased else frame
+        return prepared.with_columns(plan.computed.values()).select(*existing, *results)
 
     def sink_parquet(
         self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any
@@ -278,14 +276,6 @@ def next_free(name: str, taken: set[str]) -> str:
     return free
 
 
-def result_fields(metric: Metric) -> list[str]:
-    """Name the fields of a metric's result."""
-    columns = dict.fromkeys(metric.columns.values(), pl.String)
-    dtype = pl.LazyFrame(schema=columns).select(metric.expr().alias("result")).collect_schema()["result"]
-    assert isinstance(dtype, pl.Struct)
-    return [field.name for field in dtype.fields]
-
-
 def result_columns(metric: Metric) -> list[str]:
     """Name the columns that a metric adds."""
     return [f"{metric.name}_{field}" for field in result_fields(metric)]
@@ -298,19 +288,6 @@ def check_distinct(columns: Iterable[str]) -> None:
         if column in seen:
             raise ValueError(f'two metrics would make the column "{column}"; give one of them another name')
         seen.add(column)
-
-
-def work_key(metric: Metric) -> object:
-    """Return what metrics have in common that differ in threshold alone. Details depend on the threshold."""
-    options = [(key, text) for key, text in settings(metric) if metric.details or key != "threshold"]
-    return metric.type, metric.details, *metric.columns.items(), *options
-
-
-def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:
-    """Take the columns of a metric from its struct."""
-    results = {field: struct.struct.field(field) for field in result_fields(metric)}
-    results["label"] = label(results["score"], metric.threshold)
-    return [result.alias(f"{metric.name}_{field}") for field, result in results.items()]
 
 
 def quoted(names: Iterable[str]) -> str:
