@@ -1,6 +1,5 @@
-"""What every docstring and documentation example may use: the names `pl` and `pe`, and a folder of its own."""
+"""What every example in docstrings and pages may use: the names `pl` and `pe`, and a folder of its own."""
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -18,6 +17,6 @@ def _example_names(doctest_namespace: dict[str, Any]) -> None:
 def _example_folder(request: pytest.FixtureRequest) -> None:
     """Let examples write files: in a temporary folder, which has the project's data."""
     if isinstance(request.node, pytest.DoctestItem):
-        folder: Path = request.getfixturevalue("tmp_path")
+        folder = request.getfixturevalue("tmp_path")
         (folder / "data").symlink_to(request.config.rootpath / "data")
         request.getfixturevalue("monkeypatch").chdir(folder)

@@ -82,8 +82,7 @@ class Column:
 def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
     """Run all probes in one pass, and count duplicates in another for each expected column."""
     columns = {
-        name: Column(name, schema[name])
-        for name in dict.fromkeys(n for m in metrics for n in m.columns.values())
+        name: Column(name, schema[name]) for name in dict.fromkeys(n for m in metrics for n in m.columns)
     }
     probes = [
         *(probe for column in columns.values() for probe in column_probes(column, metrics)),
@@ -95,7 +94,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         pl.col(probe.column).filter(pl.col(f"__flag_{n}")).first().alias(f"example_{n}")
         for n, probe in enumerate(probes)
     ]
-    expected = {m.columns["expected"] for m in metrics if m.kind.has_expected}
+    expected = {m.sides["expected"] for m in metrics if m.kind.has_expected}
     repeated = [column for column in columns.values() if column.name in expected and column.is_text]
     results = pl.collect_all(
         [
@@ -129,7 +128,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
 
 def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
     """Ask what concerns all metrics of a column."""
-    readers = [metric for metric in metrics if column.name in metric.columns.values()]
+    readers = [metric for metric in metrics if column.name in metric.columns]
     if all(metric.settings["missing"] == "null" for metric in readers):
         advice = "they get no score"
     else:
@@ -149,7 +148,7 @@ def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
 def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
     """Ask what concerns one metric."""
     name = metric.name
-    sides = [columns[column] for role, column in metric.columns.items() if role in ("output", "expected")]
+    sides = [columns[column] for column in metric.sides.values()]
     if metric.kind.has_expected and not metric.settings.get("negate", False):
         advice = (
             f"the expected value scores below {metric.threshold} against itself, so no output can be right"

@@ -123,19 +123,20 @@ class Metric:
         }
 
     @property
-    def columns(self) -> dict[str, str]:
-        """The columns that the metric reads, by their role."""
-        roles = {"output": self.output or "output"}
-        if self.kind.has_expected:
-            roles["expected"] = self.expected or "expected"
-        return roles | {key: self.options[key] for key in self.kind.by_column if key in self.options}
+    def sides(self) -> dict[str, str]:
+        """The columns that are compared."""
+        output = {"output": self.output or "output"}
+        return output | {"expected": self.expected or "expected"} if self.kind.has_expected else output
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that the metric reads; an option can be an expression of further ones."""
+        return list(dict.fromkeys([*self.sides.values(), *self.expr().meta.root_names()]))
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""
-        columns = {
-            role: pl.col(self.columns[role]) for role in ("output", "expected") if role in self.columns
-        }
-        return self.kind.function(**(columns | self.settings | replaced))
+        sides = {side: pl.col(column) for side, column in self.sides.items()}
+        return self.kind.function(**(sides | self.settings | replaced))
 
     def bind(self, *, name: str, output: str, expected: str) -> "Metric":
         """Fill in what is not given."""

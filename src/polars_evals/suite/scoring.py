@@ -30,7 +30,7 @@ class Plan:
 
     def expr(self, metric: Metric) -> pl.Expr:
         """Make a metric's expression, over lowercased columns where there are."""
-        columns = metric.columns.values()
+        columns = metric.sides.values()
         if not lowercases(metric) or not all(column in self.lowercased for column in columns):
             return metric.expr()
         output, expected = (pl.col(self.lowercased[column].meta.output_name()) for column in columns)
@@ -40,7 +40,7 @@ class Plan:
 def shared_lowercasing(metrics: Iterable[Metric], schema: pl.Schema) -> dict[str, pl.Expr]:
     """Lowercase the text columns that more than one metric would lowercase."""
     works = {work_of(metric): metric for metric in metrics if lowercases(metric)}
-    readers = Counter(column for metric in works.values() for column in set(metric.columns.values()))
+    readers = Counter(column for metric in works.values() for column in set(metric.sides.values()))
     texts = [column for column, count in readers.items() if count > 1 and schema[column] == pl.String]
     return {
         column: pl.col(column).str.to_lowercase().alias(f"__evals_lower_{n}")
@@ -56,7 +56,7 @@ def lowercases(metric: Metric) -> bool:
 def work_of(metric: Metric) -> object:
     """Return what metrics have in common that differ in threshold alone. Details depend on the threshold."""
     options = [(key, text) for key, text in settings(metric) if metric.details or key != "threshold"]
-    return metric.type, metric.details, *metric.columns.items(), *options
+    return metric.type, metric.details, *metric.columns, *options
 
 
 def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:
@@ -68,7 +68,7 @@ def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:
 
 def result_fields(metric: Metric) -> list[str]:
     """Name the fields of a metric's result."""
-    columns = dict.fromkeys(metric.columns.values(), pl.String)
+    columns = dict.fromkeys(metric.columns, pl.String)
     dtype = pl.LazyFrame(schema=columns).select(metric.expr().alias("result")).collect_schema()["result"]
     assert isinstance(dtype, pl.Struct)
     return [field.name for field in dtype.fields]

@@ -245,11 +245,11 @@ class Suite:
     def check_columns(self, existing: list[str]) -> None:
         """Refuse a frame without the columns that the metrics read."""
         for metric in self.metrics:
-            for role, column in metric.columns.items():
+            for column in metric.columns:
                 if column not in existing:
                     hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
                     raise ColumnNotFoundError(
-                        f'metric "{metric.name}": no column "{column}" for `{role}`{hint}'
+                        f'metric "{metric.name}": the frame has no column "{column}"{hint}'
                     )
 
 
