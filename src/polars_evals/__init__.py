@@ -14,10 +14,29 @@ shape: (1, 2)
 └───────┴───────┘
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from polars_evals import metrics
 from polars_evals import namespace as namespace
 from polars_evals._version import __version__
 from polars_evals.metrics import *  # noqa: F403
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from polars_evals.suite import Metric, Suite, signatures
+
+__all__ = ["Metric", "Suite", "__version__", "signatures"]
 __all__ += metrics.__all__
+
+# Imported when first used, so that `import polars_evals` costs little more than `import polars`.
+_LATER = {
+    "Metric": "suite",
+    "Suite": "suite",
+    "signatures": "suite",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
