@@ -88,6 +88,8 @@ def measures(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
         label = f"{name}_label"
         if label not in schema or schema[label] == pl.Null:
             passed: pl.Expr = pl.lit(None, dtype=pl.UInt8)
+        elif schema[label] == pl.Enum(LABELS):
+            passed = pl.col(label).to_physical()
         elif isinstance(schema[label], pl.Enum | pl.Categorical) or schema[label] == pl.String:
             # A strict cast: a label that is neither "fail" nor "pass" must not be counted as a failure.
             passed = pl.col(label).cast(pl.String).cast(pl.Enum(LABELS)).to_physical().cast(pl.UInt8)

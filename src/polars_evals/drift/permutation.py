@@ -37,7 +37,8 @@ def sign_flip(differences: Floats, *, seed: int, name: str) -> float | None:
     """
     if len(differences) < 2:
         return None
-    size = np.abs(differences)
+    # Sorted, so that the result does not depend on the order of the rows.
+    size = np.sort(np.abs(differences))
     largest = float(size.max())
     if largest == 0.0:
         return 1.0
