@@ -74,6 +74,8 @@ def mlflow() -> None:
         mlflow.flush_trace_async_logging()
         traces = mlflow.search_traces(locations=[experiment.experiment_id], order_by=["timestamp_ms ASC"])
     # The other columns hold a string in one row and an object in the next, which Parquet cannot.
+    # MLflow notes where it ran; that says nothing about the format.
+    traces["trace"] = traces["trace"].str.replace(str(Path.cwd()), "/home/user").str.replace(scratch, "/tmp")
     traces[["trace_id", "trace", "state", "request_time"]].to_parquet(folder / "traces.parquet")
     traces[["trace_id", "trace", "request", "response"]].to_json(
         folder / "traces.jsonl", orient="records", lines=True
@@ -95,7 +97,9 @@ def inspect() -> None:
     inspect_ai.model._model.ModelAPI.count_tokens = no_tokens
     inspect_ai.model._model.ModelAPI.count_text_tokens = no_tokens
     folder = fresh("inspect")
-    samples = [Sample(input=question, target=answer, id=name) for name, (question, answer) in QUESTIONS.items()]
+    samples = [
+        Sample(input=question, target=answer, id=name) for name, (question, answer) in QUESTIONS.items()
+    ]
     outputs = [ModelOutput.from_content("mockllm/model", text) for text in ("Paris", "4", "Rome", "4")]
     with tempfile.TemporaryDirectory() as scratch:
         model = get_model("mockllm/model", custom_outputs=outputs)
@@ -183,7 +187,12 @@ def phoenix() -> None:
     raw = json.dumps({"choices": [{"message": {"role": "assistant", "content": "Paris"}}]})
     span("CHAIN", input__value="Capital of France?", output__value="It is Paris.")
     span(
-        "LLM", **llm, input__value="Capital of France?", output__value=raw, **message(0, "Wait"), **message(1, "Paris")
+        "LLM",
+        **llm,
+        input__value="Capital of France?",
+        output__value=raw,
+        **message(0, "Wait"),
+        **message(1, "Paris"),
     )
     span("LLM", **llm, input__value="2+2?", **message(0, "4"))
     part = "llm__output_messages__0__message__contents__"
@@ -306,13 +315,19 @@ def langfuse() -> None:
     (folder / "p/manifests/2026-01-01T00-00-00Z.json").write_text("{}")
     lines = [
         {
-            **{name: row for name, row in zip(table, values, strict=True) if name not in ("metadata", "usage_details")},
+            **{
+                name: row
+                for name, row in zip(table, values, strict=True)
+                if name not in ("metadata", "usage_details")
+            },
             "start_time": f"2026-01-0{index + 1} 00:00:00.000000",
             "metadata": dict(metadata[index]),
         }
         for index, values in enumerate(zip(*(_listed(column) for column in table.values()), strict=True))
     ]
-    (folder / "observations.jsonl").write_text("".join(json.dumps(line, default=str) + "\n" for line in lines))
+    (folder / "observations.jsonl").write_text(
+        "".join(json.dumps(line, default=str) + "\n" for line in lines)
+    )
 
 
 def _listed(column: Any) -> list[Any]:
@@ -360,11 +375,31 @@ def braintrust() -> None:
     completion = [{"index": 0, "message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}]
     lines: list[dict[str, Any]] = [
         {
-            **{"id": "1", "span_id": "a", "root_span_id": "a", "input": "Capital of France?", "output": "Paris"},
+            **{
+                "id": "1",
+                "span_id": "a",
+                "root_span_id": "a",
+                "input": "Capital of France?",
+                "output": "Paris",
+            },
             **{"expected": "Paris", "metadata": {}, "origin": {"object_type": "dataset", "id": "rec1"}},
         },
-        {"id": "2", "span_id": "b", "root_span_id": "a", **span, "input": [{"role": "user"}], "output": completion},
-        {"id": "3", "span_id": "c", "root_span_id": "c", **span, "input": {"n": 1}, "output": {"n": [1, 2.5]}},
+        {
+            "id": "2",
+            "span_id": "b",
+            "root_span_id": "a",
+            **span,
+            "input": [{"role": "user"}],
+            "output": completion,
+        },
+        {
+            "id": "3",
+            "span_id": "c",
+            "root_span_id": "c",
+            **span,
+            "input": {"n": 1},
+            "output": {"n": [1, 2.5]},
+        },
         {"id": "4", "span_id": "d", "root_span_id": "c", **span, "input": "no output", "output": None},
         {"id": "5", "span_id": "e", "root_span_id": "c", **span, "input": "the text null", "output": "null"},
     ]

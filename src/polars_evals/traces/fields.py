@@ -54,15 +54,10 @@ class Fields:
 
     def find(self, name: str) -> Field | None:
         """Resolve a name; None where these files have no such column."""
-        whole = self._column(name) if self.has(name) else None
-        if whole is not None:
-            return whole
         first, *inner = _ARROW.split(name)
-        head = _COLUMN.match(first)
-        if head is None:
-            return None
-        field = self._column(head.group())
-        field = None if field is None else _descend(field, first[head.end() :])
+        column = self._head(first)
+        field = self._column(column)
+        field = None if field is None else _descend(field, first[len(column) :])
         for step in inner:
             if field is not None:
                 path = step.removeprefix("$")
@@ -80,8 +75,17 @@ class Fields:
 
     def knows(self, name: str) -> bool:
         """Say whether these files are known to hold the column that a name begins with."""
+        return self.has(self._head(name))
+
+    def _head(self, name: str) -> str:
+        """Take the column off a name: the longest that exists, for columns may have dots in their names."""
+        known = [
+            column
+            for column in (*self.schema, *self.hive, FILE)
+            if name.startswith(column) and name[len(column) :][:1] in ("", ".", "[")
+        ]
         head = _COLUMN.match(name)
-        return self.has(name) or (head is not None and self.has(head.group()))
+        return max(known, key=len, default=head.group() if head else name)
 
     def _column(self, name: str) -> Field | None:
         if name == FILE:
