@@ -1,9 +1,26 @@
-"""Score what language models say, and catch regressions between model versions, as Polars expressions."""
+"""Score what language models say, and catch regressions between model versions, as Polars expressions.
+
+>>> import polars as pl
+>>> import polars_evals as pe
+>>> df = pl.DataFrame({"output": ["Hello World!"], "expected": ["Hello World"]})
+>>> df.select(pl.col("output").evals.levenshtein(pl.col("expected"))).unnest("levenshtein")
+shape: (1, 2)
+┌───────┬───────┐
+│ score ┆ label │
+│ ---   ┆ ---   │
+│ f64   ┆ enum  │
+╞═══════╪═══════╡
+│ 0.92  ┆ pass  │
+└───────┴───────┘
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from polars_evals import metrics
+from polars_evals import namespace as namespace
 from polars_evals._version import __version__
+from polars_evals.metrics import *  # noqa: F403
 
 if TYPE_CHECKING:
     from polars_evals.traces import (
@@ -15,19 +32,6 @@ if TYPE_CHECKING:
         with_expected,
     )
 
-# Imported when first used, so that `import polars_evals` stays cheap.
-_LAZY = dict.fromkeys(
-    ("check_traces", "conversations", "detect_traces", "scan_traces", "unmatched_items", "with_expected"),
-    "polars_evals.traces",
-)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 __all__ = [
     "__version__",
     "check_traces",
@@ -37,3 +41,18 @@ __all__ = [
     "unmatched_items",
     "with_expected",
 ]
+__all__ += metrics.__all__
+
+# Imported when first used, so that `import polars_evals` costs little more than `import polars`.
+_LATE = {
+    "polars_evals.traces": (
+        *("check_traces", "conversations", "detect_traces", "scan_traces", "unmatched_items", "with_expected"),
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATE.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,8 +39,8 @@ def conversations(traces: FrameT) -> FrameT:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
     >>> pl.DataFrame(
     ...     {
     ...         "session_id": ["s1", "s2", "s1"],
@@ -48,8 +48,8 @@ def conversations(traces: FrameT) -> FrameT:
     ...         "output": ["Paris", "4", "Hello!"],
     ...         "expected": ["Paris", "4", "Hello"],
     ...     }
-    ... ).write_parquet("chat.parquet")
-    >>> traces = pe.scan_traces("chat.parquet")
+    ... ).write_parquet(f"{folder}/chat.parquet")
+    >>> traces = pe.scan_traces(f"{folder}/chat.parquet")
     >>> pe.conversations(traces).select("session_id", "output", "expected").collect()
     shape: (2, 3)
     ┌────────────┬─────────────────────┬────────────────────┐

@@ -50,8 +50,6 @@ def with_expected(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
     >>> traces = pl.DataFrame({"item_id": ["a", "b", "a"], "output": ["4", "6", "5"]})
     >>> dataset = pl.DataFrame({"item_id": ["a", "c"], "answer": ["4", "8"]})
     >>> pe.with_expected(traces, dataset, expected="answer")
@@ -103,8 +101,6 @@ def unmatched_items(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
     >>> traces = pl.DataFrame({"item_id": ["a", "b", "b"]})
     >>> dataset = pl.DataFrame({"item_id": ["a", "c"]})
     >>> pe.unmatched_items(traces, dataset)

@@ -70,13 +70,13 @@ def scan_traces(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
     >>> pl.DataFrame(
     ...     {"question": ["2 + 2?", "3 + 3?"], "answer": ["4", None], "truth": ["4", "6"]}
-    ... ).write_parquet("answers.parquet")
+    ... ).write_parquet(f"{folder}/answers.parquet")
     >>> traces = pe.scan_traces(
-    ...     "answers.parquet",
+    ...     f"{folder}/answers.parquet",
     ...     format="generic",
     ...     columns={"input": "question", "output": "answer", "expected": "truth"},
     ... )
@@ -115,11 +115,11 @@ def detect_traces(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
     >>> spans = pl.DataFrame({"span_id": ["a"], "root_span_id": ["a"], "output": ["4"]})
-    >>> spans.write_parquet("spans.parquet")
-    >>> print(pe.detect_traces("spans.parquet"))
+    >>> spans.write_parquet(f"{folder}/spans.parquet")
+    >>> print(pe.detect_traces(f"{folder}/spans.parquet"))
     braintrust: columns root_span_id, span_id (Braintrust export), in 1 file
     """
     return _detect(path, format, storage_options)[0]
@@ -158,18 +158,19 @@ def check_traces(
 
     Examples
     --------
-    >>> import polars_evals as pe
-    >>> with open("spans.jsonl", "w") as file:
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> with open(f"{folder}/spans.jsonl", "w") as file:
     ...     _ = file.write('{"span_id": "a", "root_span_id": "a", "output": "4"}\n{"span_id": "b", "ou')
-    >>> pe.check_traces("spans.jsonl")
-    shape: (1, 6)
-    ┌─────────────┬────────────┬──────┬─────────┬──────────────┬───────┐
-    │ file        ┆ format     ┆ rows ┆ outputs ┆ invalid_json ┆ error │
-    │ ---         ┆ ---        ┆ ---  ┆ ---     ┆ ---          ┆ ---   │
-    │ str         ┆ str        ┆ i64  ┆ i64     ┆ i64          ┆ str   │
-    ╞═════════════╪════════════╪══════╪═════════╪══════════════╪═══════╡
-    │ spans.jsonl ┆ braintrust ┆ 2    ┆ 1       ┆ 1            ┆ null  │
-    └─────────────┴────────────┴──────┴─────────┴──────────────┴───────┘
+    >>> pe.check_traces(folder).drop("file")
+    shape: (1, 5)
+    ┌────────────┬──────┬─────────┬──────────────┬───────┐
+    │ format     ┆ rows ┆ outputs ┆ invalid_json ┆ error │
+    │ ---        ┆ ---  ┆ ---     ┆ ---          ┆ ---   │
+    │ str        ┆ i64  ┆ i64     ┆ i64          ┆ str   │
+    ╞════════════╪══════╪═════════╪══════════════╪═══════╡
+    │ braintrust ┆ 2    ┆ 1       ┆ 1            ┆ null  │
+    └────────────┴──────┴─────────┴──────────────┴───────┘
     """
     counted = ("rows", "outputs", "invalid_json")
     schema = {"file": pl.String, "format": pl.String, **dict.fromkeys(counted, pl.Int64), "error": pl.String}
