@@ -33,6 +33,14 @@ if TYPE_CHECKING:
         timeline,
     )
     from polars_evals.suite import Metric, Suite, signatures
+    from polars_evals.traces import (
+        check_traces,
+        conversations,
+        detect_traces,
+        scan_traces,
+        unmatched_items,
+        with_expected,
+    )
 
 __all__ = [
     "Calibration",
@@ -43,9 +51,15 @@ __all__ = [
     "__version__",
     "against_baseline",
     "calibrate",
+    "check_traces",
     "compare",
+    "conversations",
+    "detect_traces",
+    "scan_traces",
     "signatures",
     "timeline",
+    "unmatched_items",
+    "with_expected",
 ]
 __all__ += metrics.__all__
 
@@ -58,9 +72,15 @@ _LATER = {
     "Timeline": "drift",
     "against_baseline": "drift",
     "calibrate": "drift",
+    "check_traces": "traces",
     "compare": "drift",
+    "conversations": "traces",
+    "detect_traces": "traces",
+    "scan_traces": "traces",
     "signatures": "suite",
     "timeline": "drift",
+    "unmatched_items": "traces",
+    "with_expected": "traces",
 }
 
 
