@@ -10,6 +10,7 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, t_interval, wilson
 from polars_evals.drift.inference import column as float_column
 from polars_evals.drift.measure import IDENTITY, measure
@@ -90,7 +91,7 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, and a `verdict`.
+        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a `verdict`.
 
     Notes
     -----
@@ -158,7 +159,7 @@ def compare(
         traits = [name for name in traits if f"by:{name}" not in answers]
     notes += _count_missing(rows, item, cluster)
 
-    measured, searches, flips, unmatched = [], dict[tuple[str, str], Search](), [], []
+    measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
@@ -166,6 +167,7 @@ def compare(
             kept[one] = observations
         for name in names:
             measured.append(measure(observations, candidate=one, metric=name, seed=seed))
+            spread.append(histogram(observations, baseline=before, candidate=one, metric=name))
             if automatic:
                 searches[one, name] = Search(observations, name, traits)
             else:
@@ -193,6 +195,7 @@ def compare(
         flips=_flips(flips, frame, schema, item_key, version_key, before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         pass_rates=_pass_rates(judged, before, alpha),
+        distributions=pl.concat(spread),
         notes=tuple(notes),
         settings={
             "version": version, "baseline": before, "candidates": after, "item": item, "cluster": cluster,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.chart import Period
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.compare import By
+    from polars_evals.report import TimelinePlots
 
 
 def timeline(
@@ -167,6 +168,13 @@ class Timeline(Result):
         """The verdict in one line."""
         first, last = self.windows["window"].min(), self.windows["window"].max()
         return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {self.settings['every']}"
+
+    @property
+    def plot(self) -> TimelinePlots:
+        """Charts of this timeline: `scores` and `pass_rates`."""
+        from polars_evals.report import TimelinePlots
+
+        return TimelinePlots(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
