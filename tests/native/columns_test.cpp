@@ -33,7 +33,7 @@ struct Chunk {
 };
 
 struct Producer {
-    std::string format;
+    const char* format;
     std::vector<Chunk> chunks;
     std::size_t next = 0;
 };
@@ -78,7 +78,7 @@ Chunk make_chunk(const std::string& format, const Texts& texts, std::size_t firs
     return chunk;
 }
 
-pe::TextColumn make_column(const std::string& format, const Texts& texts, std::mt19937& random) {
+pe::TextColumn make_column(const char* format, const Texts& texts, std::mt19937& random) {
     auto* producer = new Producer{format, {}, 0};
     for (std::size_t first = 0; first < texts.size();) {
         const std::size_t last = std::min(texts.size(), first + random() % 300);
@@ -87,13 +87,13 @@ pe::TextColumn make_column(const std::string& format, const Texts& texts, std::m
     }
     for (Chunk& chunk : producer->chunks) {
         chunk.buffers = {chunk.validity.data(), chunk.head.data(), chunk.data.data()};
-        if (format == "vu") chunk.buffers.push_back(&chunk.sizes);
+        if (format == std::string("vu")) chunk.buffers.push_back(&chunk.sizes);
     }
     ArrowArrayStream stream{};
     stream.private_data = producer;
     stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
         *out = {};
-        out->format = static_cast<Producer*>(self->private_data)->format.c_str();
+        out->format = static_cast<Producer*>(self->private_data)->format;
         out->release = [](ArrowSchema* schema) { schema->release = nullptr; };
         return 0;
     };
@@ -110,8 +110,10 @@ pe::TextColumn make_column(const std::string& format, const Texts& texts, std::m
         };
         return 0;
     };
-    // The schema's format belongs to the producer, which lives until the process ends.
-    stream.release = [](ArrowArrayStream* self) { self->release = nullptr; };
+    stream.release = [](ArrowArrayStream* self) {
+        delete static_cast<Producer*>(self->private_data);
+        self->release = nullptr;
+    };
     return pe::TextColumn(pe::ArrowChunks(&stream));
 }
 
