@@ -48,11 +48,22 @@ class ExprEvals:
         self._expr = expr
 
     contains = of_expr(metrics.contains)
+    cosine = of_expr(metrics.cosine)
+    damerau_levenshtein = of_expr(metrics.damerau_levenshtein)
     ends_with = of_expr(metrics.ends_with)
     exact_match = of_expr(metrics.exact_match)
+    hamming = of_expr(metrics.hamming)
+    indel = of_expr(metrics.indel)
+    jaro_winkler = of_expr(metrics.jaro_winkler)
+    json_match = of_expr(metrics.json_match)
+    json_schema = of_expr(metrics.json_schema)
+    length_between = of_expr(metrics.length_between)
     levenshtein = of_expr(metrics.levenshtein)
     levenshtein_distance = of_expr(metrics.levenshtein_distance)
+    numeric_match = of_expr(metrics.numeric_match)
+    osa = of_expr(metrics.osa)
     regex_match = of_expr(metrics.regex_match)
+    similarity = of_expr(metrics.similarity)
     starts_with = of_expr(metrics.starts_with)
 
 
