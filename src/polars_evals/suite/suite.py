@@ -10,7 +10,7 @@ from polars.exceptions import ColumnNotFoundError, DuplicateError
 
 from polars_evals.options import did_you_mean
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.scoring import Plan, result_fields
+from polars_evals.suite.scoring import Plan
 from polars_evals.suite.signature import signature, to_metadata
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -58,7 +58,6 @@ class Suite:
             for name, metric in zip(names, metrics, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
-        check_distinct(column for metric in self.metrics for column in result_columns(metric))
 
     def __repr__(self) -> str:
         return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + "])"
@@ -147,11 +146,10 @@ class Suite:
         existing = schema.names()
         self.check_columns(existing)
         plan = Plan(self.metrics, schema)
-        results = list(plan.results)
-        if signatures:
-            results += [pl.lit(text).alias(f"{name}_signature") for name, text in self.signature.items()]
-        added = [result.meta.output_name() for result in results]
-        taken = [name for name in added if name in existing]
+        signed = self.signature.items() if signatures else ()
+        results = [*plan.results, *(pl.lit(text).alias(f"{name}_signature") for name, text in signed)]
+        steps: list[pl.Expr] = [*plan.lowercased.values(), *plan.computed.values(), *results]
+        taken = [name for name in (step.meta.output_name() for step in steps) if name in existing]
         if taken:
             raise DuplicateError(
                 f"the frame already has {quoted(taken)}; drop or rename the columns, "
@@ -274,20 +272,6 @@ def next_free(name: str, taken: set[str]) -> str:
     while free in taken:
         number, free = number + 1, f"{name}_{number}"
     return free
-
-
-def result_columns(metric: Metric) -> list[str]:
-    """Name the columns that a metric adds."""
-    return [f"{metric.name}_{field}" for field in result_fields(metric)]
-
-
-def check_distinct(columns: Iterable[str]) -> None:
-    """Refuse metrics whose columns would have the same names."""
-    seen: set[str] = set()
-    for column in columns:
-        if column in seen:
-            raise ValueError(f'two metrics would make the column "{column}"; give one of them another name')
-        seen.add(column)
 
 
 def quoted(names: Iterable[str]) -> str:
