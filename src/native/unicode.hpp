@@ -1,0 +1,166 @@
+// From UTF-8 to code points, and Unicode lowercasing as Polars does it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "lowercase_table.hpp"
+#include "text.hpp"
+
+namespace pe {
+
+inline bool is_ascii(Text text) {
+    const char* at = text.data();
+    std::size_t left = text.size();
+    std::uint64_t seen = 0;
+    for (; left >= 32; at += 32, left -= 32) {
+        std::uint64_t words[4];
+        std::memcpy(words, at, 32);
+        seen |= words[0] | words[1] | words[2] | words[3];
+        if (seen & 0x8080808080808080u) return false;
+    }
+    for (; left > 0; ++at, --left) seen |= static_cast<unsigned char>(*at);
+    return (seen & 0x8080808080808080u) == 0;
+}
+
+inline constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+namespace unicode {
+
+inline constexpr std::uint32_t replacement = 0xFFFD;
+
+// The code point at `at`, which it moves behind. Bytes that are not UTF-8 give U+FFFD, one byte each: Polars never
+// holds such text, but foreign Arrow buffers might, and no input may read past its end.
+inline std::uint32_t next(const char*& at, const char* end) {
+    const auto lead = static_cast<unsigned char>(*at++);
+    if (lead < 0x80) return lead;
+    const int extra = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
+    if (extra == 0 || lead > 0xF4 || end - at < extra) return replacement;
+    std::uint32_t code = lead & (0x3Fu >> extra);
+    for (int i = 0; i < extra; ++i) {
+        const auto byte = static_cast<unsigned char>(at[i]);
+        if ((byte & 0xC0) != 0x80) return replacement;
+        code = code << 6 | (byte & 0x3Fu);
+    }
+    at += extra;
+    return code;
+}
+
+// The code point before `at`, which it moves in front of.
+inline std::uint32_t previous(const char* begin, const char*& at) {
+    const char* end = at--;
+    while (at > begin && end - at < 4 && (static_cast<unsigned char>(*at) & 0xC0) == 0x80) --at;
+    const char* read = at;
+    const std::uint32_t code = next(read, end);
+    if (read != end) {
+        at = end - 1;
+        return replacement;
+    }
+    return code;
+}
+
+template <std::size_t size>
+bool contains(const Range (&ranges)[size], std::uint32_t code) {
+    std::size_t low = 0, high = size;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (code > ranges[middle].last) low = middle + 1;
+        else high = middle;
+    }
+    return low < size && code >= ranges[low].first;
+}
+
+// Pages of 256 code points; those without any capital share page 0.
+class LowercasePages {
+public:
+    static const LowercasePages& get() {
+        static const LowercasePages pages;
+        return pages;
+    }
+    std::uint32_t operator()(std::uint32_t code) const {
+        const std::size_t page = code >> 8;
+        return page < page_count ? code + offsets_[page_of_[page]][code & 0xFF] : code;
+    }
+
+private:
+    static constexpr std::size_t page_count = (lowercase_runs[std::size(lowercase_runs) - 1].last >> 8) + 1;
+    LowercasePages() : page_of_{}, offsets_(1) {
+        for (const LowercaseRun& run : lowercase_runs) {
+            for (std::uint32_t code = run.first; code <= run.last; code += run.step) {
+                std::uint16_t& page = page_of_[code >> 8];
+                if (page == 0) {
+                    page = static_cast<std::uint16_t>(offsets_.size());
+                    offsets_.emplace_back();
+                }
+                offsets_[page][code & 0xFF] = static_cast<std::uint32_t>(run.offset);
+            }
+        }
+    }
+    std::array<std::uint16_t, page_count> page_of_;
+    std::vector<std::array<std::uint32_t, 256>> offsets_;  // added modulo 2^32
+};
+
+inline constexpr std::uint32_t capital_sigma = 0x3A3, small_sigma = 0x3C3, final_sigma = 0x3C2;
+inline constexpr std::uint32_t dotted_capital_i = 0x130, dot_above = 0x307;
+
+// A capital sigma at [sigma, after) is final when a letter with case stands before it and none follows.
+inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
+    const char* at = sigma;
+    std::uint32_t code = 0;
+    do {
+        if (at == text.data()) return false;
+        code = previous(text.data(), at);
+    } while (contains(case_ignorable, code));
+    if (!contains(cased, code)) return false;
+    const char* end = text.data() + text.size();
+    for (at = after; at < end;) {
+        code = next(at, end);
+        if (!contains(case_ignorable, code)) return !contains(cased, code);
+    }
+    return true;
+}
+
+// Calls `take(code point)` for each code point of the lowercased text while it returns true.
+template <class Take>
+void for_each_lower(Text text, Take&& take) {
+    const LowercasePages& lower = LowercasePages::get();
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {
+        const char* start = at;
+        std::uint32_t code = next(at, end);
+        if (code == capital_sigma) code = is_final_sigma(text, start, at) ? final_sigma : small_sigma;
+        else if (code != dotted_capital_i) code = lower(code);
+        else {
+            if (!take('i')) return;
+            code = dot_above;
+        }
+        if (!take(code)) return;
+    }
+}
+
+}  // namespace unicode
+
+// The first `max_chars` code points of the text, lowercased before they are counted if `fold_case`.
+inline void decode(Text text, bool fold_case, std::size_t max_chars, std::vector<std::uint32_t>& out) {
+    out.clear();
+    out.reserve(text.size() < max_chars ? text.size() : max_chars);
+    if (max_chars == 0) return;
+    if (fold_case) {
+        unicode::for_each_lower(text, [&](std::uint32_t code) {
+            out.push_back(code);
+            return out.size() < max_chars;
+        });
+        return;
+    }
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end && out.size() < max_chars) out.push_back(unicode::next(at, end));
+}
+
+}  // namespace pe
