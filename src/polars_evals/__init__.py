@@ -46,7 +46,14 @@ __all__ += metrics.__all__
 # Imported when first used, so that `import polars_evals` costs little more than `import polars`.
 _LATE = {
     "polars_evals.traces": (
-        *("check_traces", "conversations", "detect_traces", "scan_traces", "unmatched_items", "with_expected"),
+        *(
+            "check_traces",
+            "conversations",
+            "detect_traces",
+            "scan_traces",
+            "unmatched_items",
+            "with_expected",
+        ),
     ),
 }
 

@@ -78,7 +78,7 @@ def _column(
     found = [
         expr
         for candidate in source.columns[name]
-        if (expr := _candidate(name, candidate, fields, group)) is not None
+        if (expr := _candidate(name, candidate, fields, source, group)) is not None
     ]
     if source.unset and name not in _NEVER_UNSET:
         found = [pl.when(~expr.is_in(source.unset)).then(expr) for expr in found]
@@ -88,10 +88,13 @@ def _column(
     return chat_text(value) if source.chat and name == "output" else value
 
 
-def _candidate(name: str, candidate: Candidate, fields: Fields, group: FileGroup) -> pl.Expr | None:
+def _candidate(
+    name: str, candidate: Candidate, fields: Fields, source: Source, group: FileGroup
+) -> pl.Expr | None:
     if not isinstance(candidate, str):
         return candidate(fields)
-    field = fields.find(candidate)
+    # The root path leaves nothing of broken JSON, and writes sound JSON in one way.
+    field = fields.find(f"{candidate} -> $" if candidate in source.json else candidate)
     return None if field is None else _typed(name, candidate, field, group)
 
 
