@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -14,6 +14,11 @@ from polars.testing import assert_frame_equal
 import polars_evals as pe
 from polars_evals.traces.canonical import CANONICAL
 from tests.traces.helpers import digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from polars_evals.traces.files import Paths
 
 SPANS = pl.DataFrame(
     {
@@ -108,14 +113,15 @@ def test_folder_pattern_list_and_url_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "readme.txt").write_text("not data")
     whole = pe.scan_traces(tmp_path).collect()
     assert whole.get_column("output").to_list() == ["one", "three"]
-    for path in (
+    paths: list[Paths] = [
         str(tmp_path),
         f"{tmp_path}/**/[ab].parquet",
         [parts / "a.parquet", str(parts / "b.parquet")],
         [parts / "a.parquet", parts / "a.parquet", f"{parts}/?.parquet"],
         f"file://{parts}/[ab].parquet",
         [f"file://{parts}/a.parquet", f"file://{parts}/b.parquet"],
-    ):
+    ]
+    for path in paths:
         assert_frame_equal(pe.scan_traces(path).collect(), whole)
 
 
@@ -396,7 +402,7 @@ def test_ambiguity_names_the_candidates(spans: Path) -> None:
     pl.DataFrame(both).write_parquet(spans)
     with pytest.raises(
         pl.exceptions.SchemaError,
-        match=r"could be otel \(columns gen_ai.output.messages\); braintrust \(columns root_span_id, span_id\)",
+        match=r"be otel \(columns gen_ai.output.messages\); braintrust \(columns root_span_id, span_id\)",
     ):
         pe.scan_traces(spans)
     assert pe.detect_traces(spans, "braintrust").format == "braintrust"
