@@ -52,11 +52,12 @@ private:
         correct_.assign(orders, 0);
         total_.assign(orders, 0);
         Ngrams& ngrams = words_.ngrams;
-        ngrams.start(words_.expected, words_.output, words_.vocabulary.size());
-        for (std::size_t n = 0; n < orders && ngrams.output_size() > 0; ++n) {
+        correct_[0] = static_cast<double>(
+            ngrams.start(words_.expected, words_.output, words_.vocabulary.size(), words_.counts));
+        total_[0] = static_cast<double>(ngrams.output_size());
+        for (std::size_t n = 1; n < orders && ngrams.output_size() > 0; ++n) {
+            correct_[n] = static_cast<double>(ngrams.extend());
             total_[n] = static_cast<double>(ngrams.output_size());
-            correct_[n] = static_cast<double>(ngrams.overlap(words_.counts));
-            if (n + 1 < orders) ngrams.extend();
         }
     }
     // sacrebleu's compute_bleu, operation by operation.

@@ -10,6 +10,7 @@
 #include "../unicode.hpp"
 #include "characters.hpp"
 #include "padded.hpp"
+#include "runs.hpp"
 #include "tokenizers.hpp"
 
 namespace pe {
@@ -56,48 +57,48 @@ private:
         const char* const bytes = bytes_.data();
         const std::size_t size = bytes_.size();
         const auto kind = [&](std::size_t i) { return kinds_13a.of[static_cast<unsigned char>(bytes[i])]; };
+        // Everything but letters, digits and what is beyond ASCII.
+        stops_.classify(bytes, size, bytes_.data(), [](std::uint8_t c, std::uint8_t& out) {
+            out = c;
+            return static_cast<std::uint8_t>(!((static_cast<std::uint8_t>((c | 0x20) - 'a') < 26) |
+                                               (static_cast<std::uint8_t>(c - '0') < 10) | (c >= 0x80)));
+        });
         std::size_t begin = 0;  // of the word at hand
+        std::size_t done = 0;
         const auto flush = [&](std::size_t end) {
             if (end > begin) take(bytes + begin, end - begin);
         };
-        for (std::size_t i = 0; i < size;) {
+        stops_.for_each_bit([&](std::size_t i) {
+            if (i < done) return;
             const bool behind_digit = i > 0 && kind(i - 1) == Kinds13a::digit;
             switch (kind(i)) {
                 case Kinds13a::word:
-                case Kinds13a::digit: ++i; break;
+                case Kinds13a::digit: return;
+                case Kinds13a::space:
+                    flush(i);
+                    begin = i + 1;
+                    return;
                 case Kinds13a::dash:
-                    if (!behind_digit) {
-                        ++i;
-                        break;
-                    }
+                    if (!behind_digit) return;
                     [[fallthrough]];
                 case Kinds13a::single:
                     flush(i);
                     take(bytes + i, 1);
-                    begin = ++i;
-                    break;
-                case Kinds13a::space:
-                    flush(i);
-                    begin = ++i;
-                    break;
+                    begin = i + 1;
+                    return;
                 case Kinds13a::point: {
-                    std::size_t end = i + 1;
-                    while (end < size && kind(end) == Kinds13a::point) ++end;
-                    const bool is_odd = (end - i) % 2 == 1;
-                    const bool stays = end < size && kind(end) == Kinds13a::digit && behind_digit == is_odd;
-                    if (stays && end - i == 1) {
-                        i = end;
-                        break;
-                    }
+                    done = i + 1;
+                    while (done < size && kind(done) == Kinds13a::point) ++done;
+                    const bool is_odd = (done - i) % 2 == 1;
+                    const bool stays = done < size && kind(done) == Kinds13a::digit && behind_digit == is_odd;
+                    if (stays && done - i == 1) return;
                     flush(i);
-                    const std::size_t alone = stays ? end - 1 : end;
-                    for (; i < alone; ++i) take(bytes + i, 1);
-                    begin = alone;
-                    i = end;
-                    break;
+                    begin = stays ? done - 1 : done;
+                    for (std::size_t at = i; at < begin; ++at) take(bytes + at, 1);
+                    return;
                 }
             }
-        }
+        });
         flush(size);
     }
 
@@ -171,6 +172,7 @@ private:
 
     TokenReader reader_;
     PaddedText bytes_, spread_;
+    Runs stops_;
     std::string line_;
     std::vector<std::uint32_t> codes_, spaced_;
 };

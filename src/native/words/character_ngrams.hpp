@@ -20,11 +20,8 @@ public:
         unsigned bits = 1;
         while (symbols >> bits != 0) ++bits;
         if (bits * matches.size() <= most_bits) return by_sorting(expected, output, bits, matches);
-        ngrams.start(expected, output, symbols + 1);
-        for (std::size_t& match : matches) {
-            match = ngrams.overlap(counts);
-            ngrams.extend();
-        }
+        matches[0] = ngrams.start(expected, output, symbols + 1, counts);
+        for (std::size_t n = 1; n < matches.size(); ++n) matches[n] = ngrams.extend();
     }
 
 private:

@@ -54,6 +54,12 @@ inline constexpr bool is_ascii_punctuation(unsigned char c) {
     return c > 0x20 && c < 0x7F && !is_ascii_digit(c) && !is_ascii_letter(c);
 }
 
+// What Python's \w matches, but for the underscore.
+inline bool is_alphanumeric(std::uint32_t code) {
+    if (code >= 0x80) return is_kind(code, kind_alphanumeric);
+    return is_ascii_digit(static_cast<unsigned char>(code)) || is_ascii_letter(static_cast<unsigned char>(code));
+}
+
 // White space as Python's str.split sees it.
 inline bool is_space(std::uint32_t code) {
     return code < 0x80 ? is_ascii_space(static_cast<unsigned char>(code)) : is_kind(code, kind_space);
@@ -101,12 +107,44 @@ inline void blank_wide_spaces(PaddedText& text) {
     }
 }
 
+// How many bytes of ASCII the text starts with, eight at a time.
+inline std::size_t ascii_eights(const char* at, const char* end) {
+    const char* const begin = at;
+    for (; end - at >= 8; at += 8) {
+        std::uint64_t eight;
+        std::memcpy(&eight, at, 8);
+        if (eight & 0x8080808080808080u) break;
+    }
+    return static_cast<std::size_t>(at - begin);
+}
+
+// `text` lowercased as Polars does it.
 inline void lower_into(Text text, PaddedText& out) {
     out.clear();
-    unicode::for_each_lower(text, [&](std::uint32_t code) {
-        out.push_code_point(code);
-        return true;
-    });
+    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        if (const std::size_t ascii = ascii_eights(at, end); ascii > 0) {
+            out.append(at, ascii);
+            char* copy = out.data() + out.size() - ascii;
+            for (std::size_t i = 0; i < ascii; ++i) copy[i] = ascii_lower(copy[i]);
+            at += ascii;
+            continue;
+        }
+        const char* const stop = end - at < 8 ? end : at + 8;
+        while (at < stop) {
+            const char* const start = at;
+            std::uint32_t code = unicode::next(at, end);
+            if (code == unicode::capital_sigma)
+                code = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
+            else if (code != unicode::dotted_capital_i) code = lower(code);
+            else {
+                out.push('i');
+                code = unicode::dot_above;
+            }
+            out.push_code_point(code);
+        }
+    }
 }
 
 }  // namespace pe

@@ -101,10 +101,11 @@ private:
         read_words(output, words_.output);
         read_words(expected, words_.expected);
         Ngrams& ngrams = words_.ngrams;
-        ngrams.start(words_.expected, words_.output, words_.vocabulary.size());
         for (std::size_t n = 0; n < options.word_order; ++n) {
-            add_order(ngrams.output_size(), ngrams.expected_size(), ngrams.overlap(words_.counts), options);
-            ngrams.extend();
+            const std::size_t match =
+                n == 0 ? ngrams.start(words_.expected, words_.output, words_.vocabulary.size(), words_.counts)
+                       : ngrams.extend();
+            add_order(ngrams.output_size(), ngrams.expected_size(), match, options);
         }
     }
     // One punctuation mark stands alone, at the end of a word or else at its start.

@@ -31,6 +31,11 @@ public:
         if (bytes_.size() < size_ + 1 + slack) bytes_.resize(2 * bytes_.size());
         bytes_[size_++] = byte;
     }
+    void append(const char* from, std::size_t size) {
+        if (bytes_.size() < size_ + size + slack) bytes_.resize(2 * bytes_.size() + size);
+        if (size > 0) std::memcpy(bytes_.data() + size_, from, size);
+        size_ += size;
+    }
     void push_code_point(std::uint32_t code) {
         if (code < 0x80) return push(static_cast<char>(code));
         if (code < 0x800) push(static_cast<char>(0xC0 | code >> 6));

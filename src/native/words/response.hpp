@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 
 #include "rouge.hpp"
 #include "sets.hpp"
@@ -42,12 +43,14 @@ void drop_markers(Text text, PaddedText& out, Skip skip) {
                 continue;
             }
             // None of the lines inside this white space starts a marker either: it would be the same one.
-            for (; at < word; ++at) out.push(*at);
-            line_start = false;
-            continue;
+            out.append(at, static_cast<std::size_t>(word - at));
+            at = word;
         }
-        line_start = *at == '\n';
-        out.push(*at++);
+        const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+        const char* next = newline ? newline + 1 : end;
+        out.append(at, static_cast<std::size_t>(next - at));
+        at = next;
+        line_start = true;
     }
 }
 

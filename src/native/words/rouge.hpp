@@ -101,11 +101,10 @@ inline RougeResult score(Text output, Text expected, const RougeOptions& options
             result.overlap = workspace.counts.overlap(workspace.expected, workspace.output, limit);
         } else {
             Ngrams& ngrams = workspace.ngrams;
-            ngrams.start(workspace.expected, workspace.output, limit);
-            for (std::size_t order = 1; order < options.order; ++order) ngrams.extend();
+            ngrams.start(workspace.expected, workspace.output, limit, workspace.counts);
+            for (std::size_t order = 1; order < options.order; ++order) result.overlap = ngrams.extend();
             output_size = ngrams.output_size();
             expected_size = ngrams.expected_size();
-            result.overlap = ngrams.overlap(workspace.counts);
         }
     }
     set_measures(result, output_size, expected_size);

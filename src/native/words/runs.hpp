@@ -64,6 +64,14 @@ public:
         // The text ends inside its last word only if it fills its last 64 bits, and then one more word of zeros follows.
     }
 
+    // Calls `take(at)` for each set bit, from left to right.
+    template <class Take>
+    void for_each_bit(Take&& take) const {
+        for (std::size_t word = 0; word < bits_.size(); ++word)
+            for (std::uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
+                take(64 * word + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    }
+
 private:
     template <class Rule>
     static std::uint64_t block(const char* in, char* out, Rule rule) {

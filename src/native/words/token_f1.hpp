@@ -20,7 +20,7 @@ inline void blank_articles(PaddedText& text) {
     for (char* at = text.data(); at < end;) {
         char* start = at;
         const char* behind = at;
-        for (const char* next = at; next < end && is_kind(unicode::next(next, end), kind_alphanumeric);) behind = next;
+        for (const char* next = at; next < end && is_alphanumeric(unicode::next(next, end));) behind = next;
         const Text word(start, static_cast<std::size_t>(behind - start));
         if (word == "a" || word == "an" || word == "the") std::memset(start, ' ', word.size());
         if (word.empty()) unicode::next(behind, end);
