@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "counts.hpp"
@@ -25,8 +26,8 @@ public:
     }
 
 private:
-    static constexpr unsigned most_bits = 63, digit_bits = 11;
-    static constexpr std::size_t fewest_to_radix_sort = 512;
+    static constexpr unsigned most_bits = 63, most_digit_bits = 12;
+    static constexpr std::size_t fewest_to_radix_sort = 512, most_to_radix_sort = 0xFFFFFFFF;
 
     // A key is an n-gram of the longest order, its first symbol highest, and a lowest bit that is 1 for the output. Behind
     // the end of a text there are zeros. N-grams with equal beginnings are neighbours once sorted.
@@ -52,54 +53,48 @@ private:
             keys[i] = window << 1 | side;
         }
     }
+    // The side bit is left out: it needs no order.
     void sort(unsigned bits) {
-        if (keys_.size() < fewest_to_radix_sort) return std::sort(keys_.begin(), keys_.end());
-        const unsigned passes = (bits + digit_bits - 1) / digit_bits;
-        constexpr std::size_t radix = std::size_t{1} << digit_bits;
-        starts_.assign(passes * radix, 0);
-        for (const std::uint64_t key : keys_)
-            for (unsigned pass = 0; pass < passes; ++pass) ++starts_[pass * radix + digit(key, pass)];
+        if (keys_.size() < fewest_to_radix_sort || keys_.size() > most_to_radix_sort) return std::sort(keys_.begin(), keys_.end());
+        const unsigned passes = (bits + most_digit_bits - 1) / most_digit_bits;
+        const unsigned digit_bits = (bits + passes - 1) / passes;
+        const std::size_t digits = std::size_t{1} << digit_bits;
         sorted_.resize(keys_.size());
-        for (unsigned pass = 0; pass < passes; ++pass) {
-            std::uint32_t* starts = &starts_[pass * radix];
+        for (unsigned shift = 1; shift <= bits; shift += digit_bits) {
+            const auto digit = [=](std::uint64_t key) { return key >> shift & (digits - 1); };
+            starts_.assign(digits, 0);
+            for (const std::uint64_t key : keys_) ++starts_[digit(key)];
             std::uint32_t sum = 0;
-            for (std::size_t i = 0; i < radix; ++i) {
-                const std::uint32_t size = starts[i];
-                starts[i] = sum;
-                sum += size;
-            }
-            for (const std::uint64_t key : keys_) sorted_[starts[digit(key, pass)]++] = key;
+            for (std::size_t i = 0; i < digits; ++i) sum += std::exchange(starts_[i], sum);
+            for (const std::uint64_t key : keys_) sorted_[starts_[digit(key)]++] = key;
             keys_.swap(sorted_);
         }
     }
-    // The side bit is left out: it needs no order.
-    static std::size_t digit(std::uint64_t key, unsigned pass) {
-        return key >> (1 + pass * digit_bits) & ((1u << digit_bits) - 1);
-    }
+    // Neighbours that share their first n symbols are a group of order n. Groups of one match nothing, so that a group
+    // begins where more symbols are shared with the next key than with the one before.
     void count_groups(unsigned bits, unsigned order, std::vector<std::size_t>& matches) {
-        // By the highest bit in which two keys differ: how many symbols they have in common.
-        std::array<unsigned, 64> common{};
-        for (unsigned bit = 1; bit <= bits * order; ++bit) common[bit] = order - 1 - (bit - 1) / bits;
+        // By the highest bit in which two keys differ: how many symbols they share.
+        std::array<std::uint8_t, 64> shared_by_bit{};
+        for (unsigned bit = 0; bit < bits * order; ++bit) shared_by_bit[bit] = static_cast<std::uint8_t>(order - 1 - bit / bits);
         struct Group {
-            std::size_t begin = 0, outputs_before = 0;
+            std::size_t begin, outputs_before;
         };
-        std::array<Group, most_bits> groups{};
+        std::array<Group, most_bits> groups;
         std::size_t outputs = 0;
-        const std::size_t size = keys_.size();
-        for (std::size_t i = 0; i < size; ++i) {
-            outputs += keys_[i] & 1;
+        unsigned before = 0;
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
             unsigned shared = 0;
-            if (i + 1 < size) {
+            if (i + 1 < keys_.size()) {
                 const std::uint64_t differ = (keys_[i] ^ keys_[i + 1]) >> 1;
-                if (differ == 0) continue;
-                shared = common[64 - static_cast<unsigned>(__builtin_clzll(differ))];
+                shared = differ == 0 ? order : shared_by_bit[63 - static_cast<unsigned>(__builtin_clzll(differ))];
             }
-            for (unsigned n = shared; n < order; ++n) {
-                Group& group = groups[n];
-                const std::size_t in_output = outputs - group.outputs_before;
-                matches[n] += std::min(in_output, i + 1 - group.begin - in_output);
-                group = {i + 1, outputs};
+            for (unsigned n = before; n < shared; ++n) groups[n] = {i, outputs};
+            outputs += keys_[i] & 1;
+            for (unsigned n = shared; n < before; ++n) {
+                const std::size_t in_output = outputs - groups[n].outputs_before;
+                matches[n] += std::min(in_output, i + 1 - groups[n].begin - in_output);
             }
+            before = shared;
         }
     }
 

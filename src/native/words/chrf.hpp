@@ -87,12 +87,14 @@ private:
             add_order(ngrams_of(words_.output, n), ngrams_of(words_.expected, n), matches_[n - 1], options);
     }
     void read_characters(Text text, bool keep_spaces, Numbers& out) {
-        out.clear();
+        out.resize(text.size());
+        std::size_t size = 0;
         const char* const end = text.data() + text.size();
         for (const char* at = text.data(); at < end;) {
             const std::uint32_t code = unicode::next(at, end);
-            if (keep_spaces || !is_space(code)) out.push_back(symbols_.number(code));
+            if (keep_spaces || !is_space(code)) out[size++] = symbols_.number(code);
         }
+        out.resize(size);
     }
     static std::size_t ngrams_of(const Numbers& text, std::size_t n) { return text.size() >= n ? text.size() - n + 1 : 0; }
 
