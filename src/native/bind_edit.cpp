@@ -1,0 +1,146 @@
+// Levenshtein over columns of texts and of lists of texts.
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "batches.hpp"
+#include "bind.hpp"
+#include "levenshtein/levenshtein.hpp"
+#include "rounding.hpp"
+#include "unicode.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+namespace pe {
+namespace {
+
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+struct EditScratch {
+    LevenshteinWorkspace kernel;
+    std::vector<EditResult> results;
+    std::vector<std::uint32_t> left, right;
+};
+
+Result levenshtein(nb::handle output, nb::handle expected, bool fold_case, std::optional<std::size_t> max_chars,
+                   std::optional<int> decimals, bool details, std::size_t threads) {
+    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
+    const EditOptions options{fold_case, max_chars.value_or(unlimited)};
+    const Similarity similarity(decimals.value_or(-1));
+    Result result(broadcast_size(left.size(), right.size()));
+    double* score = result.add_floats("score");
+    std::int64_t* distance = details ? result.add_integers("distance") : nullptr;
+    std::int64_t* left_chars = details ? result.add_integers("output_chars") : nullptr;
+    std::int64_t* right_chars = details ? result.add_integers("expected_chars") : nullptr;
+    nb::gil_scoped_release released;
+    for_each_batch<EditScratch>(left, right, threads, result, [&](const Batch& batch, EditScratch& scratch) {
+        scratch.results.resize(batch.size());
+        levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), options, scratch.results.data(),
+                         scratch.kernel);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            const EditResult& edit = scratch.results[i];
+            const std::size_t row = batch.rows[i];
+            score[row] = similarity(edit.distance, std::max(edit.left_chars, edit.right_chars));
+            if (!details) continue;
+            distance[row] = edit.distance;
+            left_chars[row] = edit.left_chars;
+            right_chars[row] = edit.right_chars;
+        }
+    });
+    return result;
+}
+
+using Weights = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+// A distance above the cutoff is cutoff + 1.
+std::int64_t cut(std::int64_t distance, std::optional<std::int64_t> cutoff) {
+    return cutoff && distance > *cutoff ? *cutoff + 1 : distance;
+}
+
+std::int64_t weighted(const std::vector<std::uint32_t>& left, const std::vector<std::uint32_t>& right, const Weights& weights,
+                      LevenshteinWorkspace& workspace) {
+    const auto [insert, remove, substitute] = weights;
+    return levenshtein_weighted(left.data(), left.size(), right.data(), right.size(), insert, remove, substitute, workspace);
+}
+
+Result levenshtein_distance(nb::handle output, nb::handle expected, Weights weights, std::optional<std::int64_t> cutoff,
+                            std::size_t threads) {
+    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
+    const auto [insert, remove, substitute] = weights;
+    const bool is_uniform = insert == remove && remove == substitute;
+    Result result(broadcast_size(left.size(), right.size()));
+    std::int64_t* distance = result.add_integers("distance");
+    nb::gil_scoped_release released;
+    for_each_batch<EditScratch>(left, right, threads, result, [&](const Batch& batch, EditScratch& scratch) {
+        if (is_uniform) {
+            scratch.results.resize(batch.size());
+            levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited},
+                             scratch.results.data(), scratch.kernel);
+        }
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            std::int64_t cost = 0;
+            if (is_uniform) cost = insert * scratch.results[i].distance;
+            else {
+                decode(batch.left[i], false, unlimited, scratch.left);
+                decode(batch.right[i], false, unlimited, scratch.right);
+                cost = weighted(scratch.left, scratch.right, weights, scratch.kernel);
+            }
+            distance[batch.rows[i]] = cut(cost, cutoff);
+        }
+    });
+    return result;
+}
+
+// Numbers the tokens of two lists, so that equal tokens have equal numbers. A null token equals a null token only.
+class TokenNumbers {
+public:
+    void restart() { numbers_.clear(); }
+    void read(const TextListColumn::Cursor& list, std::vector<std::uint32_t>& out) {
+        const TextListArray& array = list.array();
+        out.clear();
+        for (std::size_t at = array.begin(list.row()); at < array.end(list.row()); ++at) {
+            if (!array.values().is_valid(at)) out.push_back(0);
+            else out.push_back(numbers_.emplace(array.values()[at], static_cast<std::uint32_t>(numbers_.size() + 1)).first->second);
+        }
+    }
+
+private:
+    std::unordered_map<Text, std::uint32_t> numbers_;
+};
+
+Result levenshtein_lists(nb::handle output, nb::handle expected, Weights weights, std::optional<std::int64_t> cutoff) {
+    const TextListColumn left(read_chunks(output)), right(read_chunks(expected));
+    const std::size_t rows = broadcast_size(left.size(), right.size());
+    Result result(rows);
+    std::int64_t* distance = result.add_integers("distance");
+    nb::gil_scoped_release released;
+    EditScratch scratch;
+    TokenNumbers tokens;
+    TextListColumn::Cursor left_at(left, 0), right_at(right, 0);
+    for (std::size_t row = 0; row < rows; ++row, left_at.next(), right_at.next()) {
+        if (!left_at.array().is_valid(left_at.row()) || !right_at.array().is_valid(right_at.row())) {
+            result.set_null(row);
+            continue;
+        }
+        tokens.restart();
+        tokens.read(left_at, scratch.left);
+        tokens.read(right_at, scratch.right);
+        distance[row] = cut(weighted(scratch.left, scratch.right, weights, scratch.kernel), cutoff);
+    }
+    return result;
+}
+
+}  // namespace
+
+void bind_edit(nb::module_& module) {
+    module.def("levenshtein", &levenshtein, nb::arg("output"), nb::arg("expected"), nb::kw_only(), nb::arg("fold_case"),
+               nb::arg("max_chars").none(), nb::arg("decimals").none(), nb::arg("details"), nb::arg("threads"));
+    module.def("levenshtein_distance", &levenshtein_distance, nb::arg("output"), nb::arg("expected"), nb::kw_only(),
+               nb::arg("weights"), nb::arg("score_cutoff").none(), nb::arg("threads"));
+    module.def("levenshtein_lists", &levenshtein_lists, nb::arg("output"), nb::arg("expected"), nb::kw_only(),
+               nb::arg("weights"), nb::arg("score_cutoff").none());
+}
+
+}  // namespace pe

@@ -1,0 +1,156 @@
+// Columns as kernels read them: texts, and lists of texts, in any Arrow layout, chunked or sliced, with nulls.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "arrow.hpp"
+#include "text.hpp"
+
+namespace pe {
+
+// One Arrow array of strings: string views ("vu"), large ("U") or small ("u") strings.
+class TextArray {
+public:
+    TextArray(const ArrowArray& array, const char* format)
+        : offset_(static_cast<std::size_t>(array.offset)), buffers_(array.buffers) {
+        const std::string name = format;
+        if (name == "vu") layout_ = Layout::views;
+        else if (name == "U") layout_ = Layout::large;
+        else if (name == "u") layout_ = Layout::small;
+        else throw std::invalid_argument("expected an Arrow string array, got format '" + name + "'");
+    }
+    bool is_valid(std::size_t row) const {
+        const auto* bits = static_cast<const std::uint8_t*>(buffers_[0]);
+        row += offset_;
+        return bits == nullptr || (bits[row / 8] >> (row % 8) & 1);
+    }
+    Text operator[](std::size_t row) const {
+        row += offset_;
+        switch (layout_) {
+            case Layout::views: return view(row);
+            case Layout::large: return between<std::int64_t>(row);
+            default: return between<std::int32_t>(row);
+        }
+    }
+
+private:
+    enum class Layout { views, large, small };
+    Text view(std::size_t row) const {
+        const char* at = static_cast<const char*>(buffers_[1]) + 16 * row;
+        std::int32_t head[4];
+        std::memcpy(head, at, sizeof head);
+        const auto size = static_cast<std::size_t>(head[0]);
+        if (size <= 12) return {at + 4, size};
+        return {static_cast<const char*>(buffers_[2 + head[2]]) + head[3], size};
+    }
+    template <class Offset>
+    Text between(std::size_t row) const {
+        const auto* offsets = static_cast<const Offset*>(buffers_[1]);
+        const auto size = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
+        return size == 0 ? Text{} : Text{static_cast<const char*>(buffers_[2]) + offsets[row], size};
+    }
+    Layout layout_;
+    std::size_t offset_;
+    const void** buffers_;
+};
+
+// A list array of strings ("+L" or "+l").
+class TextListArray {
+public:
+    TextListArray(const ArrowArray& array, const ArrowSchema& schema)
+        : large_(schema.format == std::string("+L")),
+          offset_(static_cast<std::size_t>(array.offset)),
+          buffers_(array.buffers),
+          values_(*array.children[0], schema.children[0]->format) {}
+    bool is_valid(std::size_t row) const {
+        const auto* bits = static_cast<const std::uint8_t*>(buffers_[0]);
+        row += offset_;
+        return bits == nullptr || (bits[row / 8] >> (row % 8) & 1);
+    }
+    std::size_t begin(std::size_t row) const { return at(offset_ + row); }
+    std::size_t end(std::size_t row) const { return at(offset_ + row + 1); }
+    const TextArray& values() const { return values_; }
+
+private:
+    std::size_t at(std::size_t index) const {
+        return large_ ? static_cast<std::size_t>(static_cast<const std::int64_t*>(buffers_[1])[index])
+                      : static_cast<std::size_t>(static_cast<const std::int32_t*>(buffers_[1])[index]);
+    }
+    bool large_;
+    std::size_t offset_;
+    const void** buffers_;
+    TextArray values_;
+};
+
+// The chunks of a column behind one row number.
+template <class Array>
+class Chunked {
+public:
+    explicit Chunked(ArrowChunks chunks) : owner_(std::move(chunks)) {
+        for (const Owned<ArrowArray>& chunk : owner_.chunks()) {
+            if (chunk->length == 0) continue;
+            arrays_.push_back(make(*chunk.operator->(), owner_.schema()));
+            starts_.push_back(size_);
+            size_ += static_cast<std::size_t>(chunk->length);
+        }
+    }
+    std::size_t size() const { return size_; }
+
+    // Moves over the rows of a column in order, from any row. A column of one row stands for every row.
+    class Cursor {
+    public:
+        Cursor(const Chunked& column, std::size_t row) : column_(&column), single_(column.size_ == 1) {
+            if (single_ || column.size_ == 0) return;
+            const auto& starts = column.starts_;
+            chunk_ = static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), row) - starts.begin()) - 1;
+            row_ = row - starts[chunk_];
+            find_end();
+        }
+        const Array& array() const { return column_->arrays_[chunk_]; }
+        std::size_t row() const { return row_; }
+        void next() {
+            if (single_ || ++row_ < end_) return;
+            if (chunk_ + 1 == column_->arrays_.size()) return;
+            ++chunk_;
+            row_ = 0;
+            find_end();
+        }
+
+    private:
+        void find_end() {
+            const auto& starts = column_->starts_;
+            end_ = (chunk_ + 1 < starts.size() ? starts[chunk_ + 1] : column_->size_) - starts[chunk_];
+        }
+        const Chunked* column_;
+        bool single_;
+        std::size_t chunk_ = 0, row_ = 0, end_ = 0;
+    };
+
+private:
+    static Array make(const ArrowArray& array, const ArrowSchema& schema) {
+        if constexpr (std::is_same_v<Array, TextArray>) return TextArray(array, schema.format);
+        else return Array(array, schema);
+    }
+    ArrowChunks owner_;
+    std::vector<Array> arrays_;
+    std::vector<std::size_t> starts_;
+    std::size_t size_ = 0;
+};
+
+using TextColumn = Chunked<TextArray>;
+using TextListColumn = Chunked<TextListArray>;
+
+// Rows of a result made of two columns: equal lengths, or a length of one that stands for all.
+inline std::size_t broadcast_size(std::size_t left, std::size_t right) {
+    if (left == right || right == 1) return left;
+    if (left == 1) return right;
+    throw std::invalid_argument("columns of " + std::to_string(left) + " and " + std::to_string(right) + " rows");
+}
+
+}  // namespace pe

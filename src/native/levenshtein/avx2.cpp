@@ -1,0 +1,48 @@
+// The only file compiled for AVX2, BMI and POPCNT. What it includes keeps its code in anonymous namespaces and uses no
+// templates of the standard library: those could be shared with, and end up in, code for machines without AVX2.
+#include "avx2_band.hpp"
+#include "avx2_blocks.hpp"
+#include "avx2_short.hpp"
+#include "vector_kernels.hpp"
+
+namespace pe::vector_kernels {
+
+std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances) {
+    return run_short(pairs, count, fold_case, distances);
+}
+
+void four_distances(const BytePair* pairs, std::uint64_t* table, std::uint32_t* distances) {
+    std::size_t rows = 0;
+    for (std::size_t lane = 0; lane < lanes; ++lane) rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
+    switch ((rows + block_rows - 1) / block_rows) {
+        case 0:
+        case 1: return run_four<1>(pairs, table, distances);
+        case 2: return run_four<2>(pairs, table, distances);
+        case 3: return run_four<3>(pairs, table, distances);
+        case 4: return run_four<4>(pairs, table, distances);
+        case 5: return run_four<5>(pairs, table, distances);
+        default: return run_four<6>(pairs, table, distances);
+    }
+}
+
+std::uint32_t long_distance(Sequence<std::uint8_t> pattern, Sequence<std::uint8_t> text, std::uint8_t unused,
+                            std::uint64_t* table, std::uint64_t* carries) {
+    return run_long(pattern, text, unused, table, carries);
+}
+
+std::uint32_t long_distance(Sequence<std::uint32_t> pattern, Sequence<std::uint32_t> text, std::uint32_t unused,
+                            std::uint64_t* table, std::uint64_t* carries) {
+    return run_long(pattern, text, unused, table, carries);
+}
+
+BandOutcome band_distance(Sequence<std::uint8_t> pattern, Sequence<std::uint8_t> text, std::uint8_t unused,
+                          std::size_t words) {
+    return run_band_of(pattern, text, unused, words);
+}
+
+BandOutcome band_distance(Sequence<std::uint32_t> pattern, Sequence<std::uint32_t> text, std::uint32_t unused,
+                          std::size_t words) {
+    return run_band_of(pattern, text, unused, words);
+}
+
+}  // namespace pe::vector_kernels

@@ -1,0 +1,111 @@
+// Similar texts: a band of 64, 128, 256 or 512 diagonals that slides down a row with every column (Hyyrö 2003), its match
+// bits found by comparing vectors of symbols instead of from a table. Included by avx2.cpp alone.
+#pragma once
+
+#include <immintrin.h>
+
+#include "vector_kernels.hpp"
+
+namespace {
+
+using pe::vector_kernels::BandOutcome;
+using pe::vector_kernels::Sequence;
+
+inline __m256i load_unaligned(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+
+// Which of the 64 symbols from `at` on equal `symbol`.
+inline std::uint64_t equal_bits(const std::uint8_t* at, std::uint8_t symbol) {
+    const __m256i wanted = _mm256_set1_epi8(static_cast<char>(symbol));
+    const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_unaligned(at), wanted)));
+    const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_unaligned(at + 32), wanted)));
+    return std::uint64_t{high} << 32 | low;
+}
+
+inline std::uint64_t equal_bits(const std::uint32_t* at, std::uint32_t symbol) {
+    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(symbol));
+    // Packing works within halves of a vector; the permutation puts the groups of four back in order.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const auto half = [&](const std::uint32_t* from) {
+        const auto equal = [&](std::size_t i) { return _mm256_cmpeq_epi32(load_unaligned(from + 8 * i), wanted); };
+        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(equal(0), equal(1)), _mm256_packs_epi32(equal(2), equal(3)));
+        return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(bytes, order)));
+    };
+    return std::uint64_t{half(at + 32)} << 32 | half(at);
+}
+
+template <int words, typename Symbol>
+BandOutcome run_band(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused) {
+    constexpr std::size_t width = 64 * words;
+    const std::size_t longer_by = pattern.size - text.size;
+    // The band reaches from diagonal -above on, with room on both sides of the diagonals 0 and longer_by. A path that
+    // leaves it costs more than `limit`.
+    const std::size_t above = (width - 1 - longer_by) / 2;
+    const std::size_t limit = longer_by + 2 * above + 1;
+    // Rows above the first match nothing, and so repeat row 0. Rows below the last change nothing above them.
+    for (std::size_t i = 1; i <= above; ++i) *(pattern.data - i) = unused;
+
+    std::uint64_t vp[words], vn[words];
+    for (std::size_t w = 0; w < words; ++w) {
+        const std::size_t first = 64 * w;
+        vp[w] = first >= above ? ~std::uint64_t{0} : above - first >= 64 ? 0 : ~std::uint64_t{0} << (above - first);
+        vn[w] = 0;
+    }
+    // The distance on the diagonal where both texts end, from that on the band's first diagonal and the differences between
+    // them. It never falls from one column to the next.
+    std::size_t first_diagonal = 0;
+    const auto distance = [&] {
+        auto total = static_cast<std::int64_t>(first_diagonal);
+        for (std::size_t w = 0; w < words && 64 * w < above + longer_by; ++w) {
+            const std::size_t left = above + longer_by - 64 * w;
+            const auto inside = static_cast<unsigned>(left < 64 ? left : 64);
+            total += _mm_popcnt_u64(_bzhi_u64(vp[w], inside)) - _mm_popcnt_u64(_bzhi_u64(vn[w], inside));
+        }
+        return static_cast<std::size_t>(total);
+    };
+
+    const Symbol* rows = pattern.data - above;
+    std::size_t j = 0;
+    while (j < text.size) {
+        const std::size_t pause = text.size - j < 64 ? text.size : j + 64;
+        for (; j < pause; ++j) {
+            std::uint64_t d0[words + 1], hp[words], hn[words];
+            unsigned char carry = 0;
+            for (int w = 0; w < words; ++w) {
+                const std::uint64_t equal = equal_bits(rows + j + 64 * w, text.data[j]);
+                unsigned long long sum;
+                carry = _addcarry_u64(carry, equal & vp[w], vp[w], &sum);
+                d0[w] = (sum ^ vp[w]) | equal | vn[w];
+                hp[w] = vn[w] | ~(d0[w] | vp[w]);
+                hn[w] = d0[w] & vp[w];
+            }
+            d0[words] = 0;
+            first_diagonal += ~d0[0] & 1;
+            for (int w = 0; w < words; ++w) {
+                const std::uint64_t below = d0[w] >> 1 | d0[w + 1] << 63;
+                vp[w] = hn[w] | ~(below | hp[w]);
+                vn[w] = below & hp[w];
+            }
+        }
+        // Texts that are not alike show it early: stop when the distance runs well ahead of what the band could prove.
+        const std::size_t now = distance();
+        const std::size_t start = longer_by + width / 2;
+        if (now > limit || (now > start && (now - start) * text.size > limit * j)) {
+            const double whole = static_cast<double>(now) * static_cast<double>(text.size) / static_cast<double>(j);
+            return {false, static_cast<std::uint32_t>(whole)};
+        }
+    }
+    const std::size_t found = distance();
+    return {found <= limit, static_cast<std::uint32_t>(found)};
+}
+
+template <typename Symbol>
+BandOutcome run_band_of(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused, std::size_t words) {
+    switch (words) {
+        case 1: return run_band<1>(pattern, text, unused);
+        case 2: return run_band<2>(pattern, text, unused);
+        case 4: return run_band<4>(pattern, text, unused);
+        default: return run_band<8>(pattern, text, unused);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,200 @@
+// Sorts the pairs of many rows by the kernel that suits them, and fills the lanes of that kernel with them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../text.hpp"
+#include "../unicode.hpp"
+#include "options.hpp"
+#include "pair.hpp"
+#include "vector_kernels.hpp"
+#include "workspace.hpp"
+
+namespace pe {
+
+class LevenshteinBatch {
+public:
+    LevenshteinBatch(const Text* left, const Text* right, const EditOptions& options, EditResult* results,
+                     LevenshteinWorkspace& workspace)
+        : left_(left), right_(right), options_(options), results_(results), workspace_(workspace) {
+        if (workspace.bytes.size() < usual_bytes) workspace.bytes.resize(usual_bytes);
+    }
+
+    void add(std::size_t row) {
+        // Where the first max_chars bytes are ASCII, they are the first max_chars characters.
+        const Text left = left_[row].substr(0, options_.max_chars), right = right_[row].substr(0, options_.max_chars);
+        if (use_vectors() && left.size() <= vector_kernels::short_size && right.size() <= vector_kernels::short_size) {
+            set_sizes(row, left.size(), right.size());
+            add_short(row, bytes_of(left), left.size(), bytes_of(right), right.size());
+        } else if (is_ascii(left) && is_ascii(right)) {
+            add_ascii(row, left, right);
+        } else {
+            add_unicode(row);
+        }
+    }
+
+    void finish() {
+        // Pairs that turn out not to be ASCII come back as numbers, which never do.
+        while (short_count_ > 0) run_short();
+        run_medium();
+    }
+
+private:
+    // How much text to hold before the lanes are filled with what there is, small enough for the cache.
+    static constexpr std::size_t usual_bytes = 1 << 17;
+    static constexpr std::size_t most_medium = 256;
+
+    struct Medium {
+        vector_kernels::BytePair pair;
+        std::size_t row;
+    };
+
+    static const std::uint8_t* bytes_of(Text text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+
+    bool use_vectors() const { return has_vector_kernels && workspace_.engine == Engine::avx2; }
+
+    void add_ascii(std::size_t row, Text left, Text right) {
+        set_sizes(row, left.size(), right.size());
+        make_room(left.size(), right.size());
+        const std::size_t before = bytes_used_;
+        const Sequence<std::uint8_t> folded_left = hold(left.size()), folded_right = hold(right.size());
+        copy_ascii(left, folded_left.data);
+        copy_ascii(right, folded_right.data);
+        add_bytes(row, folded_left, folded_right, before);
+    }
+
+    void add_unicode(std::size_t row) {
+        // First, since it may work off rows that need the same scratch memory. A byte gives at most one code point.
+        make_room(std::min(left_[row].size(), options_.max_chars), std::min(right_[row].size(), options_.max_chars));
+        std::vector<std::uint32_t>&left = workspace_.left_codes, &right = workspace_.right_codes;
+        decode(left_[row], options_.fold_case, options_.max_chars, left);
+        decode(right_[row], options_.fold_case, options_.max_chars, right);
+        set_sizes(row, left.size(), right.size());
+        // Without the common ends, a short pair has few symbols, and its numbers stay in ASCII and below the letters.
+        Sequence<std::uint32_t> left_rest{left.data(), left.size()}, right_rest{right.data(), right.size()};
+        strip_affixes(left_rest, right_rest);
+        const NumberedPair pair = number_pair(left_rest.data, left_rest.size, right_rest.data, right_rest.size, workspace_);
+        if (pair.symbols > byte_symbols) {
+            results_[row].distance = pair_distance(pair.left, pair.right, pair.symbols, workspace_);
+            return;
+        }
+        const std::size_t before = bytes_used_;
+        const Sequence<std::uint8_t> narrow_left = hold(pair.left.size), narrow_right = hold(pair.right.size);
+        narrow(pair.left, narrow_left.data);
+        narrow(pair.right, narrow_right.data);
+        add_bytes(row, narrow_left, narrow_right, before);
+    }
+
+    // `before` is what was held before the pair's own bytes: those need not be kept once the distance is known.
+    void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before) {
+        strip_affixes(left, right);
+        if (left.size < right.size) std::swap(left, right);
+        if (!use_vectors() || right.size == 0 || is_long(right.size)) {
+            results_[row].distance = pair_distance(left, right, byte_symbols, workspace_);
+            bytes_used_ = before;
+        } else if (left.size <= vector_kernels::short_size) {
+            add_short(row, left.data, left.size, right.data, right.size);
+        } else {
+            if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
+                std::swap(left, right);
+            medium_[medium_count_] = {{left.data, right.data, left.size, right.size}, row};
+            if (++medium_count_ == most_medium) run_medium();
+        }
+    }
+
+    static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
+
+    void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
+                   std::size_t right_size) {
+        short_rows_[short_count_] = row;
+        short_[short_count_] = {left, right, static_cast<std::uint32_t>(left_size), static_cast<std::uint32_t>(right_size)};
+        if (++short_count_ == vector_kernels::short_pairs) run_short();
+    }
+
+    void run_short() {
+        if constexpr (has_vector_kernels) {
+            std::array<std::uint32_t, vector_kernels::short_pairs> distances;
+            const auto rows = short_rows_;
+            const std::size_t count = short_count_;
+            const std::uint32_t not_ascii =
+                vector_kernels::short_distances(short_.data(), count, options_.fold_case, distances.data());
+            short_count_ = 0;
+            for (std::size_t i = 0; i < count; ++i) results_[rows[i]].distance = distances[i];
+            if (not_ascii == 0) return;
+            for (std::size_t i = 0; i < count; ++i)
+                if (not_ascii >> i & 1) add_unicode(rows[i]);
+        }
+    }
+
+    void run_medium() {
+        if constexpr (has_vector_kernels) {
+            using vector_kernels::lanes;
+            const auto by_text = [](const Medium& a, const Medium& b) { return a.pair.text_size < b.pair.text_size; };
+            std::sort(medium_.begin(), medium_.begin() + medium_count_, [&](const Medium& a, const Medium& b) {
+                const std::size_t a_blocks = block_count(a.pair.pattern_size), b_blocks = block_count(b.pair.pattern_size);
+                return a_blocks != b_blocks ? a_blocks < b_blocks : by_text(a, b);
+            });
+            std::uint64_t* table = workspace_.table.at_least(vector_kernels::table_words(byte_symbols));
+            for (std::size_t first = 0; first < medium_count_; first += lanes) {
+                std::array<Medium, lanes> group;
+                for (std::size_t lane = 0; lane < lanes; ++lane)
+                    group[lane] = medium_[std::min(first + lane, medium_count_ - 1)];
+                std::sort(group.begin(), group.end(), by_text);
+                vector_kernels::BytePair pairs[lanes];
+                for (std::size_t lane = 0; lane < lanes; ++lane) pairs[lane] = group[lane].pair;
+                std::uint32_t distances[lanes];
+                vector_kernels::four_distances(pairs, table, distances);
+                for (std::size_t lane = 0; lane < lanes; ++lane) results_[group[lane].row].distance = distances[lane];
+            }
+            medium_count_ = 0;
+        }
+    }
+
+    void set_sizes(std::size_t row, std::size_t left, std::size_t right) {
+        results_[row] = {0, static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)};
+    }
+
+    void make_room(std::size_t left_size, std::size_t right_size) {
+        const std::size_t wanted = left_size + right_size + 4 * vector_kernels::margin;
+        if (workspace_.bytes.size() - bytes_used_ >= wanted) return;
+        finish();
+        bytes_used_ = 0;
+        if (workspace_.bytes.size() < wanted) workspace_.bytes.resize(wanted);
+    }
+
+    Sequence<std::uint8_t> hold(std::size_t size) {
+        std::uint8_t* data = workspace_.bytes.data() + bytes_used_ + vector_kernels::margin;
+        bytes_used_ += size + 2 * vector_kernels::margin;
+        return {data, size};
+    }
+
+    void copy_ascii(Text from, std::uint8_t* to) const {
+        if (!options_.fold_case) {
+            std::copy(from.begin(), from.end(), to);
+            return;
+        }
+        for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<std::uint8_t>(ascii_lower(from[i]));
+    }
+
+    static void narrow(Sequence<std::uint32_t> from, std::uint8_t* to) {
+        for (std::size_t i = 0; i < from.size; ++i) to[i] = static_cast<std::uint8_t>(from.data[i]);
+    }
+
+    const Text* left_;
+    const Text* right_;
+    const EditOptions& options_;
+    EditResult* results_;
+    LevenshteinWorkspace& workspace_;
+    std::size_t bytes_used_ = 0;
+    std::array<vector_kernels::ShortPair, vector_kernels::short_pairs> short_;
+    std::array<std::size_t, vector_kernels::short_pairs> short_rows_;
+    std::size_t short_count_ = 0;
+    std::array<Medium, most_medium> medium_;
+    std::size_t medium_count_ = 0;
+};
+
+}  // namespace pe

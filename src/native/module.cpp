@@ -1,0 +1,12 @@
+// The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
+#include "bind.hpp"
+
+namespace pe {
+void bind_edit(nb::module_& module);
+}  // namespace pe
+
+NB_MODULE(_native, module) {
+    module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
+    pe::bind_result(module);
+    pe::bind_edit(module);
+}

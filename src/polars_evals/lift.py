@@ -1,0 +1,305 @@
+"""From kernels over text columns to Polars expressions.
+
+A kernel takes two String columns, of equal length or of length one, and returns a frame whose `score` is null
+where either side is. Everything that Polars adds to that is solved here, once: literals, nulls, dtypes,
+lists, labels.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import polars as pl
+from polars.exceptions import InvalidOperationError
+
+IntoText: TypeAlias = pl.Expr | pl.Series | str
+Missing: TypeAlias = Literal["fail", "null"]
+Kernel: TypeAlias = Callable[[pl.Series, pl.Series], pl.DataFrame]
+Fields: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
+
+LABEL = pl.Enum(["fail", "pass"])
+
+# `details` ends with these for every metric: null for single texts, for a schema must not depend on the data.
+COMMON_FIELDS: Fields = {
+    "turn_scores": pl.List(pl.Float64),
+    "num_turns": pl.Int64,
+    "num_low_scores": pl.Int64,
+    "reason": pl.String,
+}
+
+NO_EXPECTED, NO_OUTPUT = "no expected value", "no output"
+
+# Averages are rounded to this many decimals, so that six turns of 0.8 average to 0.8.
+AVERAGE_DECIMALS = 12
+
+
+def lift(
+    metric: str,
+    output: IntoText,
+    expected: IntoText,
+    kernel: Kernel,
+    *,
+    threshold: float,
+    missing: Missing,
+    details: bool,
+    fields: Fields,
+    turn_kernel: Kernel | None = None,
+    decimals: int | None = None,
+    references: Literal["best", "worst"] = "best",
+    rank_by: str = "score",
+    name: str | None = None,
+) -> pl.Expr:
+    """Make the expression of a metric.
+
+    Parameters
+    ----------
+    metric
+        The metric's name, for errors and for the result.
+    output, expected
+        The two columns: expressions, column names, or Series.
+    kernel
+        Scores pairs of texts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing value scores: 0.0 with `"fail"`, null with `"null"`.
+    details
+        Whether to append `fields` and the common ones to score and label.
+    fields
+        What the kernel's frame holds beside `score` when details are wanted.
+    turn_kernel
+        Scores the turns of a conversation, where `kernel` rounds: then only the average is rounded.
+    decimals
+        Decimals of the average over turns.
+    references
+        Which of several references counts.
+    rank_by
+        The kernel's field that ranks references.
+    name
+        The result's name, where it is not the metric's.
+    """
+    kinds = {"score": pl.Float64(), "label": LABEL, **(fields | COMMON_FIELDS if details else {})}  # type: ignore[operator]
+    dtype = pl.Struct(kinds)
+
+    def score(columns: Sequence[pl.Series]) -> pl.Series:
+        left, right = (read_text(metric, *c) for c in zip(("output", "expected"), columns, strict=True))
+        if left.dtype == pl.String and right.dtype == pl.String:
+            scored = kernel(left, right)
+        elif left.dtype == pl.String:
+            scored = score_references(kernel, left, right, references, rank_by)
+        elif right.dtype == pl.List:
+            scored = score_turns(
+                turn_kernel or kernel, left, right, threshold=threshold, missing=missing, decimals=decimals
+            )
+        else:
+            raise InvalidOperationError(
+                f"{metric}: `output` is a list of turns but `expected` a single text; "
+                "make it a list with a text for each turn"
+            )
+        if details and "reason" not in scored.columns:
+            scored = scored.with_columns(reason=explain_missing(left, right, len(scored)))
+        if missing == "fail":
+            scored = scored.with_columns(pl.col("score").fill_null(0.0))
+        absent = [
+            pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns
+        ]
+        return scored.with_columns(absent).with_columns(label=label(threshold)).select(*kinds).to_struct()
+
+    return elementwise(metric, output, expected, score, dtype).alias(name or metric)
+
+
+def lift_distance(
+    metric: str, output: IntoText, expected: IntoText, kernel: Kernel, list_kernel: Kernel
+) -> pl.Expr:
+    """Make an expression of whole numbers: null in, null out. The nearest of several references counts.
+
+    `kernel` takes two columns of String, `list_kernel` two of List(String); both give a frame of `distance`.
+    """
+
+    def measure(columns: Sequence[pl.Series]) -> pl.Series:
+        left, right = columns
+        if isinstance(left.dtype, pl.List | pl.Array) and isinstance(right.dtype, pl.List | pl.Array):
+            return list_kernel(*read_tokens(metric, left, right))["distance"]
+        left, right = (read_text(metric, *c) for c in zip(("output", "expected"), columns, strict=True))
+        if right.dtype == pl.String and left.dtype == pl.String:
+            return kernel(left, right)["distance"]
+        if right.dtype == pl.String:
+            raise InvalidOperationError(
+                f"{metric}: `output` is a list but `expected` a text; compare a list with a list"
+            )
+        return score_references(kernel, left, right, "worst", "distance")["distance"]
+
+    return elementwise(metric, output, expected, measure, pl.Int64()).alias(metric)
+
+
+def elementwise(
+    metric: str,
+    output: IntoText,
+    expected: IntoText,
+    function: Callable[[Sequence[pl.Series]], pl.Series],
+    dtype: pl.DataType,
+) -> pl.Expr:
+    """Call `map_batches`, here and nowhere else.
+
+    Row i of the result depends on row i of the columns alone. That lets Polars stream the metric, push
+    predicates below it and run it in groups; and since Polars takes our word for it, a result of any other
+    length is stopped here.
+    """
+
+    def checked(columns: Sequence[pl.Series]) -> pl.Series:
+        result = function(columns)
+        if len(result) != row_count(*columns):
+            raise AssertionError(f"{metric}: {len(result)} results for {row_count(*columns)} rows")
+        return result
+
+    columns = [as_expr(metric, "output", output), as_expr(metric, "expected", expected)]
+    return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=True)
+
+
+def as_expr(metric: str, argument: str, value: object) -> pl.Expr:
+    """Take a column name, an expression or a Series."""
+    if isinstance(value, pl.Expr):
+        return value
+    if isinstance(value, str):
+        return pl.col(value)
+    if isinstance(value, pl.Series):
+        return pl.lit(value)
+    raise TypeError(
+        f"{metric}: `{argument}` must be an expression or a column name, got {type(value).__name__}; "
+        "wrap a literal in pl.lit(...)"
+    )
+
+
+def row_count(left: pl.Series, right: pl.Series) -> int:
+    """Count the rows of a result: a literal arrives with one row, also beside a column of none."""
+    return len(right) if len(left) == 1 else len(left)
+
+
+def label(threshold: float) -> pl.Expr:
+    """Say pass or fail, or null where there is no score."""
+    score = pl.col("score")
+    passed = pl.when(score >= threshold).then(pl.lit("pass", LABEL)).otherwise(pl.lit("fail", LABEL))
+    return pl.when(score.is_not_null()).then(passed)
+
+
+def explain_missing(left: pl.Series, right: pl.Series, rows: int) -> pl.Series:
+    """Say why a row has nothing to compare."""
+    no_output = pl.lit(left.is_null())
+    no_expected = pl.lit(
+        right.is_null() if right.dtype == pl.String else right.list.drop_nulls().list.len().fill_null(0) == 0
+    )
+    reason = pl.when(no_expected).then(pl.lit(NO_EXPECTED)).when(no_output).then(pl.lit(NO_OUTPUT))
+    return pl.select(pl.lit(pl.repeat(None, rows, dtype=pl.String, eager=True)).fill_null(reason)).to_series()
+
+
+def read_text(metric: str, argument: str, column: pl.Series) -> pl.Series:
+    """Bring a column to String or List(String)."""
+    dtype = column.dtype
+    if dtype == pl.String or dtype == pl.List(pl.String):
+        return column
+    if dtype in (pl.Categorical, pl.Enum, pl.Null):
+        return column.cast(pl.String)
+    if isinstance(dtype, pl.List | pl.Array) and dtype.inner in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+        return column.cast(pl.List(pl.String))
+    raise InvalidOperationError(
+        f"{metric}: `{argument}` must be text (String, Categorical, Enum) or a list of texts, got {dtype}"
+    )
+
+
+def read_tokens(metric: str, left: pl.Series, right: pl.Series) -> list[pl.Series]:
+    """Bring two lists to List(String), so that equal tokens or numbers become equal texts."""
+    kinds = [inner_dtype(column) for column in (left, right)]
+    for argument, column, kind in zip(("output", "expected"), (left, right), kinds, strict=True):
+        if kind.is_nested() or kind in (pl.Object, pl.Binary):
+            raise InvalidOperationError(
+                f"{metric}: `{argument}` must be a list of texts or numbers, got {column.dtype}"
+            )
+    texts = [kind in (pl.String, pl.Categorical, pl.Enum) for kind in kinds]
+    numbers = [kind.is_numeric() for kind in kinds]
+    if not (pl.Null in kinds or all(texts) or all(numbers) or kinds[0] == kinds[1]):
+        raise InvalidOperationError(
+            f"{metric}: cannot compare {left.dtype} with {right.dtype}; cast one to the other"
+        )
+    is_float = all(numbers) and any(kind.is_float() or kind.is_decimal() for kind in kinds)
+    columns = [column.cast(pl.List(pl.Float64)) if is_float else column for column in (left, right)]
+    return [column.cast(pl.List(pl.String)) for column in columns]
+
+
+def inner_dtype(column: pl.Series) -> pl.DataType:
+    """Give the dtype of a list's elements."""
+    inner = column.dtype.inner  # type: ignore[attr-defined]
+    return inner() if isinstance(inner, type) else inner  # type: ignore[no-any-return]
+
+
+def side_by_side(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+    """Put two columns in a frame, literals repeated, with the number of each row."""
+    rows = row_count(left, right)
+    columns = [c if len(c) == rows else c.new_from_index(0, rows) for c in (left, right)]
+    return pl.DataFrame([columns[0].alias("output"), columns[1].alias("expected")]).with_row_index("row")
+
+
+def score_references(
+    kernel: Kernel, left: pl.Series, right: pl.Series, which: Literal["best", "worst"], rank_by: str
+) -> pl.DataFrame:
+    """Score texts against lists of references. Null references do not count."""
+    rows = side_by_side(left, right)
+    pairs = rows.explode("expected").filter(pl.col("expected").is_not_null() & pl.col("output").is_not_null())
+    scored = kernel(pairs["output"], pairs["expected"])
+    rank = pl.col(rank_by)
+    first = rank.arg_max() if which == "best" else rank.arg_min()
+    counted = scored.with_columns(pairs["row"]).group_by("row").agg(pl.all().get(first))
+    return rows.select("row").join(counted, on="row", how="left", maintain_order="left").drop("row")
+
+
+def score_turns(
+    kernel: Kernel,
+    left: pl.Series,
+    right: pl.Series,
+    *,
+    threshold: float,
+    missing: Missing,
+    decimals: int | None,
+) -> pl.DataFrame:
+    """Score conversations turn by turn. Conversations of different length do not match at all."""
+    rows = side_by_side(left, right).with_columns(
+        turns=pl.col("output").list.len().cast(pl.Int64),
+        expected_turns=pl.col("expected").list.len().cast(pl.Int64),
+    )
+    turns, expected_turns = pl.col("turns"), pl.col("expected_turns")
+    pairs = rows.filter(turns == expected_turns, turns > 0).explode("output", "expected")
+    turn = kernel(pairs["output"], pairs["expected"]).select("score", pairs["row"])
+    if missing == "fail":
+        turn = turn.with_columns(pl.col("score").fill_null(0.0))
+    score = pl.col("score")
+    averaged = turn.group_by("row", maintain_order=True).agg(
+        round_half_up(score.mean(), decimals).alias("average"),
+        score.alias("turn_scores"),
+        (score < threshold).sum().cast(pl.Int64).alias("num_low_scores"),
+    )
+    differ = turns != expected_turns
+    both_empty = (turns == 0) & (expected_turns == 0)
+    reason = (
+        pl.when(pl.col("expected").is_null() | both_empty)
+        .then(pl.lit(NO_EXPECTED))
+        .when(pl.col("output").is_null())
+        .then(pl.lit(NO_OUTPUT))
+        .when(differ)
+        .then(pl.format("{} turns, expected {}", turns, expected_turns))
+    )
+    return rows.join(averaged, on="row", how="left", maintain_order="left").select(
+        pl.when(differ).then(0.0).otherwise("average").alias("score"),
+        "turn_scores",
+        turns.alias("num_turns"),
+        "num_low_scores",
+        reason.alias("reason"),
+    )
+
+
+def round_half_up(average: pl.Expr, decimals: int | None) -> pl.Expr:
+    """Round an average in [0, 1], on whole numbers, so that 0.145 is 0.15 with two decimals."""
+    whole: int = 10**AVERAGE_DECIMALS
+    units = (average * whole).round().cast(pl.Int64)
+    if decimals is None or decimals >= AVERAGE_DECIMALS:
+        return units / whole
+    scale: int = 10**decimals
+    step = whole // scale
+    return (units + step // 2) // step / scale

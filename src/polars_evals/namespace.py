@@ -1,0 +1,68 @@
+"""The `.evals` namespace of expressions and Series: each metric's function, with the column as its output."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+import polars as pl
+
+from polars_evals import metrics
+from polars_evals.lift import IntoText
+
+P = ParamSpec("P")
+
+
+def of_expr(
+    metric: Callable[Concatenate[IntoText, P], pl.Expr],
+) -> "Callable[Concatenate[ExprEvals, P], pl.Expr]":
+    """Make a metric a method of expressions."""
+
+    @wraps(metric)
+    def method(self: "ExprEvals", /, *args: P.args, **kwargs: P.kwargs) -> pl.Expr:
+        return metric(self._expr, *args, **kwargs)
+
+    return method
+
+
+def of_series(
+    metric: Callable[Concatenate[IntoText, P], pl.Expr],
+) -> "Callable[Concatenate[SeriesEvals, P], pl.Series]":
+    """Make a metric a method of Series, computed at once."""
+
+    @wraps(metric)
+    def method(self: "SeriesEvals", /, *args: P.args, **kwargs: P.kwargs) -> pl.Series:
+        if any(isinstance(value, str) for value in args) and metric is not metrics.regex_match:
+            raise TypeError(
+                f"{metric.__name__}: a Series has no columns to name; pass a Series or pl.lit(...)"
+            )
+        return pl.select(metric(self._series, *args, **kwargs)).to_series()
+
+    return method
+
+
+@pl.api.register_expr_namespace("evals")
+class ExprEvals:
+    """Metrics on expressions: `pl.col("output").evals.levenshtein(pl.col("expected"))`."""
+
+    def __init__(self, expr: pl.Expr) -> None:
+        self._expr = expr
+
+    contains = of_expr(metrics.contains)
+    ends_with = of_expr(metrics.ends_with)
+    exact_match = of_expr(metrics.exact_match)
+    levenshtein = of_expr(metrics.levenshtein)
+    levenshtein_distance = of_expr(metrics.levenshtein_distance)
+    regex_match = of_expr(metrics.regex_match)
+    starts_with = of_expr(metrics.starts_with)
+
+
+@pl.api.register_series_namespace("evals")
+class SeriesEvals:
+    """Metrics on Series: `df["output"].evals.levenshtein(df["expected"])`."""
+
+    def __init__(self, series: pl.Series) -> None:
+        self._series = series
+
+
+for _name in metrics.__all__:
+    setattr(SeriesEvals, _name, of_series(getattr(metrics, _name)))

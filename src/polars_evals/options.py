@@ -1,0 +1,49 @@
+"""Checks of options, made when an expression is built: a bad option never waits for data."""
+
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Any
+
+
+def check_common(metric: str, *, threshold: object, missing: object, details: object) -> None:
+    """Check the options that every metric has."""
+    check_fraction(metric, "threshold", threshold)
+    check_choice(metric, "missing", missing, ("fail", "null"))
+    check_flags(metric, details=details)
+
+
+def check_fraction(metric: str, option: str, value: object) -> None:
+    """Accept a number in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{metric}: `{option}` must be a number from 0 to 1, got {value!r}")
+
+
+def check_flags(metric: str, **flags: object) -> None:
+    """Accept True or False."""
+    for option, value in flags.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{metric}: `{option}` must be True or False, got {value!r}")
+
+
+def check_choice(metric: str, option: str, value: object, choices: Collection[str]) -> None:
+    """Accept one of the choices, to the letter."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(f'"{choice}"' for choice in choices)
+        raise ValueError(
+            f"{metric}: `{option}` must be one of {listed}, got {value!r}{did_you_mean(value, choices)}"
+        )
+
+
+def check_whole(metric: str, option: str, value: object, *, least: int, optional: bool = False) -> None:
+    """Accept a whole number from `least` on, or None if `optional`."""
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        none = " or None" if optional else ""
+        raise ValueError(f"{metric}: `{option}` must be a whole number from {least} on{none}, got {value!r}")
+
+
+def did_you_mean(word: Any, known: Collection[str]) -> str:
+    """Name the nearest known word, for the end of an error message."""
+    near = get_close_matches(str(word), known, n=1)
+    return f'; did you mean "{near[0]}"?' if near else ""

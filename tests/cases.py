@@ -1,0 +1,67 @@
+"""Every metric that gives a score, with columns to try it on. The contract suite runs all of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+import polars_evals as pe
+
+TEXTS = [
+    "The quick brown fox",
+    "the quick  brown dog.",
+    "",
+    None,
+    " Straße in ÉVREUX, \u0130stanbul ",
+    "42",
+    "Ответ: ΟΔΥΣΣΕΥΣ, 中文 and 🙂",
+    "jumps over the lazy dog " * 40,
+    "x",
+    None,
+    "\x00\u2028odd\x1f",
+    "The answer is 42.",
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric, its options, and columns that fit it."""
+
+    metric: Callable[..., pl.Expr]
+    options: dict[str, Any] = field(default_factory=dict)
+    output: Sequence[Any] = tuple(TEXTS)
+    expected: Sequence[Any] = (*TEXTS[3:], *TEXTS[:3])
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.__name__
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The columns, some rows of which are equal."""
+        output, expected = list(self.output), list(self.expected)
+        return pl.DataFrame({"output": output + output, "expected": expected + output}, strict=False)
+
+    def __call__(self, output: Any = "output", expected: Any = "expected", **options: Any) -> pl.Expr:
+        """Build the expression, with further options."""
+        # A plain string would be a pattern for `regex_match`.
+        expected = pl.col(expected) if isinstance(expected, str) else expected
+        return self.metric(output, expected, **(self.options | options))
+
+
+CASES = [
+    Case(pe.exact_match),
+    Case(pe.exact_match, {"case_sensitive": True, "trim": False, "normalize_whitespace": True}),
+    Case(pe.contains),
+    Case(pe.contains, {"mode": "all", "case_sensitive": True}),
+    Case(pe.starts_with),
+    Case(pe.ends_with, {"trim": False}),
+    Case(
+        pe.regex_match,
+        expected=["fox", None, "^$", "[a-z]+", "ß", r"\d+", "中", "dog", "y", "x", "odd", "42."],
+    ),
+    Case(pe.levenshtein),
+    Case(pe.levenshtein, {"case_sensitive": True, "decimals": None, "max_chars": 5}),
+]
