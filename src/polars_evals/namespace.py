@@ -47,13 +47,20 @@ class ExprEvals:
     def __init__(self, expr: pl.Expr) -> None:
         self._expr = expr
 
+    bleu = of_expr(metrics.bleu)
+    chrf = of_expr(metrics.chrf)
     contains = of_expr(metrics.contains)
     ends_with = of_expr(metrics.ends_with)
     exact_match = of_expr(metrics.exact_match)
+    jaccard = of_expr(metrics.jaccard)
     levenshtein = of_expr(metrics.levenshtein)
     levenshtein_distance = of_expr(metrics.levenshtein_distance)
+    recall = of_expr(metrics.recall)
     regex_match = of_expr(metrics.regex_match)
+    response = of_expr(metrics.response)
+    rouge = of_expr(metrics.rouge)
     starts_with = of_expr(metrics.starts_with)
+    token_f1 = of_expr(metrics.token_f1)
 
 
 @pl.api.register_series_namespace("evals")
