@@ -1,9 +1,9 @@
 # Everything runs in .venv, which `setup` makes from pyproject.toml. PYTHON picks the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp' 2>/dev/null)
+NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup demo test lint bench sanitize clean
+.PHONY: setup test lint bench sanitize clean
 
 setup: .venv/installed
 
@@ -19,6 +19,11 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
+bench: setup
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks
 
 clean:
 	rm -rf .venv build

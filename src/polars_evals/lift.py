@@ -102,7 +102,7 @@ def lift(
         absent = [
             pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns
         ]
-        return scored.with_columns(absent).with_columns(label=label(threshold)).select(*kinds).to_struct()
+        return scored.with_columns(absent).with_columns(label=label(pl.col("score"), threshold)).select(*kinds).to_struct()
 
     return elementwise(metric, output, expected, score, dtype).alias(name or metric)
 
@@ -174,9 +174,8 @@ def row_count(left: pl.Series, right: pl.Series) -> int:
     return len(right) if len(left) == 1 else len(left)
 
 
-def label(threshold: float) -> pl.Expr:
+def label(score: pl.Expr, threshold: float) -> pl.Expr:
     """Say pass or fail, or null where there is no score."""
-    score = pl.col("score")
     passed = pl.when(score >= threshold).then(pl.lit("pass", LABEL)).otherwise(pl.lit("fail", LABEL))
     return pl.when(score.is_not_null()).then(passed)
 

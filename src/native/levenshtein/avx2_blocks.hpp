@@ -136,7 +136,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
         const std::size_t first = lane * lane_rows;
         return rows <= first ? 0 : rows - first < lane_rows ? rows - first : lane_rows;
     };
-    for (std::size_t lane = 0; lane < lanes; ++lane)
+    for (std::size_t lane = 0; lane * lane_rows < rows; ++lane)
         set_matches<blocks>(table, lane, pattern + lane * lane_rows, rows_of(lane));
 
     BlockLanes<blocks> state;
@@ -166,7 +166,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
         }
         descent += state.descent(lane, rows_of(lane));
     }
-    for (std::size_t lane = 0; lane < lanes; ++lane)
+    for (std::size_t lane = 0; lane * lane_rows < rows; ++lane)
         clear_matches<blocks>(table, lane, pattern + lane * lane_rows, rows_of(lane));
     return descent;
 }
