@@ -209,7 +209,10 @@ def assemble(scored: pl.DataFrame, kinds: Fields, threshold: float, missing: Mis
     """Make the struct of a result from what a kernel gave."""
     score = pl.col("score").fill_null(0.0) if missing == "fail" else pl.col("score")
     made = {"score": score, "label": label(score, threshold)}
-    given = {field: pl.col(field) if field in scored.columns else pl.lit(None, kind) for field, kind in kinds.items()}
+    given = {
+        field: pl.col(field) if field in scored.columns else pl.lit(None, kind)
+        for field, kind in kinds.items()
+    }
     return scored.select(**(given | made)).to_struct()
 
 
