@@ -350,7 +350,16 @@ def round_half_up(average: pl.Expr, decimals: int | None) -> pl.Expr:
     whole: int = 10**AVERAGE_DECIMALS
     units = (average * whole).round().cast(pl.Int64)
     if decimals is None or decimals >= AVERAGE_DECIMALS:
-        return units / whole
+        return divide(units, whole)
     scale: int = 10**decimals
     step = whole // scale
-    return (units + step // 2) // step / scale
+    return divide((units + step // 2) // step, scale)
+
+
+def divide(units: pl.Expr, scale: int) -> pl.Expr:
+    """Divide whole numbers, to the nearest float.
+
+    By a column: where a column has several rows, Polars divides it by a scalar as it multiplies it by the
+    inverse, and 7 / 10 would be 0.7000000000000001.
+    """
+    return units / (units * 0 + scale)

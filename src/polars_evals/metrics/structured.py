@@ -122,7 +122,7 @@ def json_schema(
     is not valid is an error.
 
     What `json_match` does not take for JSON scores 0.0, and so do values nested deeper than 255 levels,
-    integers of more than 4,000 digits and other numbers beyond 1e308.
+    integers of more than 4,000 digits and other numbers from 1e308 on.
 
     Examples
     --------
