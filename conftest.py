@@ -1,4 +1,4 @@
-"""Names that every docstring example may use."""
+"""What every example in docstrings and pages may use: the names `pl` and `pe`, and a folder of its own."""
 
 from typing import Any
 
@@ -11,3 +11,12 @@ import polars_evals as pe
 @pytest.fixture(autouse=True)
 def _example_names(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update(pl=pl, pe=pe)
+
+
+@pytest.fixture(autouse=True)
+def _example_folder(request: pytest.FixtureRequest) -> None:
+    """Let examples write files: in a temporary folder, which has the project's data."""
+    if isinstance(request.node, pytest.DoctestItem):
+        folder = request.getfixturevalue("tmp_path")
+        (folder / "data").symlink_to(request.config.rootpath / "data")
+        request.getfixturevalue("monkeypatch").chdir(folder)

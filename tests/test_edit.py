@@ -255,7 +255,7 @@ def test_distance_of_other_dtypes(output: list[Any], expected: list[Any]) -> Non
 
 
 def test_lowercase_is_that_of_polars_for_all_of_unicode() -> None:
-    """Distance 0 from what Polars makes of a text, letter by letter and in the contexts that matter to sigma."""
+    """Letter by letter, and in the contexts that matter to sigma."""
     letters = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
     contexts = [
         *letters,

@@ -5,6 +5,7 @@ namespace pe {
 void bind_edit(nb::module_& module);
 void bind_json(nb::module_& module);
 void bind_similarity(nb::module_& module);
+void bind_words(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
@@ -13,4 +14,5 @@ NB_MODULE(_native, module) {
     pe::bind_edit(module);
     pe::bind_json(module);
     pe::bind_similarity(module);
+    pe::bind_words(module);
 }

@@ -207,15 +207,17 @@ def result_fields(details: Fields | None) -> Fields:
 
 def assemble(scored: pl.DataFrame, kinds: Fields, threshold: float, missing: Missing) -> pl.Series:
     """Make the struct of a result from what a kernel gave."""
-    if missing == "fail":
-        scored = scored.with_columns(pl.col("score").fill_null(0.0))
-    absent = [pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns]
-    return scored.with_columns(absent).with_columns(label=label(threshold)).select(*kinds).to_struct()
+    score = pl.col("score").fill_null(0.0) if missing == "fail" else pl.col("score")
+    made = {"score": score, "label": label(score, threshold)}
+    given = {
+        field: pl.col(field) if field in scored.columns else pl.lit(None, kind)
+        for field, kind in kinds.items()
+    }
+    return scored.select(**(given | made)).to_struct()
 
 
-def label(threshold: float) -> pl.Expr:
+def label(score: pl.Expr, threshold: float) -> pl.Expr:
     """Say pass or fail, or null where there is no score."""
-    score = pl.col("score")
     passed = pl.when(score >= threshold).then(pl.lit("pass", LABEL)).otherwise(pl.lit("fail", LABEL))
     return pl.when(score.is_not_null()).then(passed)
 

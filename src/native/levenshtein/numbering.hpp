@@ -10,6 +10,9 @@ namespace pe {
 
 class SymbolNumbering {
 public:
+    // `base`: how many numbers count as given out already.
+    explicit SymbolNumbering(std::uint32_t base = 0) : base_(base) {}
+
     // Numbers the symbols of `first` from 1 on; a symbol that only `second` has becomes 0. Returns the largest number.
     std::uint32_t number(const std::uint32_t* first, std::size_t first_size, const std::uint32_t* second,
                          std::size_t second_size, std::uint32_t* first_numbers, std::uint32_t* second_numbers) {
@@ -77,7 +80,7 @@ private:
 
     std::vector<std::uint32_t> direct_;
     std::vector<Slot> slots_;
-    std::uint32_t base_ = 0;
+    std::uint32_t base_;
 };
 
 }  // namespace pe
