@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.exceptions import InvalidOperationError
 
@@ -137,6 +137,7 @@ def similarities(pairs: Sequence[tuple[str | None, str | None]], **options: Any)
 
 
 WORDS = st.lists(st.sampled_from(["the", "a", "Cat", "é", "中文", "🙂", "x.y", "thea"]), max_size=12)
+UNIT = st.sampled_from(["words", "characters"])
 GAP = st.sampled_from([" ", "\n", "\x1c", "\u2003", " \t "])
 TEXT = st.builds(lambda words, gap: gap.join(words), WORDS, GAP) | st.text(max_size=30)
 
@@ -155,7 +156,7 @@ def test_similarity_is_the_reference(pairs: list[tuple[str, str]], unit: str, n:
     assert folded == similarities(lower, unit=unit, n=n, case_sensitive=True)
 
 
-@given(text=TEXT, n=st.integers(1, 6), unit=st.sampled_from(["words", "characters"]))
+@given(text=TEXT, n=st.integers(1, 6), unit=UNIT)
 @settings(max_examples=100, deadline=None)
 def test_identical_text_scores_exactly_one(text: str, n: int, unit: str) -> None:
     assert similarities([(text, text), (text * 3, text * 3)], unit=unit, n=n) == [1.0, 1.0]
@@ -164,9 +165,8 @@ def test_identical_text_scores_exactly_one(text: str, n: int, unit: str) -> None
 def test_reordered_words_score_one_and_shorter_texts_are_one_ngram() -> None:
     assert similarities([("a b c", "c a b")]) == [1.0]
     assert similarities([("a b c", "c a b")], n=2) == [0.5]
-    assert similarities([("ab", "ab"), ("ab", "cd"), ("ab", "abc"), ("", ""), ("", "a")], unit="characters", n=3) == [
-        1.0, 0.0, 0.0, 1.0, 0.0,
-    ]  # fmt: skip
+    pairs = [("ab", "ab"), ("ab", "cd"), ("ab", "abc"), ("", ""), ("", "a")]
+    assert similarities(pairs, unit="characters", n=3) == [1.0, 0.0, 0.0, 1.0, 0.0]
 
 
 def test_long_texts_and_large_orders() -> None:
@@ -176,15 +176,13 @@ def test_long_texts_and_large_orders() -> None:
     assert scores[0] == 1.0
     assert 0.99 < scores[1] < 1.0
     assert scores[2] == 0.0
-    assert similarities([("a" * 100_000, "a" * 99_999)], unit="characters", n=1000) == [1.0]
+    assert similarities([("a" * 100_000, "a" * 99_999)], unit="characters", n=100) == [1.0]
 
 
-@given(text=st.text(min_size=1, max_size=20))
-def test_case_counts_when_asked(text: str) -> None:
-    upper = pl.Series([text]).str.to_uppercase().item()
-    assume(upper != text and pl.Series([upper]).str.to_lowercase().item() == text)
-    assert similarities([(text, upper)], unit="characters") == [1.0]
-    assert similarities([(text, upper)], unit="characters", case_sensitive=True) != [1.0]
+def test_case_counts_when_asked() -> None:
+    pairs = [("ÉCOLE Ωmega", "école ωMEGA")]
+    assert similarities(pairs) == [1.0]
+    assert similarities(pairs, case_sensitive=True) == [0.0]
 
 
 @pytest.mark.parametrize("options", [{"n": 0}, {"n": 1.5}, {"unit": "word"}, {"case_sensitive": None}])
