@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "unicode.hpp"
+#include "words/tokenizers.hpp"
+#include "words/vocabulary.hpp"
 
 namespace pe {
 
@@ -72,6 +74,7 @@ class NgramCosine {
 public:
     double operator()(Text output, Text expected, const NgramOptions& options) {
         tree_.clear();
+        vocabulary_.start_pair(false);
         read(output, options, output_);
         read(expected, options, expected_);
         if (output_.empty() || expected_.empty()) return output_.empty() && expected_.empty() ? 1.0 : 0.0;
@@ -94,42 +97,30 @@ public:
     }
 
 private:
-    // Tells the units of n-grams from the characters of words; code points are far below.
-    static constexpr std::uint32_t unit_bit = 1u << 31;
-
-    // As Python's str.split.
-    static bool is_space(std::uint32_t code) {
-        if (code < 0x80) return code == ' ' || (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F);
-        return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
-               code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+    void read_units(Text text, const NgramOptions& options) {
+        if (!options.words) return decode(text, options.fold_case, text.size(), units_);
+        units_.clear();
+        reader_.for_each(text, Tokenizer::whitespace, options.fold_case, [this](const char* word, std::size_t length) {
+            units_.push_back(vocabulary_.number(word, length));
+        });
     }
-
     // The n-grams of a text, by number. A text of fewer than n units is one shorter n-gram.
     void read(Text text, const NgramOptions& options, std::vector<std::uint32_t>& ngrams) {
-        decode(text, options.fold_case, text.size(), codes_);
-        units_.clear();
-        if (!options.words)
-            for (const std::uint32_t code : codes_) units_.push_back(tree_.child(SequenceTree::root, code));
-        else
-            for (auto at = codes_.begin(); at != codes_.end();) {
-                if (is_space(*at)) {
-                    ++at;
-                    continue;
-                }
-                std::uint32_t word = SequenceTree::root;
-                for (; at != codes_.end() && !is_space(*at); ++at) word = tree_.child(word, *at);
-                units_.push_back(word);
+        read_units(text, options);
+        ngrams.assign(units_.size(), SequenceTree::root);
+        for (std::size_t order = 0; order < options.n; ++order) {
+            if (order > 0) {
+                if (ngrams.size() < 2) break;
+                ngrams.pop_back();
             }
-        ngrams = units_;
-        for (std::size_t order = 1; order < options.n && ngrams.size() > 1; ++order) {
-            ngrams.pop_back();
-            for (std::size_t i = 0; i < ngrams.size(); ++i)
-                ngrams[i] = tree_.child(ngrams[i], units_[i + order] | unit_bit);
+            for (std::size_t i = 0; i < ngrams.size(); ++i) ngrams[i] = tree_.child(ngrams[i], units_[i + order]);
         }
     }
 
+    TokenReader reader_;
+    Vocabulary vocabulary_;
     SequenceTree tree_;
-    std::vector<std::uint32_t> codes_, units_, output_, expected_;
+    std::vector<std::uint32_t> units_, output_, expected_;
     std::vector<std::uint32_t> output_counts_, expected_counts_;  // all zero between calls
 };
 
