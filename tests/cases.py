@@ -32,6 +32,8 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     output: Sequence[Any] = tuple(TEXTS)
     expected: Sequence[Any] = (*TEXTS[3:], *TEXTS[:3])
+    # Whether any text scores 1.0 against itself. ROUGE, BLEU and chrF find nothing to count in some texts.
+    reflexive: bool = True
 
     @property
     def name(self) -> str:
@@ -64,4 +66,21 @@ CASES = [
     ),
     Case(pe.levenshtein),
     Case(pe.levenshtein, {"case_sensitive": True, "decimals": None, "max_chars": 5}),
+    Case(pe.rouge, reflexive=False),
+    Case(pe.rouge, {"variant": "rougeL", "measure": "recall", "stemmer": False}, reflexive=False),
+    Case(pe.rouge, {"variant": "rougeLsum", "tokenizer": "unicode", "threshold": 0.5, "stemmer": True}),
+    Case(pe.rouge, {"variant": "rouge2", "tokenizer": r"[\w']+"}),
+    Case(pe.jaccard),
+    Case(pe.jaccard, {"tokenizer": "characters", "case_sensitive": True}),
+    Case(pe.recall),
+    Case(pe.recall, {"tokenizer": r"\w+"}),
+    Case(pe.token_f1),
+    Case(pe.bleu, reflexive=False),
+    Case(pe.bleu, {"tokenize": "intl", "lowercase": True}, reflexive=False),
+    Case(pe.chrf, reflexive=False),
+    Case(pe.chrf, {"word_order": 2}, reflexive=False),
+    Case(pe.response),
+    Case(pe.response, {"match_type": "semantic"}),
+    Case(pe.response, {"match_type": "exact", "case_sensitive": True}),
+    Case(pe.response, {"match_type": "recall", "case_sensitive": True, "normalize_whitespace": False}),
 ]

@@ -143,7 +143,11 @@ def test_details_append_fields(case: Case) -> None:
     assert_frame_equal(detailed.select("score", "label"), plain)
 
 
-@every_text_metric
+@pytest.mark.parametrize(
+    "case",
+    [case for case in TEXT_CASES if case.reflexive],
+    ids=lambda case: f"{case.name}-{len(case.options)}",
+)
 def test_identical_text_scores_one(case: Case) -> None:
     scored = fields(run(case.frame.drop_nulls("output"), case(expected="output")))
     assert (
