@@ -23,7 +23,7 @@ lint: setup
 
 # The site, in site/. Needs no network.
 docs: setup
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
