@@ -14,7 +14,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 def sections() -> dict[str, str]:
     """The section of each metric in the pages of metrics."""
-    found = {}
+    found: dict[str, str] = {}
     for page in sorted(DOCS.glob("metrics/*.md")):
         for section in re.split(r"^#+ ", page.read_text("utf-8"), flags=re.MULTILINE):
             for name in re.findall(r"\w+", section.partition("\n")[0]):

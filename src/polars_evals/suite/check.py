@@ -188,9 +188,12 @@ def tokenizer(metric: Metric) -> str | None:
     if metric.type == "response":
         by_match_type = {"auto": "rouge", "rouge": "rouge", "semantic": "whitespace", "recall": "whitespace"}
         return by_match_type.get(settings["match_type"])
-    if metric.type == "token_f1" or (metric.type == "bleu" and settings["tokenize"] != "char"):
-        return "whitespace"
-    return settings.get("tokenizer")
+    by_spaces = {
+        "token_f1": True,
+        "bleu": settings.get("tokenize") != "char",
+        "similarity": settings.get("unit") == "words",
+    }
+    return "whitespace" if by_spaces.get(metric.type) else settings.get("tokenizer")
 
 
 def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
