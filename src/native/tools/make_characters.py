@@ -1,4 +1,4 @@
-"""Writes words/character_table.hpp: the kinds of all code points, as Polars' regular expressions know them."""
+"""Write words/character_table.hpp: the kinds of all code points, as Polars' regular expressions know them."""
 
 from pathlib import Path
 
