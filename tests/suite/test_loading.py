@@ -187,6 +187,8 @@ FORMAT_ERRORS = {
         "metric:\n- type: contains\n  mode: any\n  mode: all",
         'evals.yaml: line 2: the key "mode" is given twice',
     ),
+    "deep YAML": ("evals.yaml", "- " * 5000 + "a", "evals.yaml: nested too deeply"),
+    "deep JSON": ("evals.json", "[" * 100_000, "evals.json: nested too deeply"),
     "objects in YAML": (
         "evals.yaml",
         "metric: !!python/object/apply:os.getcwd []",
