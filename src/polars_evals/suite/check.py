@@ -120,7 +120,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
     for column, counted in zip(repeated, results[1:], strict=True):
         again, example = counted.row(0)
         if again:
-            advice = "fine for classes; if whole cases are repeated, they count more than once"
+            advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
             rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
     return findings(rows, total).sort("severity", maintain_order=True)
