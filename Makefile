@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint bench sanitize clean
+.PHONY: setup test lint docs bench sanitize clean
 
 setup: .venv/installed
 
 .venv/installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	touch $@
 
 test: lint
@@ -21,6 +21,10 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in site/. Needs no network.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -31,4 +35,4 @@ sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
 
 clean:
-	rm -rf .venv build
+	rm -rf .venv build site

@@ -1,6 +1,5 @@
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.lift import IntoText
 
 SUITE = pe.Suite(
     [
@@ -189,6 +187,8 @@ FORMAT_ERRORS = {
         "metric:\n- type: contains\n  mode: any\n  mode: all",
         'evals.yaml: line 2: the key "mode" is given twice',
     ),
+    "deep YAML": ("evals.yaml", "- " * 5000 + "a", "evals.yaml: nested too deeply"),
+    "deep JSON": ("evals.json", "[" * 100_000, "evals.json: nested too deeply"),
     "objects in YAML": (
         "evals.yaml",
         "metric: !!python/object/apply:os.getcwd []",
@@ -283,26 +283,6 @@ def test_2signal_exact_match(config: Any, expected: str, outcomes: dict[str, str
     assert scored["exact_match_label"].to_list() == list(outcomes.values())
 
 
-@pytest.fixture
-def _response(add_metric: Callable[[Callable[..., pl.Expr]], None]) -> None:
-    """Let `response` be a metric that computes nothing: these tests are about its options."""
-
-    def response(
-        output: IntoText,
-        expected: IntoText,
-        *,
-        match_type: str = "auto",
-        threshold: float = 0.8,
-        case_sensitive: bool = False,
-        normalize_whitespace: bool = True,
-        missing: str = "fail",
-        details: bool = False,
-    ) -> pl.Expr:
-        return pl.struct(score=0.0, label=pl.lit("fail")).alias("response")
-
-    add_metric(response)
-
-
 JUDGE_LLM = """
 agent: {name: support}
 providers:
@@ -325,7 +305,6 @@ evaluators:
 """
 
 
-@pytest.mark.usefixtures("_response")
 def test_judge_llm_evaluators(tmp_path: Path) -> None:
     suite = pe.Suite.load(write(tmp_path, "judge.yaml", JUDGE_LLM))
     assert [(metric.name, metric.threshold, metric.settings["match_type"]) for metric in suite.metrics] == [
@@ -333,6 +312,70 @@ def test_judge_llm_evaluators(tmp_path: Path) -> None:
         ("response_2", 0.8, "auto"),
         ("response_3", 1.0, "exact"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("config", "output", "expected", "outcome"),
+    [
+        (
+            "match_type: rouge",
+            "Paris is the capital of France",
+            "The capital of France is Paris",
+            (1.0, "pass"),
+        ),
+        ("match_type: semantic", "blue green yellow", "red blue green", (0.5, "fail")),
+        ("match_type: recall", "red blue green yellow", "red blue", (1.0, "pass")),
+        ("match_type: exact", "hello world", "Hello World", (1.0, "pass")),
+        ("{match_type: exact, case_sensitive: true}", "hello world", "Hello World", (0.0, "fail")),
+        (
+            "{match_type: semantic, similarity_threshold: 0.5}",
+            "blue green yellow",
+            "red blue green",
+            (0.5, "pass"),
+        ),
+    ],
+)
+def test_judge_llm_response(
+    config: str, output: str, expected: str, outcome: tuple[float, str], tmp_path: Path
+) -> None:
+    config = config if config.startswith("{") else f"{{{config}}}"
+    text = f"evaluators:\n  - type: response_evaluator\n    config: {config}"
+    suite = pe.Suite.load(write(tmp_path, "judge.yaml", text))
+    scored = suite.score(pl.DataFrame({"output": [output], "expected": [expected]}))
+    assert scored.select("response_score", "response_label").row(0) == outcome
+
+
+def test_axion_exact_string_match() -> None:
+    suite = pe.Suite([pe.Metric("exact_match", case_sensitive=True)])
+    pairs = [
+        ("The answer is 42.", "The answer is 42."),
+        ("Pass", "PASS"),
+        ("Hello", " Hello "),
+        ("It is Paris.", "Paris"),
+    ]
+    scored = suite.score(pl.DataFrame(pairs, schema=["output", "expected"], orient="row"))
+    assert scored["exact_match_score"].to_list() == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_schemas_stand_in_the_file(tmp_path: Path) -> None:
+    text = """
+    metric:
+      - type: json_schema
+        schema: {type: object, required: [city], properties: {city: {type: string}}}
+      - {type: length_between, maximum: 20}
+    """
+    suite = pe.Suite.load(write(tmp_path, "evals.yaml", text))
+    scored = suite.score(
+        pl.DataFrame({"output": ['{"city": "Bern"}', '{"city": 3}', "not JSON, but a long text"]})
+    )
+    assert scored["json_schema_score"].to_list() == [1.0, 0.0, 0.0]
+    assert scored["length_between_score"].to_list() == [1.0, 1.0, 0.0]
+    assert (
+        'schema:{"properties":{"city":{"type":"string"}},"required":["city"]'
+        in suite.signature["json_schema"]
+    )
+    message = load_error(tmp_path, "evals.yaml", "metric: [{type: json_schema, schema: {type: 5}}]")
+    assert message.startswith('evals.yaml: metric[1] "json_schema": ')
 
 
 EVALUATOR_ERRORS = {
@@ -360,7 +403,6 @@ EVALUATOR_ERRORS = {
 }
 
 
-@pytest.mark.usefixtures("_response")
 @pytest.mark.parametrize(("text", "message"), EVALUATOR_ERRORS.values(), ids=EVALUATOR_ERRORS)
 def test_errors_of_evaluators(text: str, message: str, tmp_path: Path) -> None:
     assert message in load_error(tmp_path, "judge.yaml", f"evaluators:\n{text}")
