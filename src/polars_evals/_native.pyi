@@ -19,6 +19,7 @@ def levenshtein_distance(
 def levenshtein_lists(
     output: Series, expected: Series, *, weights: tuple[int, int, int], score_cutoff: int | None
 ) -> Result: ...
+def stem(word: str) -> str: ...
 def rouge(
     output: Series,
     expected: Series,
