@@ -13,6 +13,7 @@ setup: .venv/installed
 	touch $@
 
 test: lint
+	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
 
 lint: setup
@@ -24,6 +25,10 @@ lint: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
+
+# The native core under the address, undefined-behaviour and thread sanitizers, on random input.
+sanitize:
+	$(MAKE) -C tests/native sanitize ROWS=50000
 
 clean:
 	rm -rf .venv build

@@ -138,7 +138,6 @@ private:
                 const std::size_t a_blocks = block_count(a.pair.pattern_size), b_blocks = block_count(b.pair.pattern_size);
                 return a_blocks != b_blocks ? a_blocks < b_blocks : by_text(a, b);
             });
-            std::uint64_t* table = workspace_.table.at_least(vector_kernels::table_words(byte_symbols));
             for (std::size_t first = 0; first < medium_count_; first += lanes) {
                 std::array<Medium, lanes> group;
                 for (std::size_t lane = 0; lane < lanes; ++lane)
@@ -147,7 +146,8 @@ private:
                 vector_kernels::BytePair pairs[lanes];
                 for (std::size_t lane = 0; lane < lanes; ++lane) pairs[lane] = group[lane].pair;
                 std::uint32_t distances[lanes];
-                vector_kernels::four_distances(pairs, table, distances);
+                vector_kernels::four_distances(pairs, unused_byte,
+                                               workspace_.blocks_for(byte_symbols, pairs[lanes - 1].text_size), distances);
                 for (std::size_t lane = 0; lane < lanes; ++lane) results_[group[lane].row].distance = distances[lane];
             }
             medium_count_ = 0;

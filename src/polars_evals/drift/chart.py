@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Period = tuple[date | datetime, date | datetime]
 
-SERIES = {
+SERIES: dict[str, Any] = {
     "metric": pl.String,
     "version": pl.String,
     "slice": pl.String,
@@ -90,7 +90,7 @@ def chart(
         "windows": len(n),
         "empty_windows": int((n == 0).sum()),
         "n": int(n.sum()),
-        **_since(windows, known, start, up, down, alpha),
+        **_since(windows, known, start, [control.alarm(up), control.alarm(down)], alpha),
         "p_always_valid": None if np.isnan(p[-1]) else float(p[-1]),
     }
     return Chart(charted, change)
@@ -111,8 +111,7 @@ def _since(
     windows: control.Windows,
     reference: control.Reference | None,
     start: int,
-    up: npt.NDArray[np.float64],
-    down: npt.NDArray[np.float64],
+    alarms: Sequence[tuple[int, int] | None],
     alpha: float,
 ) -> dict[str, Any]:
     """Return how far the mean moved since the change began, or since the reference where none was seen."""
@@ -123,9 +122,8 @@ def _since(
     if reference is None:
         return change
     change |= {"reference_n": int(reference.n), "reference_mean": reference.mean}
-    alarms = [found for found in (control.alarm(up), control.alarm(down)) if found is not None]
-    if alarms:
-        change["detected"], change["began"] = min(alarms)
+    if raised := [alarm for alarm in alarms if alarm is not None]:
+        change["detected"], change["began"] = min(raised)
         start = change["began"]
     n = windows.n[start:]
     rows = float(n.sum())
@@ -193,11 +191,11 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float) -> tuple[str, s
         return "regressed" if change < 0 else "improved", reason
     if row["detected"] is not None:
         return "inconclusive", (
-            f"the CUSUM alarm of {row['detected']} is not confirmed{since} ({interval}, always-valid q = {q:.2g})"
+            f"the alarm of {row['detected']} is not confirmed{since} ({interval}, always-valid q = {q:.2g})"
         )
     if row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
         return "no_change", f"any change is smaller than {min_effect:g} ({interval})"
     return (
         "inconclusive",
-        f"no change and a change of {min_effect:g} are both possible ({interval}, q = {q:.2g})",
+        f"no change and a change of {min_effect:g} are both possible ({interval})",
     )

@@ -107,9 +107,9 @@ def always_valid(windows: Windows, reference: Reference, start: int, tau: float)
 
     Notes
     -----
-    The mixture sequential probability ratio Λ = √(V / (V + nτ²)) · exp(n²τ²d² / (2V(V + nτ²))), with d the mean
-    since `start` less the reference mean, and p = min over windows so far of 1/Λ. The reference mean is itself
-    an estimate from m rows, so n is the effective 1 / (1/rows + 1/m): differences from a common estimate then
+    The mixture sequential probability ratio is Λ = √(V / (V + nτ²)) · exp(n²τ²d² / (2V(V + nτ²))), with d the
+    mean since `start` less the reference mean, and p the smallest 1/Λ so far. The reference mean is itself an
+    estimate, from m rows, so n is the effective 1 / (1/rows + 1/m): differences from a common estimate then
     still form the martingale that makes p valid.
     """
     p = np.full(len(windows.n), np.nan)

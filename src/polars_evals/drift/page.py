@@ -27,7 +27,8 @@ def page(result: Result) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{escape(line(result.headline))}</title><style>{_STYLE}</style></head>"
         f"<body><main>{render.html(result)}</main></body></html>\n"
     )

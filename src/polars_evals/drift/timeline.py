@@ -43,8 +43,8 @@ def timeline(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where pass
-        rates are wanted.
+        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where
+        pass rates are wanted.
     time
         Column of dates or datetimes. Rows may come in any order: a late row counts in its own window.
     every
@@ -80,7 +80,7 @@ def timeline(
     >>> scored = pl.DataFrame(
     ...     {
     ...         "ts": [datetime(2025, 1, 1) + timedelta(hours=h) for h in range(24 * 20)],
-    ...         "exact_score": [1.0 if h % 5 else 0.0 for h in range(24 * 12)] + [float(h % 2) for h in range(24 * 8)],
+    ...         "exact_score": [float(h % 5 > 0) if h < 24 * 12 else float(h % 2) for h in range(24 * 20)],
     ...     }
     ... )
     >>> line = pe.timeline(scored, time="ts", every="1d")
@@ -165,8 +165,9 @@ class Timeline(Result):
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        first, last = self.windows["window"].min(), self.windows["window"].max()
-        return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {self.settings['every']}"
+        first, last = (self.windows["window"][i] for i in (0, -1))
+        every = self.settings["every"]
+        return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""

@@ -105,7 +105,8 @@ def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:
     """Take a list that is not empty."""
     entries = config.get(key)
     if not isinstance(entries, list) or not entries:
-        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}")
+        toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
+        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}{toml}")
     return entries
 
 

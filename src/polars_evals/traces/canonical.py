@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from polars_evals.traces.fields import FILE, LINE, TIME, Field, Fields, as_text, as_time
-from polars_evals.traces.text import chat_text, stable_hash
+from polars_evals.traces.text import stable_hash, with_chat_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,10 +52,6 @@ def canonical_frame(
     """Scan a group of files to the canonical columns and the kept ones."""
     fields = group.fields
     exprs = {name: _column(name, fields, source, columns, group) for name in CANONICAL}
-    text = exprs["input"]
-    if "item_id" not in columns and text is not None:
-        known = exprs["item_id"]
-        exprs["item_id"] = stable_hash(text) if known is None else pl.coalesce(known, stable_hash(text))
     values = {
         name: pl.lit(None, dtype) if (expr := exprs[name]) is None else expr
         for name, dtype in CANONICAL.items()
@@ -63,9 +59,16 @@ def canonical_frame(
     kept = {kept_name(name): _kept(name, fields) for name in keep}
     invalid = _invalid(fields, source)
     frame = group.scan(storage_options).with_columns(**values, **kept, **{INVALID: invalid})
+    if source.chat and "output" not in columns and exprs["output"] is not None:
+        frame = with_chat_text(frame, "output")
     if rows == "outputs":
         has_output = pl.col("output").is_not_null()
         frame = frame.filter(has_output if invalid.meta.is_literal() else has_output | pl.col(INVALID))
+    if "item_id" not in columns and exprs["input"] is not None:
+        hashed = stable_hash(pl.col("input"))
+        frame = frame.with_columns(
+            item_id=hashed if exprs["item_id"] is None else pl.coalesce("item_id", hashed)
+        )
     return frame.select(*values, *kept, *([INVALID] if flag_invalid else []))
 
 
@@ -78,20 +81,22 @@ def _column(
     found = [
         expr
         for candidate in source.columns[name]
-        if (expr := _candidate(name, candidate, fields, group)) is not None
+        if (expr := _candidate(name, candidate, fields, source, group)) is not None
     ]
     if source.unset and name not in _NEVER_UNSET:
         found = [pl.when(~expr.is_in(source.unset)).then(expr) for expr in found]
     if not found:
         return None
-    value = found[0] if len(found) == 1 else pl.coalesce(found)
-    return chat_text(value) if source.chat and name == "output" else value
+    return found[0] if len(found) == 1 else pl.coalesce(found)
 
 
-def _candidate(name: str, candidate: Candidate, fields: Fields, group: FileGroup) -> pl.Expr | None:
+def _candidate(
+    name: str, candidate: Candidate, fields: Fields, source: Source, group: FileGroup
+) -> pl.Expr | None:
     if not isinstance(candidate, str):
         return candidate(fields)
-    field = fields.find(candidate)
+    # The root path leaves nothing of broken JSON, and writes sound JSON in one way.
+    field = fields.find(f"{candidate} -> $" if candidate in source.json else candidate)
     return None if field is None else _typed(name, candidate, field, group)
 
 

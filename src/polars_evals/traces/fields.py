@@ -158,7 +158,7 @@ def as_time(field: Field) -> pl.Expr | None:
         seconds = pl.when(number).then(expr.str.strip_chars()).cast(pl.Float64, strict=False)
         whole = pl.when(number).then(expr.str.strip_chars()).cast(pl.Int64, strict=False)
         return pl.coalesce(_epoch(whole), _epoch(seconds), _iso(expr))
-    return pl.lit(None, TIME) if isinstance(dtype, pl.Null) else None
+    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
 
 
 def _epoch(number: pl.Expr) -> pl.Expr:

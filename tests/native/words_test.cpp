@@ -1,5 +1,5 @@
 // The word kernels on random texts in buffers of exactly their size, valid UTF-8 or not, against slow and obvious
-// counterparts. Made for the sanitizers: words_fuzz [pairs] [seed].
+// counterparts. Made for the sanitizers: words_test [pairs] [seed].
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +27,7 @@ std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random_bi
 
 void check(bool holds, const char* what) {
     if (holds) return;
-    std::fprintf(stderr, "words_fuzz: %s\n", what);
+    std::fprintf(stderr, "words_test: %s\n", what);
     std::exit(1);
 }
 
@@ -223,6 +223,6 @@ int main(int count, char** values) {
         check_stem();
         if (i % 20 == 0) check_sequences(lcs, ngrams, counts, characters);
     }
-    std::printf("words_fuzz: %ld pairs\n", pairs);
+    std::printf("words_test: %ld pairs\n", pairs);
     return 0;
 }
