@@ -17,7 +17,9 @@ THRESHOLD = 0.7
 
 def label(score: str) -> pl.Expr:
     passed = pl.when(pl.col(score) >= THRESHOLD).then(pl.lit("pass")).when(pl.col(score).is_not_null())
-    return passed.then(pl.lit("fail")).cast(pl.Enum(["fail", "pass"])).alias(score.replace("_score", "_label"))
+    return (
+        passed.then(pl.lit("fail")).cast(pl.Enum(["fail", "pass"])).alias(score.replace("_score", "_label"))
+    )
 
 
 def versions(scores: Mapping[str, Sequence[float | None] | npt.NDArray[Any]], **traits: Any) -> pl.DataFrame:

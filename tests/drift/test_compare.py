@@ -40,7 +40,9 @@ def test_schema() -> None:
     comparison = compare(versions({"a": a, "b": b}, topic=["x", "y"] * 25), by=["topic"])
     assert comparison.summary.columns == SUMMARY
     assert comparison.slices.columns == [*SUMMARY[:2], "slice", "by", "value", *SUMMARY[2:]]
-    assert comparison.summary.schema["verdict"] == pl.Enum(["regressed", "inconclusive", "improved", "no_change"])
+    assert comparison.summary.schema["verdict"] == pl.Enum(
+        ["regressed", "inconclusive", "improved", "no_change"]
+    )
     unpaired = compare(versions({"a": a, "b": b}), item=None)
     for name, frame in comparison.frames().items():
         assert set(frame.columns) == set(unpaired.frames()[name].columns)
@@ -50,7 +52,7 @@ def test_lazy_eager_row_order_and_dtypes_do_not_matter() -> None:
     a, b = drawn(80, shift=-0.02)
     frame = versions({"a": a, "b": b}, topic=["x", "y"] * 40)
     expected = compare(frame, by=["topic"])
-    variants = [
+    variants: list[pl.DataFrame | pl.LazyFrame] = [
         frame.lazy(),
         frame.sample(fraction=1, shuffle=True, seed=1),
         frame.with_columns(pl.col("model").cast(pl.Categorical), pl.col("m_label").cast(pl.String)),
@@ -66,10 +68,12 @@ def test_lazy_eager_row_order_and_dtypes_do_not_matter() -> None:
 @pytest.mark.parametrize("kind", [pl.Int64, pl.Date, pl.Datetime("us"), pl.Boolean])
 def test_versions_of_any_type(kind: Any) -> None:
     a, b = drawn(30)
-    names = {pl.Date: [date(2025, 1, 1), date(2025, 2, 1)], pl.Boolean: [False, True]}.get(kind, [1, 2])
-    values = pl.Series(names).cast(kind)
+    names: dict[Any, list[Any]] = {pl.Date: [date(2025, 1, 1), date(2025, 2, 1)], pl.Boolean: [False, True]}
+    values = pl.Series(names.get(kind, [1, 2])).cast(kind)
     frame = versions({"a": a, "b": b}).with_columns(
-        pl.col("model").replace_strict({"a": 0, "b": 1}).replace_strict({0: values[0], 1: values[1]}, return_dtype=kind)
+        pl.col("model")
+        .replace_strict({"a": 0, "b": 1})
+        .replace_strict({0: values[0], 1: values[1]}, return_dtype=kind)
     )
     comparison = compare(frame, baseline=values[0], candidate=values[1])
     assert comparison.summary["n"].to_list() == [30]
@@ -131,7 +135,9 @@ def test_flips_carry_the_texts_and_are_sorted_by_loss() -> None:
     )
     for source in (frame, frame.lazy()):
         flips = compare(source).flips
-        assert flips.select("item", "flip", "input", "expected", "baseline_output", "candidate_output").rows() == [
+        assert flips.select(
+            "item", "flip", "input", "expected", "baseline_output", "candidate_output"
+        ).rows() == [
             (2, "newly_failing", "q2", "e2", "a2", "b2"),
             (0, "newly_failing", "q0", "e0", "a0", "b0"),
             (1, "newly_passing", "q1", "e1", "a1", "b1"),
@@ -146,7 +152,10 @@ def test_several_candidates_are_each_compared_with_the_baseline() -> None:
     a, b = drawn(60, shift=-0.1)
     frame = versions({"a": a, "b": b, "c": a})
     everything = compare(frame)
-    assert everything.summary.select("candidate", "verdict").rows() == [("b", "regressed"), ("c", "no_change")]
+    assert everything.summary.select("candidate", "verdict").rows() == [
+        ("b", "regressed"),
+        ("c", "no_change"),
+    ]
     chosen = compare(frame, candidate=["c"])
     assert chosen.summary["candidate"].to_list() == ["c"]
     assert chosen.verdict == "no_change"
@@ -204,7 +213,9 @@ def test_correction_and_min_effect_can_withhold_a_verdict() -> None:
     assert compare(frame).verdict == "regressed"
     assert "may be smaller than 0.03" in compare(frame, min_effect=0.03).summary["reason"].item()
     others = {f"n{i}_score": np.r_[a, np.random.default_rng(i + 1).normal(0, 0.5, 100)] for i in range(30)}
-    corrected = compare(frame.with_columns(**{name: pl.Series(x) for name, x in others.items()})).summary.filter(pl.col("metric") == "m")
+    corrected = compare(
+        frame.with_columns(**{name: pl.Series(x) for name, x in others.items()})
+    ).summary.filter(pl.col("metric") == "m")
     assert corrected["verdict"].item() == "inconclusive"
     assert "not after correction for 31 tests" in corrected["reason"].item()
 
@@ -230,7 +241,11 @@ def test_an_item_without_a_cluster_is_one_of_its_own() -> None:
         ({"version": "modell"}, pl.exceptions.ColumnNotFoundError, "did you mean 'model'"),
         ({"by": ["topik"]}, pl.exceptions.ColumnNotFoundError, "by: there is no column 'topik'"),
         ({"by": ["model", "model"]}, ValueError, "each slice once"),
-        ({"metrics": ["mm"]}, pl.exceptions.ColumnNotFoundError, "no numeric column 'mm_score', did you mean 'm'"),
+        (
+            {"metrics": ["mm"]},
+            pl.exceptions.ColumnNotFoundError,
+            "no numeric column 'mm_score', did you mean 'm'",
+        ),
         ({"metrics": []}, ValueError, "name each metric once"),
         ({"alpha": 1.5}, ValueError, "alpha must lie between 0 and 1"),
         ({"min_effect": -1}, ValueError, "min_effect"),
@@ -251,7 +266,7 @@ def test_bad_frames_are_refused() -> None:
     frame = versions({"a": [0.1, 0.2], "b": [0.1, 0.2]})
     with pytest.raises(ValueError, match="holds only 'a'"):
         compare(frame.head(2))
-    with pytest.raises(ValueError, match="baseline 'a' is not in column 'model' .versions: none"):
+    with pytest.raises(ValueError, match=r"baseline 'a' is not in column 'model' \(versions: none"):
         compare(frame.clear())
     with pytest.raises(TypeError, match="DataFrame or LazyFrame, got dict"):
         compare({})  # type: ignore[arg-type]
@@ -268,7 +283,9 @@ def test_bad_frames_are_refused() -> None:
 def test_scores_of_different_signatures_are_refused() -> None:
     frame = versions({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.4], "c": [0.1, 0.2, 0.4]})
     signed = frame.with_columns(
-        m_signature=pl.when(pl.col("model") == "c").then(pl.lit("m|threshold:0.8")).otherwise(pl.lit("m|threshold:0.7"))
+        m_signature=pl.when(pl.col("model") == "c")
+        .then(pl.lit("m|threshold:0.8"))
+        .otherwise(pl.lit("m|threshold:0.7"))
     )
     assert compare(signed, candidate="b").verdict
     with pytest.raises(ValueError, match=r"'m_signature' differs(.|\n)*threshold:0.7\n *m.threshold:0.8"):

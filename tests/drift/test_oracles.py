@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 import pytest
 import statsmodels.api as sm
 from scipy import stats
@@ -19,6 +19,9 @@ from polars_evals.drift.permutation import sign_flip
 from polars_evals.drift.shape import ks, psi
 
 from .frames import THRESHOLD, drawn, versions
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EXACT = pytest.approx
 
@@ -82,12 +85,13 @@ def test_unpaired_clusters_add_their_variances(scores: tuple[np.ndarray, np.ndar
     cluster = np.random.default_rng(6).integers(0, 15, len(a))
     row = summary(versions({"a": a, "b": b}, doc=cluster), cluster="doc")
     variances = [
-        sm.OLS(x, np.ones(len(x))).fit(cov_type="cluster", cov_kwds={"groups": cluster}).bse[0] ** 2 for x in (a, b)
+        sm.OLS(x, np.ones(len(x))).fit(cov_type="cluster", cov_kwds={"groups": cluster}).bse[0] ** 2
+        for x in (a, b)
     ]
     df = sum(variances) ** 2 / sum(v**2 / 14 for v in variances)
     assert row["clusters"] == 30
     assert row["se"] == close(np.sqrt(sum(variances)))
-    assert row["p_value"] == close(2 * stats.t.sf(abs(row["difference"]) / row["se"], df))  # type: ignore[arg-type,operator]
+    assert row["p_value"] == close(2 * stats.t.sf(abs(row["difference"]) / row["se"], df))  # type: ignore[arg-type]
 
 
 def test_flips_and_pass_rates(scores: tuple[np.ndarray, np.ndarray]) -> None:
@@ -172,7 +176,9 @@ def test_sign_flip_equals_enumeration() -> None:
 
 def test_sign_flip_of_many_units_equals_scipy() -> None:
     d = np.random.default_rng(3).normal(0.02, 0.3, 1500)
-    expected = stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=4000, rng=1).pvalue
+    expected = stats.permutation_test(
+        (d,), np.sum, permutation_type="samples", n_resamples=4000, rng=1
+    ).pvalue
     p = sign_flip(d, seed=0, name="x")
     assert p is not None
     assert abs(p - expected) < 4 * np.sqrt(expected * (1 - expected) * (1 / 2000 + 1 / 4000))

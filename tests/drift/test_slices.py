@@ -28,7 +28,9 @@ def traits(n: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster": "doc"}, {"item": None}, {"item": None, "cluster": "doc"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"cluster": "doc"}, {"item": None}, {"item": None, "cluster": "doc"}]
+)
 def test_a_slice_is_the_frame_filtered_to_it(options: Any) -> None:
     a, b = drawn(240, shift=-0.02, seed=1)
     doc = np.random.default_rng(2).integers(0, 40, 240)
@@ -46,7 +48,9 @@ def test_a_slice_is_the_frame_filtered_to_it(options: Any) -> None:
 
 
 def test_slice_names_and_missing_values() -> None:
-    frame = versions({"a": [0.1, 0.2, 0.9], "b": [0.1, 0.2, 0.8]}, topic=["x", None, "x"], vip=[True, False, None])
+    frame = versions(
+        {"a": [0.1, 0.2, 0.9], "b": [0.1, 0.2, 0.8]}, topic=["x", None, "x"], vip=[True, False, None]
+    )
     slices = compare(frame, by=["topic", ("topic", "vip")]).slices
     assert slices.select("slice", "by", "value", "n").rows() == [
         ("topic=x", ["topic"], ["x"], 2),
@@ -112,10 +116,12 @@ def test_the_search_is_silent_on_noise(binary: bool) -> None:
 
 def test_the_search_leaves_out_texts_answers_and_many_values() -> None:
     a, b = drawn(100)
-    frame = versions({"a": a, "b": b}, topic=["x", "y"] * 50, many=list(range(100)), one=["k"] * 100).with_columns(
-        label("m_score"), output=pl.lit("same"), input=pl.lit("q"), stop=pl.col("model") + "!"
-    )
+    frame = versions(
+        {"a": a, "b": b}, topic=["x", "y"] * 50, many=list(range(100)), one=["k"] * 100
+    ).with_columns(label("m_score"), output=pl.lit("same"), input=pl.lit("q"), stop=pl.col("model") + "!")
     comparison = compare(frame, by="auto")
-    assert comparison.notes == ("by='auto' tried 2 slices of topic and lists 0 that moved apart from the rest",)
+    assert comparison.notes == (
+        "by='auto' tried 2 slices of topic and lists 0 that moved apart from the rest",
+    )
     bare = compare(frame.drop("topic"), by="auto")
     assert "found no column" in bare.notes[0]

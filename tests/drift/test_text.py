@@ -82,7 +82,13 @@ def test_html_has_only_its_own_tags(hostile: pe.Comparison) -> None:
 
 def test_junit_is_xml(hostile: pe.Comparison) -> None:
     root = ET.fromstring(hostile.to_junit())
-    assert root.attrib == {"name": "polars-evals", "tests": "12", "failures": "1", "errors": "0", "skipped": "11"}
+    assert root.attrib == {
+        "name": "polars-evals",
+        "tests": "12",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "11",
+    }
     names = [case.attrib["name"] for case in root.iter("testcase")]
     assert any("<script>alert(1)</script>" in name for name in names)
     assert max(map(len, names)) < 300

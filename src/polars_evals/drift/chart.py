@@ -92,7 +92,7 @@ def chart(
         "windows": len(n),
         "empty_windows": int((n == 0).sum()),
         "n": int(n.sum()),
-        **_since(windows, known, start, [control.alarm(up), control.alarm(down)], alpha),
+        **_since(windows, known, start, [control.alarm(up, z), control.alarm(down, -z)], alpha),
         "p_always_valid": None if np.isnan(p[-1]) else float(p[-1]),
         "p_change": None if np.isnan(p[-1]) else float(p_change[-1]),
     }
@@ -187,16 +187,15 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float) -> tuple[str, s
     if not row["current_n"]:
         return "inconclusive", "there are no scores after the reference period"
     change, q = row["difference"], row["q_value"]
-    interval = f"{1 - alpha:.0%} interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
+    interval = f"{100 * (1 - alpha):g}% interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
     since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
     if q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
         moved = "fell" if change < 0 else "rose"
         reason = f"the mean score {moved} by {abs(change):.4f}{since} ({interval}, always-valid q = {q:.2g})"
         return "regressed" if change < 0 else "improved", reason
     if row["detected"] is not None:
-        return "inconclusive", (
-            f"the alarm of {cell(row['detected'])} is not confirmed{since} ({interval}, always-valid q = {q:.2g})"
-        )
+        alarm = f"the alarm of {cell(row['detected'])} is not confirmed"
+        return "inconclusive", f"{alarm}{since} ({interval}, always-valid q = {q:.2g})"
     if row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
         return "no_change", f"any change is smaller than {min_effect:g} ({interval})"
     return (

@@ -91,15 +91,26 @@ def cusum(z: Floats, start: int) -> tuple[Floats, Floats]:
     return up, down
 
 
-def alarm(sums: Floats) -> tuple[int, int] | None:
-    """Return the window at which a sum first exceeds h = 5, and the one at which it left 0 to get there."""
+def alarm(sums: Floats, z: Floats) -> tuple[int, int] | None:
+    """
+    Return the window at which a sum first exceeds h = 5, and the one at which the change most likely began.
+
+    The change began within the run from 0 to the alarm, where the windows after it stand out most: at the
+    greatest (sum of z)² / number of windows. `z` points in the direction of the sum.
+    """
     over = np.flatnonzero(sums > DECISION)
     if not over.size:
         return None
     detected = int(over[0])
     zeros = np.flatnonzero(sums[:detected] == 0)
-    began = int(zeros[-1]) + 1 if zeros.size else 0
-    return detected, began
+    first = int(zeros[-1]) + 1 if zeros.size else 0
+    run = z[first : detected + 1]
+    filled = ~np.isnan(run)
+    total = np.cumsum(np.nan_to_num(run)[::-1])[::-1]
+    count = np.cumsum(filled[::-1])[::-1]
+    # The last window has data, because it raised the alarm; an empty one is no beginning.
+    clarity = np.where(filled, np.maximum(total, 0.0) ** 2 / count, -1.0)
+    return detected, first + int(clarity.argmax())
 
 
 def always_valid(windows: Windows, reference: Reference, start: int, tau: float) -> tuple[Floats, Floats]:
@@ -112,12 +123,12 @@ def always_valid(windows: Windows, reference: Reference, start: int, tau: float)
     Notes
     -----
     The mixture sequential probability ratio is Λ = √(V / (V + nτ²)) · exp(n²τ²d² / (2V(V + nτ²))), with d the
-    mean since the start less the reference mean, and p the smallest 1/Λ so far. The reference mean is itself an
-    estimate, from m rows, so n is the effective 1 / (1/rows + 1/m): differences from a common estimate then
-    still form the martingale that makes p valid.
+    mean since the start less the reference mean, and p the smallest 1/Λ so far. The reference mean is itself
+    an estimate, from m rows, so n is the effective 1 / (1/rows + 1/m): differences from a common estimate
+    then still form the martingale that makes p valid.
 
-    A start at the k-th window is allowed 1 / (k(k+1)) of the error, which sums to 1 over all starts: the second
-    p-value is the smallest k(k+1)/Λ so far, at most 1.
+    A start at the k-th window is allowed 1 / (k(k+1)) of the error, which sums to 1 over all starts: the
+    second p-value is the smallest k(k+1)/Λ so far, at most 1.
     """
     n, v = windows.n[start:], reference.variance
     count = len(n)
