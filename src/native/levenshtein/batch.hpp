@@ -9,6 +9,7 @@
 
 #include "../text.hpp"
 #include "../unicode.hpp"
+#include "ascii.hpp"
 #include "options.hpp"
 #include "pair.hpp"
 #include "vector_kernels.hpp"
@@ -30,9 +31,7 @@ public:
         if (use_vectors() && is_short(std::max(left.size(), right.size()))) {
             set_sizes(row, left.size(), right.size());
             add_short(row, bytes_of(left), left.size(), bytes_of(right), right.size());
-        } else if (is_ascii(left) && is_ascii(right)) {
-            add_ascii(row, left, right);
-        } else {
+        } else if (!add_ascii(row, left, right)) {
             add_unicode(row);
         }
     }
@@ -68,14 +67,18 @@ private:
 
     bool use_vectors() const { return has_vector_kernels && workspace_.engine == Engine::avx2; }
 
-    void add_ascii(std::size_t row, Text left, Text right) {
-        set_sizes(row, left.size(), right.size());
+    bool add_ascii(std::size_t row, Text left, Text right) {
         make_room(left.size(), right.size());
         const std::size_t before = bytes_used_;
-        const Sequence<std::uint8_t> folded_left = hold(left.size()), folded_right = hold(right.size());
-        copy_ascii(left, folded_left.data);
-        copy_ascii(right, folded_right.data);
-        add_bytes(row, folded_left, folded_right, before);
+        const Sequence<std::uint8_t> left_copy = hold(left.size()), right_copy = hold(right.size());
+        const auto copy = options_.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        if (!copy(left, left_copy.data) || !copy(right, right_copy.data)) {
+            bytes_used_ = before;
+            return false;
+        }
+        set_sizes(row, left.size(), right.size());
+        add_bytes(row, left_copy, right_copy, before);
+        return true;
     }
 
     void add_unicode(std::size_t row) {
@@ -194,14 +197,6 @@ private:
         std::uint8_t* data = workspace_.bytes.data() + bytes_used_ + vector_kernels::margin;
         bytes_used_ += size + 2 * vector_kernels::margin;
         return {data, size};
-    }
-
-    void copy_ascii(Text from, std::uint8_t* to) const {
-        if (!options_.fold_case) {
-            std::copy(from.begin(), from.end(), to);
-            return;
-        }
-        for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<std::uint8_t>(ascii_lower(from[i]));
     }
 
     static void narrow(Sequence<std::uint32_t> from, std::uint8_t* to) {
