@@ -8,7 +8,11 @@
 namespace pe::vector_kernels {
 
 std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances) {
-    return run_short(pairs, count, fold_case, distances);
+    return run_short<Lanes32>(pairs, count, fold_case, distances);
+}
+
+std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances) {
+    return run_short<Lanes64>(pairs, count, fold_case, distances);
 }
 
 void four_distances(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* distances) {

@@ -7,9 +7,9 @@
 
 namespace pe::vector_kernels {
 
-// Longest text of a pair that `short_distances` takes, and how many pairs it takes at once.
-constexpr std::size_t short_size = 32;
-constexpr std::size_t short_pairs = 16;
+// Longest text that the kernels of short pairs take, and how many pairs they take at once.
+constexpr std::size_t short_size = 32, short_pairs = 16;
+constexpr std::size_t middling_size = 64, middling_pairs = 8;
 
 struct ShortPair {
     const std::uint8_t* left;
@@ -18,9 +18,10 @@ struct ShortPair {
     std::uint32_t right_size;
 };
 
-// Up to `short_pairs` pairs at once. Bit i of the result says that pair i has a byte outside ASCII, and that its distance
-// means nothing. Reads nothing outside the texts.
+// Bit i of the result says that pair i has a byte outside ASCII, and that its distance means nothing. They read nothing
+// outside the texts.
 std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
+std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
 
 // Rows of the dynamic programme that one machine word holds.
 constexpr std::size_t block_rows = 64;
