@@ -3,16 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint bench sanitize clean
+.PHONY: setup test lint docs bench sanitize clean
 
 setup: .venv/installed
 
 .venv/installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	touch $@
 
 test: lint
+	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
 
 lint: setup
@@ -20,10 +21,18 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in site/. Needs no network.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
+# The native core under the address, undefined-behaviour and thread sanitizers, on random input.
+sanitize:
+	$(MAKE) -C tests/native sanitize ROWS=50000
+
 clean:
-	rm -rf .venv build
+	rm -rf .venv build site

@@ -183,9 +183,12 @@ std::size_t test_long_kernels(Texts& texts, std::size_t rows) {
                 Margined<Symbol> pattern(swap ? right : left), text(swap ? left : right);
                 const std::unique_ptr<void, decltype(&std::free)> table(std::aligned_alloc(32, table_bytes), &std::free);
                 std::memset(table.get(), 0, table_bytes);
-                std::vector<std::uint64_t> carries(text.get().size + pe::vector_kernels::carry_slack);
-                const std::uint32_t found = pe::vector_kernels::long_distance(
-                    pattern.get(), text.get(), unused, static_cast<std::uint64_t*>(table.get()), carries.data());
+                const std::size_t columns = text.get().size + pe::vector_kernels::column_slack;
+                std::vector<std::uint64_t> carries(columns);
+                std::vector<std::uint32_t> offsets(columns);
+                const std::uint32_t found =
+                    pe::vector_kernels::long_distance(pattern.get(), text.get(), unused,
+                                                      {static_cast<std::uint64_t*>(table.get()), offsets.data(), carries.data()});
                 check_equal("long_distance", expected, found, left.size(), right.size());
             }
         }

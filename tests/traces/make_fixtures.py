@@ -84,7 +84,8 @@ def mlflow() -> None:
 
 def inspect() -> None:
     import inspect_ai.model._model
-    from inspect_ai import Task, eval
+    from inspect_ai import Task
+    from inspect_ai import eval as run
     from inspect_ai.analysis import EvalModel, SampleColumn, SampleSummary, samples_df
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput, get_model
@@ -104,7 +105,7 @@ def inspect() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         model = get_model("mockllm/model", custom_outputs=outputs)
         task = Task(dataset=samples, solver=generate(), epochs=2)
-        eval(task, model=model, log_dir=scratch, display="none", max_samples=1)
+        run(task, model=model, log_dir=scratch, display="none", max_samples=1)
         output = SampleColumn("output", path="output.choices[0].message.content", full=True)
         frame = samples_df(scratch, columns=[*SampleSummary, *EvalModel, output], quiet=True)
         frame.to_parquet(folder / "samples.parquet")
@@ -118,7 +119,7 @@ def lm_eval() -> None:
     from lm_eval.loggers import EvaluationTracker
     from lm_eval.tasks import TaskManager
 
-    class Mock(LM):
+    class Mock(LM):  # type: ignore[misc,unused-ignore]
         def generate_until(self, requests: Any, **_: Any) -> list[str]:
             answers = dict(QUESTIONS.values())
             return [answers[request.args[0].removeprefix("Q: ").removesuffix("\nA:")] for request in requests]
@@ -375,14 +376,14 @@ def braintrust() -> None:
     completion = [{"index": 0, "message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}]
     lines: list[dict[str, Any]] = [
         {
-            **{
-                "id": "1",
-                "span_id": "a",
-                "root_span_id": "a",
-                "input": "Capital of France?",
-                "output": "Paris",
-            },
-            **{"expected": "Paris", "metadata": {}, "origin": {"object_type": "dataset", "id": "rec1"}},
+            "id": "1",
+            "span_id": "a",
+            "root_span_id": "a",
+            "input": "Capital of France?",
+            "output": "Paris",
+            "expected": "Paris",
+            "metadata": {},
+            "origin": {"object_type": "dataset", "id": "rec1"},
         },
         {
             "id": "2",

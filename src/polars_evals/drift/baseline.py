@@ -105,9 +105,7 @@ def against_baseline(
     before = columns.version_text(schema, version, baseline)
     present = frame.select(key.unique().sort()).collect(engine="streaming").to_series().drop_nulls().to_list()
     if before not in present:
-        shown = ", ".join(map(repr, present[:20])) or "none"
-        msg = f"baseline {before!r} is not in column {version!r}{columns.nearest(before, present)} (versions: {shown})"
-        raise ValueError(msg)
+        raise columns.absent("baseline", before, version, present)
     references = (
         frame.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
         .select(item, pl.col(output).alias(expected))

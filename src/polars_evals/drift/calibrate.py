@@ -127,7 +127,7 @@ def _truth(schema: Schema, name: str) -> pl.Expr:
 
 
 def _table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of good and bad answers by threshold: those that score at least it, below the next."""
+    """Return the counts of good and bad answers from each threshold up to the next."""
     counts = (
         rows.group_by("score").agg(good=pl.col("truth").sum(), bad=(~pl.col("truth")).sum()).sort("score")
     )
@@ -144,7 +144,7 @@ def _table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rates(good: Floats, bad: Floats) -> dict[str, Floats]:
-    """Return all measures from the counts by threshold, along the last axis; 0 where there is nothing to divide."""
+    """Return all measures by threshold, along the last axis; 0 where there is nothing to divide."""
     tp = np.cumsum(good[..., ::-1], axis=-1)[..., ::-1]
     fp = np.cumsum(bad[..., ::-1], axis=-1)[..., ::-1]
     fn, tn = tp[..., :1] - tp, fp[..., :1] - fp
@@ -217,7 +217,7 @@ def _evaluate(
 
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
-    interval = f"{1 - alpha:.0%} interval {low:g} to {high:g}"
+    interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
     counted = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
         return "inconclusive", f"{counted} are too few to tell; at least {FEWEST_LABELS} of each are needed"

@@ -56,7 +56,7 @@ def find_metrics(schema: Schema, metrics: Sequence[str] | None) -> list[str]:
     ]
     if metrics is None:
         if not found:
-            msg = "the frame has no <name>_score column of numbers; score it first, and unnest with separator='_'"
+            msg = "there is no <name>_score column of numbers; score first, and unnest with separator='_'"
             raise pl.exceptions.ColumnNotFoundError(msg)
         return found
     if isinstance(metrics, str):
@@ -137,6 +137,14 @@ def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]
                 "score all rows with one suite"
             )
             raise ValueError(msg)
+
+
+def absent(role: str, one: str, column: str, present: Sequence[str]) -> ValueError:
+    """Return the error that a version is not in the frame."""
+    shown = ", ".join(map(repr, present[:20])) or "none"
+    return ValueError(
+        f"{role} {one!r} is not in column {column!r}{nearest(one, present)} (versions: {shown})"
+    )
 
 
 def version_text(schema: Schema, column: str, value: Any) -> str:

@@ -11,7 +11,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
 from polars_evals.drift.histogram import histogram
-from polars_evals.drift.inference import benjamini_hochberg, floats, infer, t_interval, wilson
+from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
 from polars_evals.drift.measure import IDENTITY, measure
 from polars_evals.drift.pairing import observe, varying
@@ -192,7 +192,7 @@ def compare(
     return Comparison(
         summary=judged.filter(~sliced).select(SUMMARY),
         slices=judged.filter(sliced).select(SLICES),
-        flips=_flips(flips, frame, schema, item_key, version_key, before),
+        flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         pass_rates=_pass_rates(judged, before, alpha),
         distributions=pl.concat(spread),
@@ -244,9 +244,7 @@ def _versions(
         ]
     for role, one in (("baseline", before), *(("candidate", one) for one in after)):
         if one not in present:
-            shown = ", ".join(map(repr, present[:20])) or "none"
-            msg = f"{role} {one!r} is not in column {version!r}{columns.nearest(one, present)} (versions: {shown})"
-            raise ValueError(msg)
+            raise columns.absent(role, one, version, present)
     if not after:
         msg = f"column {version!r} holds only {before!r}: there is nothing to compare it with"
         raise ValueError(msg)
@@ -266,10 +264,12 @@ def _count_missing(rows: pl.DataFrame, item: str | None, cluster: str | None) ->
         notes.append(f"{missing:,} rows have no item ({item}) and cannot be paired")
     if cluster is not None and (missing := rows["cluster"].null_count()):
         notes.append(f"{missing:,} rows have no cluster ({cluster}); each item among them is its own cluster")
-    for name in (c.removesuffix(":score") for c in rows.columns if c.endswith(":score")):
-        if missing := rows[f"{name}:score"].null_count():
-            notes.append(f"{missing:,} rows have no {name} score and are not in its numbers")
-    return notes
+    scores = {c.removesuffix(":score"): rows[c].null_count() for c in rows.columns if c.endswith(":score")}
+    return notes + [
+        f"{missing:,} rows have no {name} score and are not in its numbers"
+        for name, missing in scores.items()
+        if missing
+    ]
 
 
 def _search(
@@ -282,7 +282,7 @@ def _search(
     seed: int,
 ) -> tuple[list[pl.DataFrame], Floats]:
     """Return the slices that moved, and the p-values of all other slices that were tried."""
-    overall = t_interval(*(floats(summary[c]) for c in ("difference", "se", "df")), alpha)[2]
+    overall = tests_of(summary, alpha)[2]
     tests = {key: search.tests(alpha) for key, search in searches.items()}
     q = benjamini_hochberg(np.concatenate([overall, *(p for _, _, p in tests.values())]))
     start, found, unseen = len(overall), [], []
@@ -304,19 +304,21 @@ def _search(
 def _search_note(traits: Sequence[str], tried: int, listed: int) -> str:
     if not traits:
         return "by='auto' found no column with 2 to 20 values that describes the items"
-    return f"by='auto' tried {tried:,} slices of {', '.join(traits)} and lists {listed:,} that moved apart from the rest"
+    tally = f"tried {tried:,} slices of {', '.join(traits)} and lists {listed:,}"
+    return f"by='auto' {tally} that moved apart from the rest"
 
 
 def _flips(
     flips: list[pl.DataFrame],
     frame: pl.LazyFrame,
     schema: Schema,
+    *,
     item: pl.Expr | None,
     version: pl.Expr,
     baseline: str,
 ) -> pl.DataFrame:
     if item is None:
-        empty = {
+        empty: dict[str, Any] = {
             "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
             "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
             "baseline_label": pl.Enum(columns.LABELS), "candidate_label": pl.Enum(columns.LABELS),

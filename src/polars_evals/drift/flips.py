@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SIDES = ["baseline", "candidate", "both"]
 FLIPS = ["newly_failing", "newly_passing"]
 TEXTS = ["input", "expected", "baseline_output", "candidate_output"]
-UNMATCHED = {
+UNMATCHED: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
     "item": pl.String,

@@ -78,6 +78,11 @@ def t_interval(difference: Floats, se: Floats, df: Floats, alpha: float) -> tupl
     )
 
 
+def tests_of(rows: pl.DataFrame, alpha: float) -> tuple[Floats, Floats, Floats]:
+    """Return interval and p-value of each row's difference."""
+    return t_interval(floats(rows["difference"]), floats(rows["se"]), floats(rows["df"]), alpha)
+
+
 def benjamini_hochberg(p: Floats) -> Floats:
     """Return the q-values of the tests that were made; NaN is no test."""
     from scipy.stats import false_discovery_control
@@ -98,8 +103,8 @@ def detectable(se: Floats, alpha: float) -> Floats:
 
 def infer(rows: pl.DataFrame, *, alpha: float, min_effect: float, also_tried: Floats) -> pl.DataFrame:
     """Add intervals, p-values and power to estimates, and q-values over them and the tests `also_tried`."""
-    difference, se = floats(rows["difference"]), floats(rows["se"])
-    low, high, p = t_interval(difference, se, floats(rows["df"]), alpha)
+    se = floats(rows["se"])
+    low, high, p = tests_of(rows, alpha)
     mde = detectable(se, alpha)
     rate_b, rate_c = floats(rows["baseline_pass_rate"]), floats(rows["candidate_pass_rate"])
     flips = mcnemar(floats(rows["newly_failing"]), floats(rows["newly_passing"]))

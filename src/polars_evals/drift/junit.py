@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import polars as pl
 
@@ -19,23 +19,23 @@ _OUTCOME = {"regressed": "failure", "inconclusive": "skipped"}
 def junit(comparison: Comparison) -> str:
     """Return a suite for each candidate and a case for each metric and slice."""
     rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
-    root = ElementTree.Element("testsuites", name="polars-evals", **_counts(rows))
+    root = ET.Element("testsuites", {"name": "polars-evals", **_counts(rows)})
     for candidate in comparison.settings["candidates"]:
         own = rows.filter(pl.col("candidate") == candidate)
         title = f"{candidate} against {comparison.settings['baseline']}"
-        suite = ElementTree.SubElement(root, "testsuite", name=clean(title, NAME), **_counts(own))
+        suite = ET.SubElement(root, "testsuite", {"name": clean(title, NAME), **_counts(own)})
         for row in own.iter_rows(named=True):
             name = row["metric"] if row["slice"] is None else f"{row['metric']} [{row['slice']}]"
-            case = ElementTree.SubElement(
+            case = ET.SubElement(
                 suite, "testcase", classname=clean(candidate, NAME), name=clean(name, NAME), time="0"
             )
             if outcome := _OUTCOME.get(row["verdict"]):
-                problem = ElementTree.SubElement(case, outcome, message=clean(row["reason"]))
+                problem = ET.SubElement(case, outcome, message=clean(row["reason"]))
                 if outcome == "failure":
                     problem.set("type", "regressed")
-            ElementTree.SubElement(case, "system-out").text = clean(f"{row['verdict']}: {row['reason']}")
-    ElementTree.indent(root)
-    body = ElementTree.tostring(root, encoding="unicode")
+            ET.SubElement(case, "system-out").text = clean(f"{row['verdict']}: {row['reason']}")
+    ET.indent(root)
+    body = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Slice = tuple[str | None, ...]
 
-IDENTITY = {
+IDENTITY: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
     "slice": pl.String,

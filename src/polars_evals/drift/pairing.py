@@ -16,8 +16,9 @@ class Observations:
     """
     What a candidate is judged on, for every metric m: ``m:b``, ``m:c`` (scores), ``m:bp``, ``m:cp`` (pass).
 
-    Paired, a row is an item, and a side that lacks it is null (so is ``in_b`` or ``in_c``). Unpaired, a row is a row of one version, and
-    the other side is null. `rows` holds every row unaveraged, with ``side`` (true: candidate).
+    Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``. Unpaired, a row is
+    a row of one version, and the other side is null. `rows` holds every row unaveraged, with ``side`` (true:
+    candidate).
     """
 
     frame: pl.DataFrame

@@ -82,8 +82,8 @@ class Result:
 
         Notes
         -----
-        A frame is ``{"total": number of rows, "rows": [...]}`` with at most 1,000 rows, and a text is cut after
-        10,000 characters, so that the document stays small; the frames themselves hold everything.
+        A frame is ``{"total": number of rows, "rows": [...]}`` with at most 1,000 rows, and a text is cut
+        after 10,000 characters, so that the document stays small; the frames themselves hold everything.
         """
         frames = {
             name: {"total": frame.height, "rows": frame.head(LISTED).to_dicts()}

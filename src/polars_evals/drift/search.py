@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.inference import benjamini_hochberg, floats, t_interval
+from polars_evals.drift.inference import benjamini_hochberg, t_interval, tests_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,18 +73,22 @@ class Search:
         )
         sets = [(name,) for name in columns] + list(combinations(columns, 2))
         tried = [self._estimates(self.cells, by) for by in sets]
-        self.tried = pl.concat(tried) if tried else pl.DataFrame(schema={"difference": pl.Float64})
+        self.tried = (
+            pl.concat(tried)
+            if tried
+            else pl.DataFrame(schema=dict.fromkeys(["difference", "se", "df"], pl.Float64))
+        )
 
     def tests(self, alpha: float) -> tuple[Floats, Floats, Floats]:
         """Return the interval and the p-value of every slice tried."""
-        return t_interval(*(floats(self.tried[c]) for c in ("difference", "se", "df")), alpha)
+        return tests_of(self.tried, alpha)
 
     def listed(self, moved: Sequence[int], alpha: float) -> list[int]:
         """
         Return those of the slices that moved which the others do not explain.
 
-        A slice is listed when it moved differently from the rest of the items, and still did once the items of
-        the slices listed before it, the clearest first, were taken out.
+        A slice is listed when it moved differently from the rest of the items, and still did once the items
+        of the slices listed before it, the clearest first, were taken out.
         """
         active, remaining, listed = self.cells, list(moved), list[int]()
         p, clarity = self._contrasts(active, remaining)

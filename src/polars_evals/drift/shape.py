@@ -30,9 +30,9 @@ def psi(baseline: Floats, candidate: Floats) -> float | None:
     Notes
     -----
     A value's bin is ⌊10 · F(x)⌋, with F the baseline's mid-distribution function (half of the ties count as
-    below). Without ties these are the ten classic bins; with them, a value that many baseline rows share, such
-    as a perfect score, has its own bin, apart from everything below and above it. An empty bin counts as half
-    a row.
+    below). Without ties these are the ten classic bins; with them, a value that many baseline rows share,
+    such as a perfect score, has its own bin, apart from everything below and above it. An empty bin counts
+    as half a row.
     """
     n, m = len(baseline), len(candidate)
     if not n or not m:

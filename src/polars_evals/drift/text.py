@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import date, datetime
 from typing import Any
 
-# What XML 1.0 forbids, what moves a terminal's cursor or text direction, and surrogates that no encoder takes.
+# What XML 1.0 forbids, what moves a terminal's cursor or its direction of text, and lone surrogates.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
@@ -23,7 +22,7 @@ def clean(text: str, limit: int | None = None) -> str:
     return _UNSAFE.sub("\ufffd", text)
 
 
-def cell(value: Any, limit: int) -> str:
+def cell(value: Any, limit: int = 60) -> str:
     """Return a value as one short line."""
     if value is None:
         return "–"
@@ -61,16 +60,12 @@ def to_json(document: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value, JSON_TEXT)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, dict):
         return {clean(str(k)): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, date):
         return value.isoformat()
-    if value is None or isinstance(value, int | float):
-        return value
-    if isinstance(value, Decimal | timedelta):
-        return str(value)
     return clean(str(value), JSON_TEXT)

@@ -34,14 +34,15 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float, tests: int) -> 
     if row["se"] is None:
         return "inconclusive", _why_no_test(row)
     change, low, high, q = row["difference"], row["ci_low"], row["ci_high"], row["q_value"]
-    interval = f"{1 - alpha:.0%} interval {low:+.4f} to {high:+.4f}"
+    interval = f"{100 * (1 - alpha):g}% interval {low:+.4f} to {high:+.4f}"
     if change == 0 and row["se"] == 0:
         return "no_change", f"all differences are 0 (n = {row['n']:,})"
     excludes_zero = low > 0 or high < 0
     large = abs(change) >= min_effect - NEGLIGIBLE
     if excludes_zero and large and q <= alpha:
         verdict = "regressed" if change < 0 else "improved"
-        reason = f"the mean score {'fell' if change < 0 else 'rose'} by {abs(change):.4f} ({interval}, q = {q:.2g})"
+        moved = "fell" if change < 0 else "rose"
+        reason = f"the mean score {moved} by {abs(change):.4f} ({interval}, q = {q:.2g})"
         permutation = row["p_permutation"]
         if permutation is not None and permutation > alpha:
             reason += f"; the permutation test does not confirm it (p = {permutation:.2g})"
@@ -67,7 +68,9 @@ def _why_no_test(row: dict[str, Any]) -> str:
             return f"{n} have a score, but a version with one cluster has no spread to judge by"
         return f"{n} have a score; each version needs at least 2"
     if row["n"] == 0:
-        alone = f"{row['n_baseline_only']:,} only in the baseline, {row['n_candidate_only']:,} only in the candidate"
+        alone = (
+            f"{row['n_baseline_only']:,} in the baseline alone, {row['n_candidate_only']:,} in the candidate"
+        )
         return f"no item has a score in both versions ({alone})"
     if row["n"] == 1:
         return "one item has a score in both versions; at least 2 are needed"

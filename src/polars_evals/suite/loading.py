@@ -27,6 +27,8 @@ def read_file(path: str | Path) -> object:
         return parse(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 text: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -105,7 +107,8 @@ def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:
     """Take a list that is not empty."""
     entries = config.get(key)
     if not isinstance(entries, list) or not entries:
-        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}")
+        toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
+        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}{toml}")
     return entries
 
 

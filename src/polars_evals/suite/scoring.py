@@ -1,13 +1,17 @@
 """The query that scores a frame: each piece of work that metrics have in common is done once."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import polars as pl
+from polars.exceptions import DuplicateError
 
 from polars_evals.lift import label
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.signature import settings
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 # Metrics that begin with Polars' own lowercasing of whole columns. The others lowercase pair by pair in their
 # kernels, where the text is in the cache anyway: a lowercased column would cost them more than it saves.
@@ -17,7 +21,8 @@ LOWERCASED_FIRST = {"contains", "ends_with", "exact_match", "starts_with"}
 class Plan:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
-    def __init__(self, metrics: Sequence[Metric], schema: pl.Schema) -> None:
+    def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
+        self.existing = schema.names()
         self.lowercased = shared_lowercasing(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
@@ -27,6 +32,24 @@ class Plan:
                 self.computed[work] = self.expr(metric).alias(f"__evals_{len(self.computed)}")
             struct = pl.col(self.computed[work].meta.output_name())
             self.results += read_results(metric, struct)
+        self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
+        self.check_names()
+
+    def check_names(self) -> None:
+        """Refuse to overwrite a column."""
+        steps = [*self.lowercased.values(), *self.computed.values(), *self.results]
+        taken = [name for name in (step.meta.output_name() for step in steps) if name in self.existing]
+        if taken:
+            raise DuplicateError(
+                f"the frame already has {quoted(taken)}; drop or rename the columns, "
+                "or give the metrics other names"
+            )
+
+    def score(self, frame: FrameT) -> FrameT:
+        """Run the steps."""
+        prepared = frame.with_columns(self.lowercased.values()) if self.lowercased else frame
+        # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
+        return prepared.with_columns(self.computed.values()).select(*self.existing, *self.results)
 
     def expr(self, metric: Metric) -> pl.Expr:
         """Make a metric's expression, over lowercased columns where there are."""
@@ -72,3 +95,8 @@ def result_fields(metric: Metric) -> list[str]:
     dtype = pl.LazyFrame(schema=columns).select(metric.expr().alias("result")).collect_schema()["result"]
     assert isinstance(dtype, pl.Struct)
     return [field.name for field in dtype.fields]
+
+
+def quoted(names: Iterable[str]) -> str:
+    """List names in quotes."""
+    return ", ".join(f'"{name}"' for name in names)

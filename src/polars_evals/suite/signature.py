@@ -48,8 +48,9 @@ def written(value: Any) -> str:
         # Which column it is does not matter, as for output and expected: a column can be renamed.
         return "column"
     if isinstance(value, int | float) or (isinstance(value, str) and re.fullmatch(r"[\w.+-]+", value)):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+        text = str(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
     return text if len(text) <= LONGEST_VALUE else f"sha256-{sha256(text.encode()).hexdigest()[:16]}"
 
 
@@ -85,6 +86,8 @@ def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
     found = {file: from_metadata(file) for one in sources for file in parquet_files(one)}
+    if not found:
+        raise ValueError("no files were given")
     first, *others = found
     for other in others:
         if found[other] != found[first]:

@@ -3,17 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError, DuplicateError
+from polars.exceptions import ColumnNotFoundError
 
 from polars_evals.options import did_you_mean
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.scoring import Plan, result_fields
+from polars_evals.suite.scoring import FrameT, Plan, quoted
 from polars_evals.suite.signature import signature, to_metadata
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 @dataclass(frozen=True, init=False)
@@ -58,7 +56,6 @@ class Suite:
             for name, metric in zip(names, metrics, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
-        check_distinct(column for metric in self.metrics for column in result_columns(metric))
 
     def __repr__(self) -> str:
         return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + "])"
@@ -144,22 +141,8 @@ class Suite:
         └──────────────┴─────────┴────────────────┴────────────────┘
         """
         schema = frame.collect_schema()
-        existing = schema.names()
-        self.check_columns(existing)
-        plan = Plan(self.metrics, schema)
-        results = list(plan.results)
-        if signatures:
-            results += [pl.lit(text).alias(f"{name}_signature") for name, text in self.signature.items()]
-        added = [result.meta.output_name() for result in results]
-        taken = [name for name in added if name in existing]
-        if taken:
-            raise DuplicateError(
-                f"the frame already has {quoted(taken)}; drop or rename the columns, "
-                "or give the metrics other names"
-            )
-        # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
-        prepared = frame.with_columns(plan.lowercased.values()) if plan.lowercased else frame
-        return prepared.with_columns(plan.computed.values()).select(*existing, *results)
+        check_columns(self.metrics, schema.names())
+        return Plan(self.metrics, schema, self.signature if signatures else {}).score(frame)
 
     def sink_parquet(
         self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any
@@ -223,7 +206,7 @@ class Suite:
 
         lazy = frame.lazy()
         schema = lazy.collect_schema()
-        self.check_columns(schema.names())
+        check_columns(self.metrics, schema.names())
         return find(self.metrics, lazy, schema)
 
     @property
@@ -242,15 +225,14 @@ class Suite:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
 
-    def check_columns(self, existing: list[str]) -> None:
-        """Refuse a frame without the columns that the metrics read."""
-        for metric in self.metrics:
-            for column in metric.columns:
-                if column not in existing:
-                    hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
-                    raise ColumnNotFoundError(
-                        f'metric "{metric.name}": the frame has no column "{column}"{hint}'
-                    )
+
+def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
+    """Refuse a frame without the columns that the metrics read."""
+    for metric in metrics:
+        for column in metric.columns:
+            if column not in existing:
+                hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
+                raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
 
 
 def choose_names(metrics: list[Metric]) -> list[str]:
@@ -274,22 +256,3 @@ def next_free(name: str, taken: set[str]) -> str:
     while free in taken:
         number, free = number + 1, f"{name}_{number}"
     return free
-
-
-def result_columns(metric: Metric) -> list[str]:
-    """Name the columns that a metric adds."""
-    return [f"{metric.name}_{field}" for field in result_fields(metric)]
-
-
-def check_distinct(columns: Iterable[str]) -> None:
-    """Refuse metrics whose columns would have the same names."""
-    seen: set[str] = set()
-    for column in columns:
-        if column in seen:
-            raise ValueError(f'two metrics would make the column "{column}"; give one of them another name')
-        seen.add(column)
-
-
-def quoted(names: Iterable[str]) -> str:
-    """List names in quotes."""
-    return ", ".join(f'"{name}"' for name in names)

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_evals.traces.fields import json_value
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Where the text of an answer is in the shapes that chat APIs return. A message is known by its role, so that
 # an answer which merely happens to be JSON with a `content` key is left alone.
-_MESSAGES = (("$.role", "$.content"), ("$[-1:].role", "$[-1:].content"), ("$[-1:].role", "$[-1:].parts"))
-_COMPLETIONS = ("$.choices[0].message.content", "$.choices[0].text", "$[0].message.content")
+_ROLES = (".role", "[-1:].role")
+_CONTENTS = (".content", "[-1:].content", "[-1:].parts")
+_COMPLETIONS = (".choices[0].message.content", ".choices[0].text", "[0].message.content")
 
 
 def stable_hash(text: pl.Expr) -> pl.Expr:
@@ -29,36 +32,38 @@ def stable_hash(text: pl.Expr) -> pl.Expr:
     return _distinct(text, lambda value: blake2b(value.encode(), digest_size=16).hexdigest())
 
 
-def chat_text(answer: pl.Expr) -> pl.Expr:
-    """Reduce a chat message, a list of them or a completion to the last answer's text; other text stays."""
-    structured = pl.when(answer.str.contains(r"^\s*[\[{]")).then(answer)
-    is_message = pl.any_horizontal(
-        structured.str.json_path_match(role).is_not_null() for role, _ in _MESSAGES
-    )
-    content = pl.coalesce(
-        *(
-            pl.when(structured.str.json_path_match(role).is_not_null()).then(
-                structured.str.json_path_match(path)
-            )
-            for role, path in _MESSAGES
-        ),
-        *(structured.str.json_path_match(path) for path in _COMPLETIONS),
-    )
+def with_chat_text(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Reduce a chat message, a list of them or a completion to the last answer's text; other text stays.
+
+    This goes in steps of the frame, for an expression that repeats its input grows with every repetition.
+    """
+    answer, text, role, content = (pl.col(name) for name in (column, "__structured", "__role", "__content"))
+
+    def first(paths: tuple[str, ...]) -> pl.Expr:
+        return pl.coalesce(json_value(text, path) for path in paths)
+
     # A message without text (a tool call) is no answer, whereas other JSON may be just what was asked for.
-    return pl.coalesce(
-        parts_text(content), pl.when(~is_message.fill_null(False) & content.is_null()).then(answer)
+    reduced = pl.when(role.is_null() & content.is_null()).then(answer).otherwise(parts_text(content))
+    return (
+        frame.with_columns(__structured=pl.when(answer.str.contains(r"^\s*[\[{]")).then(answer))
+        .with_columns(__role=first(_ROLES))
+        .with_columns(
+            __content=pl.coalesce(pl.when(role.is_not_null()).then(first(_CONTENTS)), first(_COMPLETIONS))
+        )
+        .with_columns(reduced.alias(column))
+        .drop("__structured", "__role", "__content")
     )
 
 
 def parts_text(content: pl.Expr) -> pl.Expr:
     """Join the text parts of a content that is a list of parts (null if it has none); other text stays."""
     is_parts = content.str.starts_with("[{")
-    first = content.str.json_path_match("$[?(@.type=='text')]")
-    text = pl.coalesce(first.str.json_path_match("$.content"), first.str.json_path_match("$.text"))
+    parts = pl.when(is_parts).then(content)
+    text = pl.coalesce(json_value(parts, f"[?(@.type=='text')].{key}") for key in ("content", "text"))
     # One text part is by far the commonest, and needs no Python. Paths give compact JSON, in which this
     # literal is a key and its value: inside a string the quotes would be escaped.
     plain = content.str.count_matches('"type":"text"', literal=True) == 1
-    joined = _distinct(pl.when(is_parts & ~plain).then(content), _join_parts)
+    joined = _distinct(pl.when(~plain).then(parts), _join_parts)
     return pl.when(is_parts).then(pl.when(plain).then(text).otherwise(joined)).otherwise(content)
 
 
