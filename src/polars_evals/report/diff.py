@@ -91,4 +91,4 @@ def _absorb(runs: Iterable[_Run]) -> list[_Run]:
 
 def _outweighed(equal: _Run, before: _Run, after: _Run) -> bool:
     least = min(before.length, after.length)
-    return equal.length <= min(least, max(2, least // 2))
+    return equal.length <= min(least - 1, max(2, least // 2))

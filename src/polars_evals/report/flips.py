@@ -78,13 +78,13 @@ def _controls(comparison: Comparison) -> Html:
         "candidate": settings["candidates"][:50],
     }
     selects = (
-        tag(
-            "label",
-            f"{name} ",
+        _control(
+            name,
             tag(
                 "select",
                 tag("option", "all", value=""),
-                (tag("option", cell(c, LIMIT)) for c in options),
+                (tag("option", cell(choice, LIMIT)) for choice in options),
+                id=f"filter-{name}",
                 data_filter=name,
             ),
         )
@@ -93,16 +93,20 @@ def _controls(comparison: Comparison) -> Html:
     )
     return tag(
         "form",
-        tag("label", "search ", tag("input", type="search", id="search", autocomplete="off")),
+        _control("search", tag("input", type="search", id="filter-search", autocomplete="off")),
         selects,
         tag("button", "show all texts", type="button", id="open-all", aria_pressed="false"),
-        tag("output", id="found", for_="search", aria_live="polite"),
+        tag("output", id="found", for_="filter-search", aria_live="polite"),
         class_="controls",
         id="controls",
         role="search",
         aria_label="flips",
         hidden=True,
     )
+
+
+def _control(name: str, control: Html) -> Html:
+    return tag("span", tag("label", name, for_=f"filter-{name}"), " ", control)
 
 
 def _flip(row: dict[str, Any], at: int, baseline: str, several: bool) -> Html:

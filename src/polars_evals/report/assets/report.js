@@ -44,7 +44,7 @@
   const flips = document.getElementById("flips");
   if (!flips) return;
   const bodies = [...flips.tBodies];
-  const search = document.getElementById("search");
+  const search = document.getElementById("filter-search");
   const found = document.getElementById("found");
   const filters = [...document.querySelectorAll("select[data-filter]")];
   const openAll = document.getElementById("open-all");
