@@ -1,9 +1,9 @@
 # Everything runs in .venv, which `setup` makes from pyproject.toml. PYTHON picks the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
-NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp' 2>/dev/null)
+NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup demo test lint bench sanitize clean
+.PHONY: setup test lint docs bench sanitize clean
 
 setup: .venv/installed
 
@@ -13,6 +13,7 @@ setup: .venv/installed
 	touch $@
 
 test: lint
+	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
 
 lint: setup
@@ -20,5 +21,19 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in site/. Building it needs no network.
+docs: setup
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
+bench: setup
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks
+
+# The native core under the address, undefined-behaviour and thread sanitizers, on random input.
+sanitize:
+	$(MAKE) -C tests/native sanitize ROWS=50000
+
 clean:
-	rm -rf .venv build
+	rm -rf .venv build site

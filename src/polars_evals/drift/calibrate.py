@@ -1,0 +1,296 @@
+"""Choose a threshold that agrees with people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drift import columns
+from polars_evals.drift.inference import column, wilson
+from polars_evals.drift.result import Result, Table
+
+if TYPE_CHECKING:
+    from polars_evals.drift.columns import Frame, Schema
+    from polars_evals.drift.inference import Floats
+
+RESAMPLES = 1_000
+MOST_THRESHOLDS = 1_000
+FEWEST_LABELS = 20
+MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
+CHOICES = ("kappa", "f1", "accuracy")
+
+
+def calibrate(
+    scored: Frame,
+    *,
+    metric: str,
+    truth: str,
+    objective: str = "kappa",
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Calibration:
+    """
+    Choose the threshold of a metric that agrees best with human verdicts.
+
+    Parameters
+    ----------
+    scored
+        A DataFrame or LazyFrame with a column ``<metric>_score``.
+    metric
+        Name of the metric.
+    truth
+        Column of human verdicts: booleans, 0 and 1, or ``"fail"`` and ``"pass"``. Rows without one are
+        counted and left out.
+    objective
+        What the best threshold maximises: ``"kappa"``, agreement beyond chance; ``"f1"``; or ``"accuracy"``.
+    alpha
+        Level of the intervals.
+    seed
+        Fixes the bootstrap.
+
+    Returns
+    -------
+    Calibration
+        With frames `curve` (a row for each threshold) and `best`, and a `verdict`.
+
+    Notes
+    -----
+    The thresholds are the scores that occur, or 1,000 of their quantiles where there are more. Intervals of
+    precision, recall and accuracy are Wilson's; those of F1 and kappa, and of the best threshold, are
+    percentiles of 1,000 bootstrap resamples. The numbers at the best threshold were chosen to look good: hold
+    some verdicts back to know how well it does.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_evals as pe
+    >>> scored = pl.DataFrame(
+    ...     {
+    ...         "rouge1_score": [i / 100 for i in range(100)],
+    ...         "human_ok": [i >= 60 for i in range(100)],
+    ...     }
+    ... )
+    >>> calibration = pe.calibrate(scored, metric="rouge1", truth="human_ok")
+    >>> calibration.threshold
+    0.6
+    >>> calibration.verdict
+    'calibrated'
+    """
+    if objective not in CHOICES:
+        msg = f"objective must be one of {', '.join(CHOICES)}, got {objective!r}"
+        raise ValueError(msg)
+    columns.require_fraction(alpha, "alpha")
+    frame = columns.lazy(scored)
+    schema = frame.collect_schema()
+    columns.require(schema, truth, "truth")
+    columns.find_metrics(schema, [metric])
+    columns.check_signatures(frame, schema, [metric])
+    rows = columns.collect(
+        frame.select(
+            pl.col(f"{metric}_score").cast(pl.Float64).alias(f"{metric}:score"),
+            _truth(schema, truth).alias("truth"),
+        ),
+        [metric],
+    ).rename({f"{metric}:score": "score"})
+    missing = {"score": rows["score"].null_count(), truth: rows["truth"].null_count()}
+    notes = tuple(
+        f"{count:,} rows have no {name} and were left out" for name, count in missing.items() if count
+    )
+    table = _table(rows.drop_nulls())
+    if table.is_empty():
+        msg = f"no row has both a score and a verdict ({truth})"
+        raise ValueError(msg)
+    curve, best = _evaluate(table, objective, alpha, seed)
+    return Calibration(
+        curve=curve,
+        best=best,
+        notes=notes,
+        settings={"metric": metric, "truth": truth, "objective": objective, "alpha": alpha, "seed": seed},
+    )
+
+
+def _truth(schema: Schema, name: str) -> pl.Expr:
+    """Return the human verdict as a boolean."""
+    dtype = schema[name]
+    if dtype == pl.Boolean:
+        return pl.col(name)
+    if dtype.is_integer():
+        return pl.col(name).cast(pl.String).cast(pl.Enum(["0", "1"])).to_physical().cast(pl.Boolean)
+    if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
+        return pl.col(name).cast(pl.String).cast(pl.Enum(columns.LABELS)).to_physical().cast(pl.Boolean)
+    msg = f"truth column {name!r} is {dtype}; verdicts are booleans, 0 and 1, or 'fail' and 'pass'"
+    raise pl.exceptions.InvalidOperationError(msg)
+
+
+def _table(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the counts of good and bad answers from each threshold up to the next."""
+    counts = (
+        rows.group_by("score").agg(good=pl.col("truth").sum(), bad=(~pl.col("truth")).sum()).sort("score")
+    )
+    if counts.height > MOST_THRESHOLDS:
+        edges = np.quantile(
+            rows["score"].to_numpy(), np.linspace(0, 1, MOST_THRESHOLDS), method="inverted_cdf"
+        )
+        edges = np.unique(edges)
+        place = np.searchsorted(edges, counts["score"].to_numpy(), side="right") - 1
+        counts = counts.with_columns(score=pl.Series(edges[place])).group_by("score").sum().sort("score")
+    return counts.select(
+        threshold="score", good=pl.col("good").cast(pl.Int64), bad=pl.col("bad").cast(pl.Int64)
+    )
+
+
+def _rates(good: Floats, bad: Floats) -> dict[str, Floats]:
+    """Return all measures by threshold, along the last axis; 0 where there is nothing to divide."""
+    tp = np.cumsum(good[..., ::-1], axis=-1)[..., ::-1]
+    fp = np.cumsum(bad[..., ::-1], axis=-1)[..., ::-1]
+    fn, tn = tp[..., :1] - tp, fp[..., :1] - fp
+    n = tp + fp + fn + tn
+    agreed = (tp + tn) / n
+    chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
+    return {
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "tn": tn,
+        "precision": _divide(tp, tp + fp),
+        "recall": _divide(tp, tp + fn),
+        "f1": _divide(2 * tp, 2 * tp + fp + fn),
+        "kappa": _divide(agreed - chance, 1 - chance),
+        "accuracy": agreed,
+    }
+
+
+def _divide(a: Floats, b: Floats) -> Floats:
+    return np.divide(a, b, out=np.zeros_like(a, dtype=np.float64), where=b > 1e-12)
+
+
+def _evaluate(
+    table: pl.DataFrame, objective: str, alpha: float, seed: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    thresholds = table["threshold"].to_numpy()
+    good, bad = table["good"].to_numpy().astype(np.float64), table["bad"].to_numpy().astype(np.float64)
+    rates = _rates(good, bad)
+    n = int(good.sum() + bad.sum())
+    # Resampling n rows with replacement is a multinomial draw over the cells of the table.
+    draws = np.random.default_rng(seed).multinomial(n, np.concatenate([good, bad]) / n, size=RESAMPLES)
+    resampled = _rates(*np.split(draws.astype(np.float64), 2, axis=1))
+    intervals = {
+        "precision": wilson(rates["tp"], rates["tp"] + rates["fp"], alpha),
+        "recall": wilson(rates["tp"], rates["tp"] + rates["fn"], alpha),
+        "accuracy": wilson(rates["tp"] + rates["tn"], np.full(len(good), float(n)), alpha),
+    }
+    for name in ("f1", "kappa"):
+        intervals[name] = tuple(np.quantile(resampled[name], [alpha / 2, 1 - alpha / 2], axis=0))
+    curve = pl.DataFrame(
+        [pl.Series("threshold", thresholds)]
+        + [pl.Series(name, rates[name].astype(np.int64)) for name in ("tp", "fp", "fn", "tn")]
+        + [
+            series
+            for name in MEASURES
+            for series in (
+                column(name, rates[name]),
+                column(f"{name}_ci_low", intervals[name][0]),
+                column(f"{name}_ci_high", intervals[name][1]),
+            )
+        ]
+    )
+    chosen = int(rates[objective].argmax())
+    spread = np.quantile(
+        thresholds[resampled[objective].argmax(axis=1)], [alpha / 2, 1 - alpha / 2], method="inverted_cdf"
+    )
+    best = curve[chosen].select(
+        "threshold",
+        pl.lit(float(spread[0])).alias("threshold_ci_low"),
+        pl.lit(float(spread[1])).alias("threshold_ci_high"),
+        pl.lit(n, dtype=pl.Int64).alias("n"),
+        pl.lit(int(good.sum()), dtype=pl.Int64).alias("n_pass"),
+        pl.lit(int(bad.sum()), dtype=pl.Int64).alias("n_fail"),
+        pl.exclude("threshold"),
+    )
+    verdict, reason = _judge(best.row(0, named=True), alpha)
+    return curve, best.with_columns(verdict=pl.lit(verdict), reason=pl.lit(reason))
+
+
+def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
+    low, high = best["threshold_ci_low"], best["threshold_ci_high"]
+    interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
+    counted = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
+    if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
+        return "inconclusive", f"{counted} are too few to tell; at least {FEWEST_LABELS} of each are needed"
+    if best["kappa_ci_low"] <= 0:
+        return (
+            "inconclusive",
+            f"the score may agree with the verdicts by chance only (kappa {best['kappa']:.2f})",
+        )
+    if high - low > 0.2:
+        return (
+            "inconclusive",
+            f"the best threshold is not settled ({interval}); more verdicts would narrow it",
+        )
+    return (
+        "calibrated",
+        f"{best['threshold']:g} agrees best ({interval}, kappa {best['kappa']:.2f}, {counted})",
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Result):
+    """
+    How the thresholds of a metric agree with human verdicts, as `calibrate` found it.
+
+    Attributes
+    ----------
+    curve
+        A row for each threshold: counts, precision, recall, F1, kappa and accuracy with their intervals.
+    best
+        The row of the best threshold, with the threshold's own interval, verdict and reason.
+    notes
+        What was left out, in words.
+    settings
+        How the calibration was made.
+    """
+
+    curve: pl.DataFrame
+    best: pl.DataFrame
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+
+    @property
+    def threshold(self) -> float:
+        """The threshold that agrees best."""
+        return float(self.best["threshold"].item())
+
+    @property
+    def verdict(self) -> str:
+        """Whether the verdicts settle the threshold: calibrated or inconclusive."""
+        return str(self.best["verdict"].item())
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        return f"{self.verdict}: {self.settings['metric']} ≥ {self.threshold:g}; {self.best['reason'].item()}"
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all frames by name."""
+        return {"best": self.best, "curve": self.curve}
+
+    def tables(self) -> list[Table]:
+        """Return what to show, most important first."""
+        rows = [
+            {
+                "measure": name,
+                "value": self.best[name].item(),
+                "low": self.best[f"{name}_ci_low"].item(),
+                "high": self.best[f"{name}_ci_high"].item(),
+            }
+            for name in ("threshold", *MEASURES)
+        ]
+        # A dozen thresholds over the whole curve show its shape.
+        step = max(1, self.curve.height // 12)
+        return [
+            Table.of("best", pl.DataFrame(rows)),
+            Table.of("curve", self.curve.gather_every(step).select("threshold", *MEASURES), shown=13),
+        ]

@@ -1,0 +1,157 @@
+"""Find and check the columns of a scored frame, so that everything after may trust them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Frame = pl.DataFrame | pl.LazyFrame
+    Schema = Mapping[str, pl.DataType]
+
+LABELS = ["fail", "pass"]
+
+
+def lazy(frame: Frame) -> pl.LazyFrame:
+    """Return the frame as a LazyFrame, or say what else was given."""
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        msg = f"expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}"
+        raise TypeError(msg)
+    return frame.lazy()
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """Return ``", did you mean 'x'?"`` for the nearest choice, or nothing."""
+    close = get_close_matches(name, list(choices), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def require(schema: Schema, name: str, role: str) -> None:
+    """Raise unless the frame has the column that plays `role`."""
+    if not isinstance(name, str):
+        msg = f"{role} takes the name of a column, got {type(name).__name__}"
+        raise TypeError(msg)
+    if name not in schema:
+        msg = f"{role}: there is no column {name!r}{nearest(name, schema)}"
+        raise pl.exceptions.ColumnNotFoundError(msg)
+
+
+def require_fraction(value: float, role: str) -> None:
+    """Raise unless 0 < value < 1."""
+    if not 0 < value < 1:
+        msg = f"{role} must lie between 0 and 1, got {value!r}"
+        raise ValueError(msg)
+
+
+def find_metrics(schema: Schema, metrics: Sequence[str] | None) -> list[str]:
+    """Return the metrics asked for, or every ``<name>_score`` column that holds numbers."""
+    found = [
+        name.removesuffix("_score")
+        for name, dtype in schema.items()
+        if name.endswith("_score") and name != "_score" and (dtype.is_numeric() or dtype == pl.Null)
+    ]
+    if metrics is None:
+        if not found:
+            msg = "there is no <name>_score column of numbers; score first, and unnest with separator='_'"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+        return found
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    for name in metrics:
+        if name not in found:
+            msg = f"metrics: there is no numeric column '{name}_score'{nearest(name, found)}"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+    if not metrics or len(set(metrics)) < len(metrics):
+        msg = f"metrics must name each metric once, got {list(metrics)!r}"
+        raise ValueError(msg)
+    return list(metrics)
+
+
+def as_text(schema: Schema, name: str) -> pl.Expr:
+    """Return a column of group values as text, or raise if its values are not single values."""
+    if schema[name].is_nested() or schema[name] in (pl.Object, pl.Binary):
+        msg = f"column {name!r} is {schema[name]}; groups need text, numbers, booleans or dates"
+        raise pl.exceptions.InvalidOperationError(msg)
+    return pl.col(name).cast(pl.String)
+
+
+def measures(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
+    """Return ``<metric>:score`` (Float64) and ``<metric>:pass`` (UInt8, null without a label)."""
+    exprs = []
+    for name in metrics:
+        score = pl.col(f"{name}_score").cast(pl.Float64)
+        exprs.append(score.alias(f"{name}:score"))
+        label = f"{name}_label"
+        if label not in schema or schema[label] == pl.Null:
+            passed: pl.Expr = pl.lit(None, dtype=pl.UInt8)
+        elif schema[label] == pl.Enum(LABELS):
+            passed = pl.col(label).to_physical()
+        elif isinstance(schema[label], pl.Enum | pl.Categorical) or schema[label] == pl.String:
+            # A strict cast: a label that is neither "fail" nor "pass" must not be counted as a failure.
+            passed = pl.col(label).cast(pl.String).cast(pl.Enum(LABELS)).to_physical().cast(pl.UInt8)
+        else:
+            msg = f"column {label!r} is {schema[label]}; a label is Enum or String, 'fail' or 'pass'"
+            raise pl.exceptions.InvalidOperationError(msg)
+        exprs.append(pl.when(score.is_not_null()).then(passed).alias(f"{name}:pass"))
+    return exprs
+
+
+def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Run the selection of `measures`, naming the column where a label or a score is not one."""
+    try:
+        rows = frame.collect(engine="streaming")
+    except pl.exceptions.InvalidOperationError as error:
+        if "enum" not in str(error).lower():
+            raise
+        msg = f"a <name>_label column holds a value other than 'fail' and 'pass': {error}"
+        raise pl.exceptions.InvalidOperationError(msg) from error
+    bad = rows.select((~pl.col(f"{m}:score").is_finite()).sum().alias(m) for m in metrics).row(0, named=True)
+    for name, count in bad.items():
+        if count:
+            msg = (
+                f"'{name}_score' has {count:,} NaN or infinite values; "
+                f"make them null to leave them out: pl.col('{name}_score').fill_nan(None)"
+            )
+            raise ValueError(msg)
+    return rows
+
+
+def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]) -> None:
+    """Refuse rows whose ``<metric>_signature`` differ: their scores were not made in the same way."""
+    columns = [f"{name}_signature" for name in metrics if f"{name}_signature" in schema]
+    if not columns:
+        return
+    seen = frame.select(pl.col(c).cast(pl.String).unique().sort().implode() for c in columns).collect(
+        engine="streaming"
+    )
+    for column in columns:
+        values = [value if value is not None else "(none)" for value in seen[column].item()]
+        if len(values) > 1:
+            listed = "\n  ".join(values[:5])
+            msg = (
+                f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
+                "score all rows with one suite"
+            )
+            raise ValueError(msg)
+
+
+def absent(role: str, one: str, column: str, present: Sequence[str]) -> ValueError:
+    """Return the error that a version is not in the frame."""
+    shown = ", ".join(map(repr, present[:20])) or "none"
+    return ValueError(
+        f"{role} {one!r} is not in column {column!r}{nearest(one, present)} (versions: {shown})"
+    )
+
+
+def version_text(schema: Schema, column: str, value: Any) -> str:
+    """Return a version as text, as `as_text` writes it."""
+    if isinstance(value, str):
+        return value
+    try:
+        return str(pl.Series([value], dtype=schema[column]).cast(pl.String).item())
+    except (TypeError, pl.exceptions.PolarsError):
+        return str(value)

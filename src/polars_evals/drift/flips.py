@@ -1,0 +1,149 @@
+"""The items behind the numbers: those that changed their label, and those that could not be paired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift.columns import LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.columns import Schema
+    from polars_evals.drift.pairing import Observations
+
+SIDES = ["baseline", "candidate", "both"]
+FLIPS = ["newly_failing", "newly_passing"]
+TEXTS = ["input", "expected", "baseline_output", "candidate_output"]
+UNMATCHED: dict[str, Any] = {
+    "candidate": pl.String,
+    "metric": pl.String,
+    "item": pl.String,
+    "missing": pl.Enum(SIDES),
+    "reason": pl.String,
+}
+
+
+def changed_labels(
+    observations: Observations, *, candidate: str, metrics: Sequence[str], most: int | None
+) -> pl.DataFrame:
+    """Return the items whose label changed, most lost first, at most `most` for each metric."""
+    frames = []
+    for m in metrics:
+        before, after = pl.col(f"{m}:bp") > 0.5, pl.col(f"{m}:cp") > 0.5
+        label = [pl.when(side).then(pl.lit("pass")).otherwise(pl.lit("fail")) for side in (before, after)]
+        found = (
+            observations.frame.lazy()
+            .filter(before != after)
+            .select(
+                pl.lit(candidate).alias("candidate"),
+                pl.lit(m).alias("metric"),
+                pl.when(after)
+                .then(pl.lit(FLIPS[1]))
+                .otherwise(pl.lit(FLIPS[0]))
+                .cast(pl.Enum(FLIPS))
+                .alias("flip"),
+                "item",
+                pl.col(f"{m}:b").alias("baseline_score"),
+                pl.col(f"{m}:c").alias("candidate_score"),
+                (pl.col(f"{m}:c") - pl.col(f"{m}:b")).alias("change"),
+                label[0].cast(pl.Enum(LABELS)).alias("baseline_label"),
+                label[1].cast(pl.Enum(LABELS)).alias("candidate_label"),
+            )
+        )
+        found = found.sort("change", "item")
+        frames.append(found if most is None else found.head(most))
+    return pl.concat(frames).collect()
+
+
+def with_texts(
+    flips: pl.DataFrame,
+    frame: pl.LazyFrame,
+    schema: Schema,
+    *,
+    item: pl.Expr,
+    version: pl.Expr,
+    baseline: str,
+) -> pl.DataFrame:
+    """Join input, expected and both outputs to the flips; of repeats, the first row's."""
+    present = [name for name in ("input", "expected", "output") if name in schema]
+    order = [
+        "candidate", "metric", "flip", "item", *TEXTS, "baseline_score", "candidate_score", "change",
+        "baseline_label", "candidate_label",
+    ]  # fmt: skip
+    if not present or flips.is_empty():
+        types = {name: schema.get(name.split("_")[-1], pl.String()) for name in TEXTS}
+        return flips.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in TEXTS).select(order)
+    rows = (
+        frame.select(item.alias("item"), version.alias("version"), *present)
+        .join(flips.lazy().select("item").unique(), on="item", maintain_order="left")
+        .collect(engine="streaming")
+        .group_by("item", "version", maintain_order=True)
+        .first()
+    )
+    for name in {"input", "expected", "output"} - set(present):
+        rows = rows.with_columns(pl.lit(None, dtype=pl.String).alias(name))
+    before = rows.filter(pl.col("version") == baseline).drop("version")
+    joined = flips.join(
+        before.rename({"output": "baseline_output"}), on="item", how="left", maintain_order="left"
+    ).join(
+        rows.rename({"version": "candidate", "output": "candidate_output"}),
+        on=["item", "candidate"],
+        how="left",
+        maintain_order="left",
+        suffix=":c",
+    )
+    return joined.with_columns(
+        pl.coalesce(name, f"{name}:c").alias(name) for name in ("input", "expected")
+    ).select(order)
+
+
+def unmatched_items(observations: Observations, *, candidate: str, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return what could not be paired: items without a row in a version, rows without score or item."""
+    item = pl.col("item").cast(pl.String)
+    side = pl.Enum(SIDES)
+
+    def entries(
+        frame: pl.LazyFrame, metric: str | None, missing: pl.Expr, reason: str | pl.Expr
+    ) -> pl.LazyFrame:
+        return frame.select(
+            pl.lit(candidate, dtype=pl.String).alias("candidate"),
+            pl.lit(metric, dtype=pl.String).alias("metric"),
+            item.alias("item"),
+            missing.cast(side).alias("missing"),
+            (pl.lit(reason) if isinstance(reason, str) else reason).alias("reason"),
+        )
+
+    frame = observations.frame.lazy()
+    no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
+    parts = [
+        entries(
+            frame.filter(no_row),
+            None,
+            pl.when(pl.col("in_b").is_null()).then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+            "no row",
+        )
+    ]
+    for m in metrics:
+        b, c = pl.col(f"{m}:b").is_null() & pl.col("in_b"), pl.col(f"{m}:c").is_null() & pl.col("in_c")
+        missing = (
+            pl.when(b & c)
+            .then(pl.lit("both"))
+            .when(b)
+            .then(pl.lit("baseline"))
+            .otherwise(pl.lit("candidate"))
+        )
+        parts.append(entries(frame.filter(b.fill_null(False) | c.fill_null(False)), m, missing, "no score"))
+    unknown = observations.rows.lazy().filter(pl.col("item").is_null())
+    counted = unknown.group_by("side", "item").agg(pl.len().alias("rows"))
+    parts.append(
+        entries(
+            counted,
+            None,
+            pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+            pl.format("{} rows without an item", "rows"),
+        )
+    )
+    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()

@@ -1,0 +1,101 @@
+"""One row of numbers for a metric, over all items or for each slice, before anything is tested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift.estimate import estimate
+from polars_evals.drift.inference import floats
+from polars_evals.drift.permutation import sign_flip
+from polars_evals.drift.shape import ks, psi
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.pairing import Observations
+
+    Slice = tuple[str | None, ...]
+
+IDENTITY: dict[str, Any] = {
+    "candidate": pl.String,
+    "metric": pl.String,
+    "slice": pl.String,
+    "by": pl.List(pl.String),
+    "value": pl.List(pl.String),
+}
+
+
+def slice_name(by: Sequence[str], value: Slice) -> str:
+    """Return ``topic=refunds, language=de``."""
+    return ", ".join(f"{name}={'null' if v is None else v}" for name, v in zip(by, value, strict=True))
+
+
+def measure(
+    observations: Observations, *, candidate: str, metric: str, by: Sequence[str] = (), seed: int
+) -> pl.DataFrame:
+    """Return the estimates of a metric with its shape and permutation test, one row a slice."""
+    keys = [f"by:{name}" for name in by]
+    rows = estimate(observations, metric, keys)
+    if keys:
+        rows = rows.sort(keys, nulls_last=True)
+    signs = _units(observations, metric, keys)
+    scores = _scores(observations, metric, keys)
+    names, p_permutation, distance, stability = [], [], [], []
+    slices: list[Slice] = list(rows.select(keys).iter_rows()) if keys else [()]
+    for value in slices:
+        names.append(slice_name(by, value))
+        units = signs.get(value)
+        row = f"{candidate}\n{metric}\n{names[-1]}"
+        p_permutation.append(None if units is None else sign_flip(floats(units), seed=seed, name=row))
+        left, right = (floats(side) for side in scores[value])
+        distance.append(ks(left, right))
+        stability.append(psi(left, right))
+    identity = pl.DataFrame(
+        {
+            "candidate": [candidate] * len(slices),
+            "metric": [metric] * len(slices),
+            "slice": names if keys else [None],
+            "by": [list(by) if keys else None] * len(slices),
+            "value": [list(value) if keys else None for value in slices],
+        },
+        schema=IDENTITY,
+    )
+    return pl.concat([identity, rows.drop(keys)], how="horizontal").with_columns(
+        pl.Series("p_permutation", p_permutation, dtype=pl.Float64),
+        pl.Series("ks", distance, dtype=pl.Float64),
+        pl.Series("psi", stability, dtype=pl.Float64),
+    )
+
+
+def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[Slice, pl.Series]:
+    """Return by slice what keeps its sign as a whole: differences of items, or their sums by cluster."""
+    if not observations.paired:
+        return {}
+    difference = (pl.col(f"{metric}:c") - pl.col(f"{metric}:b")).alias("d")
+    cluster = ["cluster"] if observations.clustered else []
+    frame = observations.frame.select(*keys, *cluster, difference).filter(pl.col("d").is_not_null())
+    if cluster:
+        frame = frame.group_by(*keys, "cluster", maintain_order=True).agg(pl.col("d").sum())
+    if not keys:
+        return {(): frame["d"]}
+    return {key: part["d"] for key, part in frame.group_by(*keys, maintain_order=True)}
+
+
+def _scores(
+    observations: Observations, metric: str, keys: Sequence[str]
+) -> dict[Slice, tuple[pl.Series, pl.Series]]:
+    """Return by slice the sorted scores of both versions, all rows of them."""
+    score = f"{metric}:score"
+    frame = observations.rows.select(*keys, "side", score).filter(pl.col(score).is_not_null())
+    parts: dict[Slice, pl.DataFrame] = dict(frame.group_by(*keys)) if keys else {(): frame}
+    nothing = pl.Series(score, [], dtype=pl.Float64)
+    found = {
+        key: (part.filter(~pl.col("side"))[score].sort(), part.filter("side")[score].sort())
+        for key, part in parts.items()
+    }
+    if not keys:
+        return found
+    everywhere = observations.frame.select(keys).unique().iter_rows()
+    return {key: found.get(key, (nothing, nothing)) for key in everywhere}

@@ -1,0 +1,127 @@
+"""Bring the rows of two versions together: one row an item, or one row a row when nothing pairs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Observations:
+    """
+    What a candidate is judged on, for every metric m: ``m:b``, ``m:c`` (scores), ``m:bp``, ``m:cp`` (pass).
+
+    Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``. Unpaired, a row is
+    a row of one version, and the other side is null. `rows` holds every row unaveraged, with ``side`` (true:
+    candidate).
+    """
+
+    frame: pl.DataFrame
+    rows: pl.DataFrame
+    paired: bool
+    clustered: bool
+
+
+def observe(
+    rows: pl.DataFrame, *, baseline: str, candidate: str, metrics: Sequence[str], item: str | None
+) -> Observations:
+    """Pair the rows of two versions on their item; without one, keep them apart."""
+    rows = rows.filter(pl.col("version").is_in([baseline, candidate])).with_columns(
+        side=pl.col("version") == candidate
+    )
+    clustered = "cluster" in rows.columns
+    if item is None:
+        sides = (
+            pl.when(pl.col("side") if end.startswith("c") else ~pl.col("side"))
+            .then(pl.col(f"{m}:{kind}"))
+            .alias(f"{m}:{end}")
+            for m in metrics
+            for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
+        )
+        frame = rows.select(*_traits(rows), *sides)
+        return Observations(_own_cluster(frame), rows, paired=False, clustered=clustered)
+    known = rows.filter(pl.col("item").is_not_null())
+    left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
+    right = _one_row_an_item(known.filter("side"), metrics, "c").with_columns(in_c=True)
+    frame = _join(left, right)
+    for trait in _traits(rows):
+        other = f"{trait}:right"
+        _check_constant(frame, trait, other, item)
+        frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
+    return Observations(_own_cluster(frame), rows, paired=True, clustered=clustered)
+
+
+def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:
+    """Return the traits that have more than one value within an item."""
+    if not traits:
+        return []
+    spread = (
+        rows.lazy()
+        .filter(pl.col("item").is_not_null())
+        .group_by("item")
+        .agg((pl.col(t).min() != pl.col(t).max()).alias(t) for t in traits)
+        .select(pl.col(t).any() for t in traits)
+        .collect(engine="streaming")
+    )
+    return [t for t in traits if spread[t].item()]
+
+
+def _traits(rows: pl.DataFrame) -> list[str]:
+    return [c for c in rows.columns if c == "cluster" or c.startswith("by:")]
+
+
+def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl.DataFrame:
+    traits = _traits(rows)
+    named = [pl.col(f"{m}:score").alias(f"{m}:{end}") for m in metrics]
+    named += [pl.col(f"{m}:pass").alias(f"{m}:{end}p") for m in metrics]
+    # Distinct hashes prove distinct items, and cost far less than grouping the items themselves.
+    if rows["item"].hash().n_unique() == rows.height:
+        return rows.select("item", *traits, *named)
+    averaged = rows.lazy().group_by("item").agg(*(e.mean() for e in named), *_lowest_and_highest(traits))
+    frame = averaged.collect(engine="streaming")
+    for trait in traits:
+        _check_constant(frame, trait, f"{trait}:highest", "item")
+    return frame.select("item", *traits, pl.selectors.by_name([e.meta.output_name() for e in named]))
+
+
+def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    """Join two frames of distinct items, keeping what either lacks."""
+    # Hashes join several times faster than text. Should two different items ever share one, it shows.
+    for key in (pl.col("item").hash(), pl.col("item")):
+        sides = [side.lazy().with_columns(key=key) for side in (left, right)]
+        joined = sides[0].join(sides[1], on="key", how="full", coalesce=True, suffix=":right")
+        frame = joined.drop("key").collect(engine="streaming")
+        if not (frame["item"] != frame["item:right"]).any():
+            break
+    return frame.with_columns(item=pl.coalesce("item", "item:right")).drop("item:right")
+
+
+def _lowest_and_highest(traits: Sequence[str]) -> list[pl.Expr]:
+    return [e for t in traits for e in (pl.col(t).min(), pl.col(t).max().alias(f"{t}:highest"))]
+
+
+def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> None:
+    differs = frame.filter(pl.col(trait) != pl.col(other))
+    if differs.is_empty():
+        return
+    name, example = trait.removeprefix("by:"), differs.row(0, named=True)
+    role = "cluster" if trait == "cluster" else f"by={name!r}"
+    msg = (
+        f"{role} must have one value an item, but {differs.height:,} items have several "
+        f"({item} {example['item']!r}: {example[trait]!r} and {example[other]!r}); "
+        "take a column that describes the item, not the answer"
+    )
+    raise ValueError(msg)
+
+
+def _own_cluster(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give every row without a cluster a cluster of its own, and turn clusters into numbers."""
+    if "cluster" not in frame.columns:
+        return frame
+    code = pl.col("cluster").rank("dense").cast(pl.Int64)
+    return frame.with_columns(cluster=code.fill_null(-1 - pl.int_range(pl.len())))

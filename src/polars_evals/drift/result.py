@@ -1,0 +1,124 @@
+"""What every result can do: show itself as text, in Jupyter, and as a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polars_evals.drift import render
+from polars_evals.drift.page import page
+from polars_evals.drift.text import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    import polars as pl
+
+LISTED = 1_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first rows of a frame, ready to show, and how many rows the frame has."""
+
+    title: str
+    rows: list[dict[str, Any]]
+    total: int
+    limit: int
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        frame: pl.DataFrame,
+        row: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+        *,
+        shown: int = 10,
+        limit: int = 60,
+    ) -> Table:
+        """Show the first rows of a frame, each as `row` makes it, texts cut after `limit` characters."""
+        return cls(title, [row(one) for one in frame.head(shown).to_dicts()], frame.height, limit)
+
+
+class Result:
+    """A verdict with the frames behind it."""
+
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in one word."""
+        raise NotImplementedError
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        raise NotImplementedError
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all frames by name."""
+        raise NotImplementedError
+
+    def tables(self) -> list[Table]:
+        """Return what to show, most important first."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return render.text(self)
+
+    def _repr_html_(self) -> str:
+        return render.html(self)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """
+        Write verdict, settings, notes and frames as JSON.
+
+        Parameters
+        ----------
+        path
+            File to write. None returns the text instead.
+
+        Notes
+        -----
+        A frame is ``{"total": number of rows, "rows": [...]}`` with at most 1,000 rows, and a text is cut
+        after 10,000 characters, so that the document stays small; the frames themselves hold everything.
+        """
+        frames = {
+            name: {"total": frame.height, "rows": frame.head(LISTED).to_dicts()}
+            for name, frame in self.frames().items()
+        }
+        document = {"verdict": self.verdict, "settings": self.settings, "notes": list(self.notes), **frames}
+        return deliver(to_json(document), path)
+
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """
+        Write the verdict and its tables as Markdown, for a pull request or a chat message.
+
+        Parameters
+        ----------
+        path
+            File to write. None returns the text instead.
+        """
+        return deliver(render.markdown(self), path)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """
+        Write a self-contained HTML page.
+
+        Parameters
+        ----------
+        path
+            File to write. None returns the text instead.
+        """
+        return deliver(page(self), path)
+
+
+def deliver(text: str, path: str | PathLike[str] | None) -> str:
+    """Return the text, or write it as UTF-8 and return the path."""
+    if path is None:
+        return text
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return str(path)

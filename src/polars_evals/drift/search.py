@@ -1,0 +1,180 @@
+"""Search the slices that moved, over low-cardinality columns and their pairs."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drift.inference import benjamini_hochberg, t_interval, tests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.columns import Schema
+    from polars_evals.drift.inference import Floats
+    from polars_evals.drift.pairing import Observations
+
+MOST_VALUES = 20
+FEWEST_ITEMS = 30
+FEWEST_CLUSTERS = 10
+# Texts are never slices, however few they are.
+TEXTS = {"input", "output", "expected"}
+
+
+def searchable(frame: pl.LazyFrame, schema: Schema, taken: set[str]) -> list[str]:
+    """Return the columns with 2 to 20 values of text, number or truth that play no other part."""
+    apart = ("_score", "_label", "_signature")
+    names = [
+        name
+        for name, dtype in schema.items()
+        if name not in taken | TEXTS
+        and not name.endswith(apart)
+        and (dtype.is_integer() or dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum))
+    ]
+    # The first rows rule out most columns before any is read in full.
+    for part in (frame.head(20_000), frame):
+        if not names:
+            break
+        counts = part.select(pl.col(name).n_unique() for name in names).collect(engine="streaming")
+        names = [name for name in names if counts[name].item() <= MOST_VALUES]
+    return [name for name in names if counts[name].item() >= 2]
+
+
+class Search:
+    """The slices of one candidate and metric: their tests, and which of them to list."""
+
+    def __init__(self, observations: Observations, metric: str, columns: Sequence[str]) -> None:
+        self.arms = ["d"] if observations.paired else ["b", "c"]
+        values = {
+            "d": pl.col(f"{metric}:c") - pl.col(f"{metric}:b"),
+            "b": pl.col(f"{metric}:b"),
+            "c": pl.col(f"{metric}:c"),
+        }
+        self.clustered = observations.clustered
+        keys = [f"by:{name}" for name in columns] + (["cluster"] if self.clustered else [])
+        # Every test needs only counts, sums and squares by combination of values, so they are taken once.
+        self.cells = (
+            observations.frame.lazy()
+            .select(*keys, *(values[arm].alias(arm) for arm in self.arms))
+            .group_by(keys)
+            .agg(
+                e
+                for arm in self.arms
+                for e in (
+                    pl.col(arm).count().cast(pl.Float64).alias(f"n_{arm}"),
+                    pl.col(arm).sum().alias(f"s_{arm}"),
+                    pl.col(arm).pow(2).sum().alias(f"q_{arm}"),
+                )
+            )
+            .collect(engine="streaming")
+        )
+        sets = [(name,) for name in columns] + list(combinations(columns, 2))
+        tried = [self._estimates(self.cells, by) for by in sets]
+        self.tried = (
+            pl.concat(tried)
+            if tried
+            else pl.DataFrame(schema=dict.fromkeys(["difference", "se", "df"], pl.Float64))
+        )
+
+    def tests(self, alpha: float) -> tuple[Floats, Floats, Floats]:
+        """Return the interval and the p-value of every slice tried."""
+        return tests_of(self.tried, alpha)
+
+    def listed(self, moved: Sequence[int], alpha: float) -> list[int]:
+        """
+        Return those of the slices that moved which the others do not explain.
+
+        A slice is listed when it moved differently from the rest of the items, and still did once the items
+        of the slices listed before it, the clearest first, were taken out.
+        """
+        active, remaining, listed = self.cells, list(moved), list[int]()
+        p, clarity = self._contrasts(active, remaining)
+        passed = benjamini_hochberg(p) <= alpha
+        while passed.any():
+            order = np.where(passed, clarity, -1.0)
+            best = int(order.argmax())
+            listed.append(remaining[best])
+            active = active.filter(~self._inside(remaining[best]))
+            remaining = [i for i, ok in zip(remaining, passed, strict=True) if ok and i != listed[-1]]
+            p, clarity = self._contrasts(active, remaining)
+            passed = p <= alpha / max(len(remaining), 1)
+        return listed
+
+    def _inside(self, index: int) -> pl.Expr:
+        by, value = self.tried["by"][index], self.tried["value"][index]
+        return pl.all_horizontal(
+            pl.col(f"by:{name}").eq_missing(v) for name, v in zip(by, value, strict=True)
+        )
+
+    def _contrasts(self, cells: pl.DataFrame, slices: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return p-value and |t| of each slice's difference against that of all other items."""
+        rows = []
+        for index in slices:
+            sides = self._moments(cells.with_columns(inside=self._inside(index)), ["inside"])
+            if sides.height < 2:
+                rows.append((np.nan, np.nan, np.nan))
+                continue
+            v, df = (sides.select(pl.selectors.starts_with(f"{c}_")).to_numpy().ravel() for c in ("v", "df"))
+            inside, outside = sides.sort("inside", descending=True)["difference"]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                rows.append((inside - outside, np.sqrt(v.sum()), v.sum() ** 2 / (v**2 / df).sum()))
+        difference, se, df = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        _, _, p = t_interval(difference, se, df, 0.5)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            clarity = np.abs(difference) / se
+        return np.where(np.isnan(p), 1.0, p), np.nan_to_num(clarity, nan=0.0, posinf=np.inf)
+
+    def _estimates(self, cells: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+        keys = [f"by:{name}" for name in by]
+        v = [pl.col(f"v_{arm}") for arm in self.arms]
+        total = pl.sum_horizontal(v)
+        df = total.pow(2) / pl.sum_horizontal(
+            e.pow(2) / pl.col(f"df_{arm}") for e, arm in zip(v, self.arms, strict=True)
+        )
+        return self._moments(cells, keys, smallest=FEWEST_ITEMS).select(
+            pl.lit(list(by), dtype=pl.List(pl.String)).alias("by"),
+            pl.concat_list(keys).alias("value"),
+            "difference",
+            total.sqrt().alias("se"),
+            pl.when(total > 0).then(df).alias("df"),
+        )
+
+    def _moments(self, cells: pl.DataFrame, keys: Sequence[str], smallest: int = 2) -> pl.DataFrame:
+        """Return by key the difference, and of each arm the squared standard error with its degrees."""
+        sums = (
+            cells.lazy()
+            .group_by(*keys, *(["cluster"] if self.clustered else []))
+            .agg(pl.selectors.starts_with("n_", "s_", "q_").sum())
+        )
+        aggregations, enough = [], []
+        for arm in self.arms:
+            n, s, q = (pl.col(f"{c}_{arm}") for c in ("n", "s", "q"))
+            mean = s.sum() / n.sum()
+            groups = (n > 0).sum().cast(pl.Float64)
+            if self.clustered:
+                squared = (s - n * mean).pow(2).sum() / n.sum().pow(2) * groups / (groups - 1)
+                df = groups - 1
+            else:
+                squared = (q.sum() - s.sum() * mean).clip(0.0) / (n.sum() - 1) / n.sum()
+                df = n.sum() - 1
+            aggregations += [
+                mean.alias(f"mean_{arm}"),
+                squared.alias(f"v_{arm}"),
+                df.alias(f"df_{arm}"),
+                n.sum().alias(f"n_{arm}"),
+            ]
+            enough += [pl.col(f"n_{arm}") >= smallest, pl.col(f"df_{arm}") >= 1]
+            if self.clustered and smallest > 2:
+                enough.append(pl.col(f"df_{arm}") >= FEWEST_CLUSTERS - 1)
+        means = [pl.col(f"mean_{arm}") for arm in self.arms]
+        difference = means[0] if len(means) == 1 else means[1] - means[0]
+        return (
+            sums.group_by(keys)
+            .agg(aggregations)
+            .filter(*enough)
+            .with_columns(difference=difference)
+            .collect()
+        )

@@ -1,0 +1,71 @@
+"""Make any value safe to show: one line, no control characters, bounded length."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date, datetime
+from typing import Any
+
+# What XML 1.0 forbids, what moves a terminal's cursor or its direction of text, and lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_SPACE = re.compile(r"\s+")
+JSON_TEXT = 10_000
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Replace what no document can hold with U+FFFD, and cut after `limit` characters, saying so."""
+    if limit is not None and len(text) > limit:
+        text = f"{text[:limit]}… (+{len(text) - limit:,} characters)"
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def cell(value: Any, limit: int = 60) -> str:
+    """Return a value as one short line."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 0.001 else f"{value:.4f}"
+    if isinstance(value, datetime):
+        midnight = not (value.hour or value.minute or value.second or value.microsecond)
+        return value.strftime("%Y-%m-%d") if midnight else value.isoformat(sep=" ")
+    return line(str(value), limit)
+
+
+def line(text: str, limit: int = 400) -> str:
+    """Return a text as one line of at most `limit` characters."""
+    # Cut before the white space is collapsed: a megabyte must not be worked through for a few characters.
+    short = _SPACE.sub(" ", text[: 4 * limit]).strip()
+    if len(short) > limit or len(text) > 4 * limit:
+        short = f"{short[:limit]}…"
+    return clean(short)
+
+
+def change(before: float | None, after: float | None, form: str) -> str:
+    """Return two numbers as ``before → after``."""
+    if before is None and after is None:
+        return "–"
+    return " → ".join("–" if value is None else format(value, form) for value in (before, after))
+
+
+def to_json(document: Any) -> str:
+    """Return a JSON document: valid UTF-8, no NaN, texts cut after 10,000 characters."""
+    return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, dict):
+        return {clean(str(k)): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    return clean(str(value), JSON_TEXT)

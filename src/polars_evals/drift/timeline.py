@@ -1,0 +1,195 @@
+"""Follow scores over time: windows, control limits, and when a change began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift import columns
+from polars_evals.drift.chart import chart, judge_changes
+from polars_evals.drift.compare import slice_sets
+from polars_evals.drift.result import Result, Table
+from polars_evals.drift.text import cell, change
+from polars_evals.drift.verdict import worst
+from polars_evals.drift.windows import dated, grid_of, read, series_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.chart import Period
+    from polars_evals.drift.columns import Frame
+    from polars_evals.drift.compare import By
+
+
+def timeline(
+    scored: Frame,
+    *,
+    time: str,
+    every: str = "1d",
+    version: str | None = None,
+    by: By = None,
+    cluster: str | None = None,
+    metrics: Sequence[str] | None = None,
+    reference: int | Period = 14,
+    min_effect: float = 0.01,
+    alpha: float = 0.05,
+    tau: float = 0.1,
+) -> Timeline:
+    """
+    Follow the scores in windows of time, and find when they changed.
+
+    Parameters
+    ----------
+    scored
+        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where
+        pass rates are wanted.
+    time
+        Column of dates or datetimes. Rows may come in any order: a late row counts in its own window.
+    every
+        Length of a window, as Polars writes it: ``"1h"``, ``"1d"``, ``"1w"``, ``"1mo"``.
+    version
+        Column that tells versions apart, to follow each on its own; None follows all rows together.
+    by
+        Columns to slice by, as for `compare` (without ``"auto"``).
+    cluster
+        Column that groups rows which are not independent, such as the conversation.
+    metrics
+        Names of the metrics; None for every ``<name>_score`` column.
+    reference
+        The period that the rest is held against: so many first windows with data of each series, or a pair
+        ``(start, end)`` of times, the end excluded. The longer it is, the smaller the changes that can be
+        seen. It must not move when the timeline is made again with new rows.
+    min_effect
+        The smallest difference in mean score that matters.
+    alpha
+        Level of the intervals and of the tests.
+    tau
+        The size of change that the always-valid test looks for first; smaller and larger ones take longer.
+
+    Returns
+    -------
+    Timeline
+        With frames `windows` and `changes`, and a `verdict`.
+
+    Examples
+    --------
+    >>> from datetime import datetime, timedelta
+    >>> import polars as pl
+    >>> import polars_evals as pe
+    >>> scored = pl.DataFrame(
+    ...     {
+    ...         "ts": [datetime(2025, 1, 1) + timedelta(hours=h) for h in range(24 * 20)],
+    ...         "exact_score": [float(h % 5 > 0) if h < 24 * 12 else float(h % 2) for h in range(24 * 20)],
+    ...     }
+    ... )
+    >>> line = pe.timeline(scored, time="ts", every="1d", reference=7)
+    >>> line.changes.select("verdict", "began", pl.col("difference").round(2))
+    shape: (1, 3)
+    ┌───────────┬─────────────────────┬────────────┐
+    │ verdict   ┆ began               ┆ difference │
+    │ ---       ┆ ---                 ┆ ---        │
+    │ enum      ┆ datetime[μs]        ┆ f64        │
+    ╞═══════════╪═════════════════════╪════════════╡
+    │ regressed ┆ 2025-01-13 00:00:00 ┆ -0.3       │
+    └───────────┴─────────────────────┴────────────┘
+    """
+    columns.require_fraction(alpha, "alpha")
+    columns.require_fraction(tau, "tau")
+    if isinstance(reference, int) and reference < 2:
+        msg = f"reference needs at least 2 windows to know how they vary, got {reference}"
+        raise ValueError(msg)
+    frame = columns.lazy(scored)
+    schema = frame.collect_schema()
+    for role, name in (("time", time), ("version", version), ("cluster", cluster)):
+        if name is not None:
+            columns.require(schema, name, role)
+    if not isinstance(schema[time], pl.Date | pl.Datetime):
+        msg = f"time column {time!r} is {schema[time]}; parse it first: pl.col({time!r}).str.to_datetime()"
+        raise pl.exceptions.InvalidOperationError(msg)
+    if by == "auto":
+        msg = 'by="auto" is for compare; name the columns to follow over time'
+        raise ValueError(msg)
+    names, sets = columns.find_metrics(schema, metrics), slice_sets(schema, by)
+    columns.check_signatures(frame, schema, names)
+    rows = read(frame, schema, names, sets, time=time, every=every, version=version, cluster=cluster)
+    rows, notes = dated(rows, time, version)
+    grid = grid_of(rows["window"], every)
+    charts = [
+        chart(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
+        for name in names
+        for group in [(), *sets]
+        for series in series_of(rows, name, group, clustered=cluster is not None)
+    ]
+    return Timeline(
+        windows=pl.concat([one.windows for one in charts]),
+        changes=judge_changes([one.change for one in charts], grid, alpha=alpha, min_effect=min_effect),
+        notes=tuple(notes),
+        settings={
+            "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
+            "cluster": cluster, "metrics": names,
+            "reference": reference if isinstance(reference, int) else [str(end) for end in reference],
+            "min_effect": min_effect, "alpha": alpha, "tau": tau,
+        },
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Timeline(Result):
+    """
+    Scores over time, as `timeline` found them.
+
+    Attributes
+    ----------
+    windows
+        A row for each series and window, also where there are no rows: means and pass rates with intervals,
+        control limits, CUSUM and the always-valid p-value.
+    changes
+        A row for each series: whether it changed, when that began, by how much, and why this is the verdict.
+    notes
+        What was left out or needs care, in words.
+    settings
+        How the timeline was made.
+    """
+
+    windows: pl.DataFrame
+    changes: pl.DataFrame
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of all series: regressed, inconclusive, improved or no_change."""
+        return worst(self.changes["verdict"])
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        first, last = (cell(self.windows["window"][i]) for i in (0, -1))
+        every = self.settings["every"]
+        return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all frames by name."""
+        return {"changes": self.changes, "windows": self.windows}
+
+    def tables(self) -> list[Table]:
+        """Return what to show, most important first."""
+        changes = self.changes.sort("verdict", "difference", maintain_order=True, nulls_last=True)
+        names = ("metric", "version", "slice", "reason")
+        return [
+            Table.of("changes", changes, _row, shown=20),
+            Table.of("reasons", changes.select(names), shown=20, limit=400),
+        ]
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    interval = "" if row["ci_low"] is None else f" [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]"
+    return {name: row[name] for name in ("metric", "version", "slice", "verdict", "n")} | {
+        "score": change(row["reference_mean"], row["current_mean"], ".3f"),
+        "difference": "–" if row["difference"] is None else f"{row['difference']:+.4f}{interval}",
+        "began": row["began"],
+        "detected": row["detected"],
+        "q": row["q_value"],
+    }

@@ -1,0 +1,142 @@
+"""Cut rows into windows of time, and sum them up by series and window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift import columns
+from polars_evals.drift.measure import slice_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from polars_evals.drift.columns import Schema
+
+MOST_WINDOWS = 10_000
+
+
+@dataclass(frozen=True)
+class Series:
+    """The windows with rows of one metric, version and slice."""
+
+    identity: dict[str, Any]
+    frame: pl.DataFrame
+
+
+def read(
+    frame: pl.LazyFrame,
+    schema: Schema,
+    metrics: Sequence[str],
+    sets: Sequence[tuple[str, ...]],
+    *,
+    time: str,
+    every: str,
+    version: str | None,
+    cluster: str | None,
+) -> pl.DataFrame:
+    """Return the rows with their window, version, cluster, slices and measures."""
+    traits = sorted({name for group in sets for name in group})
+    return columns.collect(
+        frame.select(
+            pl.col(time).dt.truncate(every).alias("window"),
+            (pl.lit(None, dtype=pl.String) if version is None else columns.as_text(schema, version)).alias(
+                "version"
+            ),
+            *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
+            *(columns.as_text(schema, name).alias(f"by:{name}") for name in traits),
+            *columns.measures(schema, metrics),
+        ),
+        metrics,
+    )
+
+
+def dated(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFrame, list[str]]:
+    """Set rows apart that have no time or version, and count them."""
+    notes = []
+    if missing := rows["window"].null_count():
+        notes.append(f"{missing:,} rows have no time ({time}) and were left out")
+        rows = rows.filter(pl.col("window").is_not_null())
+    if version is not None and (missing := rows["version"].null_count()):
+        notes.append(f"{missing:,} rows have no version ({version}) and were left out")
+        rows = rows.filter(pl.col("version").is_not_null())
+    if rows.is_empty():
+        msg = "no row has a time" + ("" if version is None else " and a version")
+        raise ValueError(msg)
+    return rows, notes
+
+
+def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
+    """Return all windows from the first to the last, those without rows too."""
+    first, last = windows.sort()[0], windows.sort()[-1]
+    step = pl.select(pl.lit(first, dtype=windows.dtype).dt.offset_by(every) - first).item()
+    count = (last - first) / step
+    if count > MOST_WINDOWS:
+        msg = f"every={every!r} gives {count:,.0f} windows from {first} to {last}; take longer ones"
+        raise ValueError(msg)
+    span = pl.date_range if windows.dtype == pl.Date else pl.datetime_range
+    grid = pl.select(span(first, last, every).cast(windows.dtype).alias("window"))
+    # Steps of an odd length may miss windows across a change of clocks.
+    return pl.concat([grid, windows.unique().to_frame()]).unique().sort("window")
+
+
+def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool) -> Iterator[Series]:
+    """Yield each version and slice of a metric: n, mean, spread and pass rate by window."""
+    who = ["version", *(f"by:{name}" for name in by)]
+    keys = [*who, "window"]
+    score, passed = pl.col(f"{metric}:score"), pl.col(f"{metric}:pass")
+    n = score.count().cast(pl.Int64)
+    frame = (
+        rows.lazy()
+        .group_by(keys)
+        .agg(
+            n=n,
+            n_null=score.null_count().cast(pl.Int64),
+            mean=score.mean(),
+            spread=score.var(),
+            freedom=n - 1,
+            labels=passed.count().cast(pl.Int64),
+            pass_rate=passed.mean(),
+        )
+        .collect(engine="streaming")
+    )
+    if clustered:
+        frame = frame.drop("spread", "freedom").join(
+            _clustered(rows, metric, keys), on=keys, how="left", nulls_equal=True
+        )
+    for value, part in sorted(
+        frame.group_by(who), key=lambda pair: tuple((v is None, v or "") for v in pair[0])
+    ):
+        version, *slices = value
+        identity = {
+            "metric": metric,
+            "version": version,
+            "slice": slice_name(by, tuple(slices)) if by else None,
+            "by": list(by) or None,
+            "value": slices or None,
+        }
+        yield Series(identity, part.drop(who))
+
+
+def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return n times the squared cluster-robust standard error of each window's mean."""
+    score = pl.col(f"{metric}:score")
+    single = pl.int_range(pl.len()).cast(pl.String)
+    total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
+    residual = total - size * (total.sum() / size.sum())
+    return (
+        rows.lazy()
+        # A row without a cluster is one of its own; the prefix keeps its number apart from names.
+        .with_columns(pl.coalesce(pl.format("c{}", "cluster"), pl.format("r{}", single)).alias("cluster"))
+        .filter(score.is_not_null())
+        .group_by(*keys, "cluster")
+        .agg(total=score.sum(), size=score.count().cast(pl.Float64))
+        .group_by(keys)
+        .agg(
+            spread=pl.when(groups > 1).then(residual.pow(2).sum() / size.sum() * groups / (groups - 1)),
+            freedom=groups - 1,
+        )
+        .collect()
+    )
