@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint docs bench sanitize clean
+.PHONY: setup test lint browser notebooks docs bench sanitize clean
 
 setup: .venv/installed
 
 .venv/installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
 test: lint
@@ -21,8 +21,17 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, in site/. Needs no network.
+# A browser for the tests of the report page, where there is none: Debian's, which takes root to install.
+browser:
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+
+# Runs every notebook and stores what it shows.
+notebooks: setup
+	$(BIN)/python notebooks/run.py
+
+# The site, in site/. Building it needs no network.
 docs: setup
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.

@@ -42,7 +42,9 @@ def svg(chart: Any, *, label: str, prefix: str = "") -> Html:
     anything whatever the data said.
     """
     ET.register_namespace("", _SVG[1:-1])
-    root = ET.fromstring(vl_convert.vegalite_to_svg(chart.to_dict(validate=False)))
+    # What lies behind the chart is the page's to colour.
+    spec = chart.to_dict(validate=False) | {"background": "transparent"}
+    root = ET.fromstring(vl_convert.vegalite_to_svg(spec))
     _prune(root, prefix)
     root.set("role", "img")
     root.set("aria-label", label)
