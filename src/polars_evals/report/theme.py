@@ -39,7 +39,7 @@ def themed(chart: Any, *, width: int, height: int, title: str | None, offset: in
         background=PAPER,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
         # A little room, for where another font is wider.
-        padding={"left": 12, "right": 6, "top": 4, "bottom": 4},
+        padding={"left": 20, "right": 6, "top": 4, "bottom": 4},
         config=alt.Config(
             aria=False,
             axis={
