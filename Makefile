@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint bench sanitize clean
+.PHONY: setup test lint docs bench sanitize clean
 
 setup: .venv/installed
 
@@ -21,6 +21,11 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in site/. Building it needs no network.
+docs: setup
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -31,4 +36,4 @@ sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
 
 clean:
-	rm -rf .venv build
+	rm -rf .venv build site

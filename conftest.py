@@ -4,8 +4,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import polars_evals as pe
+
+# A busy machine is no failure: examples have no deadline.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)

@@ -163,7 +163,7 @@ def test_identical_text_scores_one(case: Case) -> None:
 
 
 @every_text_metric
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_text_in_any_chunks(case: Case, data: st.DataObject) -> None:
     text = st.none() | st.text(max_size=60) | st.text(alphabet="ab A.1\n", max_size=200)

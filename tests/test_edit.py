@@ -114,7 +114,7 @@ def test_weights_and_cutoffs(weights: tuple[int, int, int]) -> None:
         assert measure(pairs, weights=weights, score_cutoff=cutoff) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(1, 90))
 def test_cut_after_folding(left: str, right: str, max_chars: int) -> None:
     a, b = (text[:max_chars] for text in pl.Series([left, right]).str.to_lowercase())
@@ -123,7 +123,7 @@ def test_cut_after_folding(left: str, right: str, max_chars: int) -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="abcd", max_size=60), st.text(alphabet="abcd", max_size=60), st.integers(0, 20))
 def test_rounding_is_exact_and_half_up(left: str, right: str, decimals: int) -> None:
     longer = max(len(left), len(right))

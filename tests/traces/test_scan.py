@@ -310,10 +310,10 @@ def test_mapping_overrules_a_platform(tmp_path: Path) -> None:
 def test_expression_over_lines(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"output": "x"}\n')
     traces = pe.scan_traces(
-        tmp_path, columns={"model": pl.col("line").str.len_chars()}, keep=["source_file", "line"]
+        tmp_path, columns={"model": pl.col("output").str.len_chars()}, keep=["source_file", "source_line"]
     )
-    assert traces.select("model", "source_file", "line").collect().row(0) == (
-        *("15", str(tmp_path / "a.jsonl"), '{"output": "x"}'),
+    assert traces.select("model", "source_file", "source_line").collect().row(0) == (
+        *("1", str(tmp_path / "a.jsonl"), '{"output": "x"}'),
     )
 
 

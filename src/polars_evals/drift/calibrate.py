@@ -216,7 +216,7 @@ def _evaluate(
 
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
-    interval = f"{1 - alpha:.0%} interval {low:g} to {high:g}"
+    interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
     counted = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
         return "inconclusive", f"{counted} are too few to tell; at least {FEWEST_LABELS} of each are needed"
