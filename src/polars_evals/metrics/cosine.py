@@ -63,7 +63,7 @@ def cosine(
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         compared = pl.DataFrame(_native.cosine(left, right, threads=pl.thread_pool_size()))
         reason = pl.col("comparison").replace_strict(REASONS, default=None, return_dtype=pl.String)
-        sizes = pl.format("{} numbers, expected {}", "output_size", "expected_size")
+        sizes = pl.format("length {}, expected {}", "output_size", "expected_size")
         is_missing = pl.col("comparison").is_in(MISSING)
         return compared.select(
             pl.when(~is_missing).then("score").alias("score"),
