@@ -9,7 +9,7 @@ setup: .venv/installed
 
 .venv/installed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
 test: lint
@@ -21,8 +21,9 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, in site/. Needs no network.
+# The site, in site/. Building it needs no network.
 docs: setup
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.

@@ -17,7 +17,8 @@ std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool
 
 void four_distances(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* distances) {
     std::size_t rows = 0;
-    for (std::size_t lane = 0; lane < lanes; ++lane) rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
     switch ((rows + block_rows - 1) / block_rows) {
         case 0:
         case 1: return run_four<1>(pairs, unused, scratch, distances);

@@ -1,5 +1,5 @@
-// The kernels of avx2.cpp, as plain data and functions: this header holds no code, so that nothing compiled for AVX2 can
-// be picked by the linker for a machine without it.
+// The kernels of avx2.cpp, as plain data and functions. There is nothing here that both sides would compile: the linker
+// could pick the AVX2 version for a machine without it.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +37,14 @@ struct BytePair {
 
 // Memory for the kernels of longer texts.
 struct BlockScratch {
-    std::uint64_t* table;    // table_words(symbols) for symbols below `symbols`; aligned to 32 bytes; zero before and after
+    std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; aligned to 32 bytes; zero before and after
     std::uint32_t* offsets;  // columns + column_slack for one pair, lanes times as many for four
     std::uint64_t* carries;  // columns + column_slack
 };
-constexpr std::size_t table_words(std::size_t symbols) { return symbols * lanes * most_lane_blocks; }
+constexpr std::size_t symbol_words = lanes * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
 // Offsets into the table have 32 bits.
-constexpr std::size_t most_symbols = UINT32_MAX / (lanes * most_lane_blocks);
+constexpr std::size_t most_symbols = UINT32_MAX / symbol_words;
 
 // A sequence with room around it: the kernels may write the `margin` symbols before and after it.
 template <typename Symbol>
