@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polars_evals.drift.inference import NEGLIGIBLE
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -57,6 +59,7 @@ def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference |
             means, weights = windows.mean[data], windows.n[data]
             middle = float((weights * means).sum() / weights.sum())
             variance = float((weights * (means - middle) ** 2).sum() / weights.sum())
+            variance = variance if variance > NEGLIGIBLE else 0.0
         return Reference(total, centre, variance)
     excess = float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1))
     return Reference(total, centre, variance * max(1.0, excess))
@@ -67,7 +70,8 @@ def within(windows: Windows, used: npt.NDArray[np.bool_]) -> float:
     # A window with one row or one cluster has no spread.
     used = used & np.isfinite(windows.spread)
     freedom = windows.n[used] - 1
-    return float((freedom * windows.spread[used]).sum() / freedom.sum()) if freedom.size else 0.0
+    variance = float((freedom * windows.spread[used]).sum() / freedom.sum()) if freedom.size else 0.0
+    return variance if variance > NEGLIGIBLE else 0.0
 
 
 def deviations(windows: Windows, reference: Reference) -> tuple[Floats, Floats]:
