@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint docs bench sanitize clean
+.PHONY: setup test lint browser notebooks docs bench sanitize clean
 
 setup: .venv/installed
 
@@ -20,6 +20,14 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# A browser for the tests of the report page, where there is none: Debian's, which takes root to install.
+browser:
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+
+# Runs every notebook and stores what it shows.
+notebooks: setup
+	$(BIN)/python notebooks/run.py
 
 # The site, in site/. Building it needs no network.
 docs: setup
