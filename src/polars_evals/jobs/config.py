@@ -229,9 +229,11 @@ def read_compare(section: Section) -> dict[str, Any]:
 def read_by(section: Section) -> str | list[str | list[str]] | None:
     """Read the slices: columns, lists of columns, or `"auto"`."""
     what = 'a column, a list of columns or of lists of them, or "auto"'
-    by = section.take("by", (str, list), what)
+    by: str | list[str | list[str]] | None = section.take("by", (str, list), what)
     groups = by if isinstance(by, list) else []
-    if not all(isinstance(g, str) or (isinstance(g, list) and all(isinstance(n, str) for n in g)) for g in groups):
+    if not all(
+        isinstance(g, str) or (isinstance(g, list) and all(isinstance(n, str) for n in g)) for g in groups
+    ):
         raise ConfigError(f"{section.where}: `by` must be {what}, got {by!r}")
     return by
 
@@ -272,8 +274,6 @@ def read_gate(section: Section, suite: Suite, compare: Mapping[str, Any] | None)
 
 def read_report(section: Section, folder: Path) -> Report:
     """Read `[report]`."""
-    paths = {
-        key: section.take(key, str, "a file") for key in ("html", "junit", "summary", "markdown")
-    }
+    paths = {key: section.take(key, str, "a file") for key in ("html", "junit", "summary", "markdown")}
     section.finish()
     return Report(**{key: folder / Path(path).expanduser() for key, path in paths.items() if path})

@@ -59,12 +59,16 @@ class DeltaStore(Store):
         table = self.library.DeltaTable(str(self.path))
         number = table.transaction_version(APPLICATION)
         if number is None:
-            raise StoreError(f"{str(self.path)!r} is a Delta table, but no store of scores; name another folder")
+            raise StoreError(
+                f"{str(self.path)!r} is a Delta table, but no store of scores; name another folder"
+            )
         state = State.from_dict(json.loads(self.state_file(number).read_text("utf-8")))
         actions = pl.DataFrame(table.get_add_actions(flatten=True))
         parts = tuple(
             Part(str(self.path / file), rows, size)
-            for file, rows, size in actions.select("path", "num_records", "size_bytes").sort("path").iter_rows()
+            for file, rows, size in actions.select("path", "num_records", "size_bytes")
+            .sort("path")
+            .iter_rows()
         )
         return Snapshot(table.version(), state, parts, polars_schema(table.schema()))
 
@@ -91,7 +95,9 @@ class DeltaStore(Store):
             AddAction(Path(part.path).name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
             for part in added
         ]
-        removes = [RemoveAction(Path(part.path).name, deletion_timestamp=now, data_change=True) for part in removed]
+        removes = [
+            RemoveAction(Path(part.path).name, deletion_timestamp=now, data_change=True) for part in removed
+        ]
         # No retry on top of another run's commit: what this one did rests on the commit that it read.
         properties = CommitProperties(
             max_commit_retries=0, app_transactions=[Transaction(APPLICATION, number, now)]
@@ -104,6 +110,10 @@ class DeltaStore(Store):
                 )
                 return
             table: DeltaTable = self.library.DeltaTable(str(self.path), version=before.version)
+            if len(removed) == len(before.parts) and not set(before.schema) <= set(schema):
+                # All rows were written again, with other columns: the table takes over their schema.
+                table.create_write_transaction(adds, "overwrite", wanted, commit_properties=properties)
+                return
             new = [field for field in wanted.fields if field.name not in before.schema]
             if new:
                 # Only adds columns, which are null everywhere: no reader sees other rows.
@@ -111,10 +121,10 @@ class DeltaStore(Store):
             table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
         except self.library.exceptions.DeltaError as error:
             self.state_file(number).unlink(missing_ok=True)
-            if self.exists() and (before is None or self.library.DeltaTable(str(self.path)).version() > before.version):
-                raise StoreError(
-                    f"another run changed the store {str(self.path)!r} meanwhile; nothing was added, run again"
-                ) from error
+            if self.exists() and (
+                before is None or self.library.DeltaTable(str(self.path)).version() > before.version
+            ):
+                raise self.overtaken() from error
             raise StoreError(f"the store {str(self.path)!r} cannot be written: {error}") from error
 
     def tidy(self) -> None:

@@ -141,12 +141,14 @@ class Judge:
         ).flips.filter(pl.col("flip") == "newly_failing")
         for (candidate, metric), rows in flips.group_by("candidate", "metric", maintain_order=True):
             items = rows.get_column("item").cast(pl.String).sort().to_list()
-            shown = ", ".join(items[:SHOWN]) + (f" and {len(items) - SHOWN} more" if len(items) > SHOWN else "")
-            scores = f"{rows['baseline_score'].mean():.2f} to {rows['candidate_score'].mean():.2f}"
+            shown = ", ".join(items[:SHOWN]) + (
+                f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+            )
+            means = rows.select(pl.col("baseline_score", "candidate_score").mean()).row(0)
             named = {"version": candidate}
             yield (
-                f"{where(str(metric), None, named)}: {len(items):,} of {len(gate.must_not_flip):,} items that must "
-                f"not flip now fail (mean score {scores}); look at {shown}"
+                f"{where(str(metric), None, named)}: {len(items):,} of {len(gate.must_not_flip):,} items "
+                f"that must not flip now fail (mean score {means[0]:.2f} to {means[1]:.2f}); look at {shown}"
             )
 
 
@@ -182,7 +184,9 @@ def where(metric: str, by: str | None, row: dict[str, Any]) -> str:
 def require(schema: pl.Schema, name: str) -> None:
     """Insist that the store has a column that a gate names."""
     if name not in schema:
-        raise ConfigError(f"a gate names the column {name!r}, which the store does not have{nearest(name, schema)}")
+        raise ConfigError(
+            f"a gate names the column {name!r}, which the store does not have{nearest(name, schema)}"
+        )
 
 
 def failed(results: Sequence[GateResult]) -> bool:

@@ -72,7 +72,7 @@ class Ingest:
     failures: dict[str, str] = field(default_factory=dict)
 
     def take(self, sources: Sequence[Source]) -> None:
-        """Score the files. One that cannot be read or does not fit goes to `failures`; the others are scored."""
+        """Score the files; one that cannot be read or does not fit goes to `failures`."""
         for batch in batches([source for source in sources if self.fits(source)]):
             self.score(batch)
 
@@ -127,7 +127,9 @@ class Ingest:
                 return
             [source] = sources
             if not self.is_at_fault(source):
-                message = f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
+                message = (
+                    f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
+                )
                 raise StoreError(message) from error
             self.failures[source.name] = one_line(error)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from polars_evals.drift import Comparison
 from polars_evals.drift.render import _inert as inert
@@ -78,8 +78,13 @@ class Outcome:
         return f"{done}; {self.rows:,} rows in {self.store}" + ("; all scored again" if self.rescored else "")
 
     def lines(self) -> list[str]:
-        """What to tell a person, most important first, a line each."""
-        told = [f"FAILED  {one.name}: {text}" for one in self.gates if one.status == "failed" for text in one.lines]
+        """Tell a person, most important first, a line each."""
+        told = [
+            f"FAILED  {one.name}: {text}"
+            for one in self.gates
+            if one.status == "failed"
+            for text in one.lines
+        ]
         told += [f"{one.status:7} {one.name}" for one in self.gates if one.status != "failed"]
         files = list(self.failures.items())
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
@@ -122,25 +127,30 @@ class Outcome:
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file that was not taken."""
-        root = ElementTree.Element("testsuites", name="polars-evals")
-        gates = ElementTree.SubElement(root, "testsuite", name="gates")
+        root = ET.Element("testsuites", name="polars-evals")
+        gates = ET.SubElement(root, "testsuite", name="gates")
         for gate in self.gates:
-            case = ElementTree.SubElement(gates, "testcase", classname="gates", name=clean(gate.name, 200), time="0")
+            case = ET.SubElement(gates, "testcase", classname="gates", name=clean(gate.name, 200), time="0")
             if gate.status == "failed":
                 text = clean("\n".join(gate.lines))
-                ElementTree.SubElement(case, "failure", message=line(gate.lines[0]), type="gate").text = text
+                ET.SubElement(case, "failure", message=line(gate.lines[0]), type="gate").text = text
             elif gate.status == "skipped":
-                ElementTree.SubElement(case, "skipped", message=line(gate.lines[0]))
-        inputs = ElementTree.SubElement(root, "testsuite", name="inputs")
+                ET.SubElement(case, "skipped", message=line(gate.lines[0]))
+        inputs = ET.SubElement(root, "testsuite", name="inputs")
         for name in [*self.files, *self.failures]:
-            case = ElementTree.SubElement(inputs, "testcase", classname="inputs", name=clean(name, 200), time="0")
+            case = ET.SubElement(inputs, "testcase", classname="inputs", name=clean(name, 200), time="0")
             if name in self.failures:
-                ElementTree.SubElement(case, "error", message=line(self.failures[name]), type="input")
+                ET.SubElement(case, "error", message=line(self.failures[name]), type="input")
         for suite in (root, gates, inputs):
-            for kind, tag in {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}.items():
+            for kind, tag in {
+                "tests": "testcase",
+                "failures": "failure",
+                "errors": "error",
+                "skipped": "skipped",
+            }.items():
                 suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
-        ElementTree.indent(root)
-        return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+        ET.indent(root)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def outcome_word(outcome: Outcome) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import polars as pl
 
-from polars_evals.jobs.errors import StoreError
 from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, is_part, write_json
 
 
@@ -32,7 +31,9 @@ class ParquetStore(Store):
         """Read the last manifest."""
         path = self.manifests()[-1]
         stored = json.loads(path.read_text("utf-8"))
-        parts = tuple(Part(str(self.path / part["file"]), part["rows"], part["size"]) for part in stored["parts"])
+        parts = tuple(
+            Part(str(self.path / part["file"]), part["rows"], part["size"]) for part in stored["parts"]
+        )
         schema = pl.read_parquet(b64decode(stored["schema"])).schema
         return Snapshot(stored["version"], State.from_dict(stored["state"]), parts, schema)
 
@@ -49,7 +50,8 @@ class ParquetStore(Store):
         gone = {part.path for part in removed}
         parts = [part for part in (before.parts if before else ()) if part.path not in gone]
         listed = [
-            {"file": os.path.basename(part.path), "rows": part.rows, "size": part.size} for part in (*parts, *added)
+            {"file": os.path.basename(part.path), "rows": part.rows, "size": part.size}
+            for part in (*parts, *added)
         ]
         # An empty Parquet file states the columns: unlike Polars' own serialization, it outlives upgrades.
         pl.DataFrame(schema=schema).write_parquet(columns := BytesIO())
@@ -62,9 +64,7 @@ class ParquetStore(Store):
         try:
             write_json(self.own / f"manifest-{version:010}.json", manifest)
         except FileExistsError:
-            raise StoreError(
-                f"another run changed the store {str(self.path)!r} meanwhile; nothing was added, run again"
-            ) from None
+            raise self.overtaken() from None
 
     def tidy(self) -> None:
         """Keep some commits for those who are reading them, and the files that they list."""

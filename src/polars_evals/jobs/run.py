@@ -89,7 +89,9 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         with store.locked(lambda: watch.say(f"another run holds {store.path}; waiting for it")):
             outcome, snapshot = update(job, store, rescore=rescore, watch=watch)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise StoreError(f"the store {str(store.path)!r} cannot be written: {one_line(error)}; nothing was added") from error
+        raise StoreError(
+            f"the store {str(store.path)!r} cannot be written: {one_line(error)}; nothing was added"
+        ) from error
     if snapshot is not None:
         outcome = judge(job, snapshot, outcome)
     outcome = replace(outcome, reports=write_reports(outcome, job.report))
@@ -118,9 +120,11 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         ingest.take(sources)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         lost = outdated(live, ingest.parts, schema, key=job.store.key, newest=job.store.newest)
-        after, updated = settled(live, ingest.parts, lost, schema, folder, job.suite.metadata)
+        after, updated = settled(
+            live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
+        )
         outcome = Outcome(
-            store=os.path.relpath(store.path),
+            store=str(store.path),
             rows=sum(part.rows for part in after),
             added=sum(part.rows for part in after) - sum(part.rows for part in live),
             updated=updated,
@@ -157,7 +161,7 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
     if changed:
         new = job.suite.signature
         differing = "".join(
-            f"\n  {name}: {state.signatures.get(name, '(not in the store)')}\n  now:  {new.get(name, '(gone)')}"
+            f"\n  {name}: {state.signatures.get(name, 'not in the store')}\n  now: {new.get(name, 'gone')}"
             for name in dict.fromkeys([*state.signatures, *new])
             if state.signatures.get(name) != new.get(name)
         )
@@ -210,11 +214,12 @@ def settled(
     live: tuple[Part, ...],
     staged: list[Part],
     lost: pl.DataFrame,
+    *,
     schema: dict[str, pl.DataType],
     folder: Path,
     metadata: dict[str, str],
 ) -> tuple[list[Part], int]:
-    """Write the data files without outdated rows, and count the rows that were there before and are replaced."""
+    """Write the data files without outdated rows, and count those of them that were there before."""
     after, updated = list[Part](), 0
     by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
     for part in (*live, *staged):
@@ -258,9 +263,9 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
         if version in schema:
             present = scored.select(as_text(schema, version).unique()).collect(engine="streaming")
             there = set(present.to_series().drop_nulls())
-            wanted = settings.get("candidate")
+            wanted = settings.get("candidate") or []
             others = there - {version_text(schema, version, settings["baseline"])}
-            missing = [one for one in wanted or [] if one not in there]
+            missing = [one for one in wanted if one not in there]
             if missing:
                 notes.append(f"no rows yet of {', '.join(missing)}")
                 settings["candidate"] = [one for one in wanted if one in there]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from polars_evals.jobs.errors import InputError
+from polars_evals.traces.fields import instance
 
 # Where a row comes from, in every store. Together they name a row, and say which of two is newer.
 SOURCE: dict[str, pl.DataType] = {
@@ -18,31 +19,29 @@ SOURCE: dict[str, pl.DataType] = {
 
 def storable(dtype: pl.DataType) -> pl.DataType | None:
     """Return the type in which a store holds a column; None for one without values."""
-    if isinstance(dtype, pl.Null):
-        return None
+    stored: pl.DataType | None = None
     if isinstance(dtype, pl.List | pl.Array):
-        return pl.List(storable(instance(dtype.inner)) or pl.String())
-    if isinstance(dtype, pl.Struct):
-        return pl.Struct({f.name: storable(instance(f.dtype)) or pl.String() for f in dtype.fields})
-    if isinstance(dtype, pl.Datetime):
-        return pl.Datetime("us", "UTC" if dtype.time_zone else None)
-    if dtype.is_integer():
-        return pl.Int64()
-    if dtype.is_float():
-        return pl.Float64()
-    if isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
-        return pl.String()
-    if isinstance(dtype, pl.Boolean | pl.Date | pl.Decimal | pl.Binary):
-        return dtype
-    raise InputError(f"a store cannot hold {dtype}; cast the column before")
+        stored = pl.List(storable(instance(dtype.inner)) or pl.String())
+    elif isinstance(dtype, pl.Struct):
+        stored = pl.Struct({f.name: storable(instance(f.dtype)) or pl.String() for f in dtype.fields})
+    elif isinstance(dtype, pl.Datetime):
+        stored = pl.Datetime("us", "UTC" if dtype.time_zone else None)
+    elif dtype.is_integer():
+        stored = pl.Int64()
+    elif dtype.is_float():
+        stored = pl.Float64()
+    elif isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
+        stored = pl.String()
+    elif isinstance(dtype, pl.Boolean | pl.Date | pl.Decimal | pl.Binary):
+        stored = dtype
+    elif not isinstance(dtype, pl.Null):
+        raise InputError(f"a store cannot hold {dtype}; cast the column before")
+    return stored
 
 
-def instance(dtype: pl.DataType | type[pl.DataType]) -> pl.DataType:
-    """Return a data type that may be given as a class as an instance."""
-    return dtype() if isinstance(dtype, type) else dtype
-
-
-def merge_schemas(known: Mapping[str, pl.DataType], found: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+def merge_schemas(
+    known: Mapping[str, pl.DataType], found: Mapping[str, pl.DataType]
+) -> dict[str, pl.DataType]:
     """Add the columns of a frame to those that are known, or say which one does not fit."""
     merged = dict(known)
     for name, dtype in found.items():

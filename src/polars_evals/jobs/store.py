@@ -54,7 +54,9 @@ class State:
     def from_dict(cls, stored: Mapping[str, Any]) -> State:
         """Read the state, or say that this version cannot."""
         if stored["layout"] != LAYOUT:
-            raise StoreError(f"the store has layout {stored['layout']}; this version reads {LAYOUT}: upgrade polars-evals")
+            raise StoreError(
+                f"the store has layout {stored['layout']}; this version reads {LAYOUT}: upgrade polars-evals"
+            )
         return cls(
             tuple(stored["key"]),
             stored["newest"],
@@ -182,8 +184,14 @@ class Store(ABC):
             "Restore it from a copy, or name another path to start anew"
         )
 
+    def overtaken(self) -> StoreError:
+        """Say that another run committed first, which the lock prevents where locks work."""
+        return StoreError(
+            f"another run changed the store {str(self.path)!r} meanwhile; nothing was added, run again"
+        )
+
     def check_place(self) -> None:
-        """Refuse a folder that holds something else, the other kind of store, or one whose commits are gone."""
+        """Refuse a folder of something else, of the other format, or of a store whose commits are gone."""
         from polars_evals.jobs.open import kind_of
 
         if not self.path.exists():
@@ -194,12 +202,16 @@ class Store(ABC):
         if kind not in (None, self.format):
             raise ConfigError(f'the store {str(self.path)!r} has format = "{kind}", not "{self.format}"')
         # A first run that was killed may leave anything of its own but a commit.
-        own = ["_evals", *(["_delta_log"] if self.first.exists() or (self.own.exists() and self.exists()) else [])]
+        own = [
+            "_evals",
+            *(["_delta_log"] if self.first.exists() or (self.own.exists() and self.exists()) else []),
+        ]
         others = [entry for entry in self.path.iterdir() if entry.name not in own]
         strangers = sorted(entry.name for entry in others if not is_part(entry))
         if strangers:
             raise StoreError(
-                f"{str(self.path)!r} is no store of scores: it holds {', '.join(strangers[:3])}; name another folder"
+                f"{str(self.path)!r} is no store of scores: it holds "
+                f"{', '.join(strangers[:3])}; name another folder"
             )
         if others and not self.exists() and not self.first.exists():
             raise self.broken("there are data files, but no commit")
