@@ -114,7 +114,7 @@ def test_weights_and_cutoffs(weights: tuple[int, int, int]) -> None:
         assert measure(pairs, weights=weights, score_cutoff=cutoff) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(1, 90))
 def test_cut_after_folding(left: str, right: str, max_chars: int) -> None:
     a, b = (text[:max_chars] for text in pl.Series([left, right]).str.to_lowercase())
@@ -123,7 +123,7 @@ def test_cut_after_folding(left: str, right: str, max_chars: int) -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="abcd", max_size=60), st.text(alphabet="abcd", max_size=60), st.integers(0, 20))
 def test_rounding_is_exact_and_half_up(left: str, right: str, decimals: int) -> None:
     longer = max(len(left), len(right))
@@ -255,7 +255,7 @@ def test_distance_of_other_dtypes(output: list[Any], expected: list[Any]) -> Non
 
 
 def test_lowercase_is_that_of_polars_for_all_of_unicode() -> None:
-    """Distance 0 from what Polars makes of a text, letter by letter and in the contexts that matter to sigma."""
+    """Letter by letter, and in the contexts that matter to sigma."""
     letters = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
     contexts = [
         *letters,

@@ -3,10 +3,16 @@
 
 namespace pe {
 void bind_edit(nb::module_& module);
+void bind_json(nb::module_& module);
+void bind_similarity(nb::module_& module);
+void bind_words(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
     pe::bind_result(module);
     pe::bind_edit(module);
+    pe::bind_json(module);
+    pe::bind_similarity(module);
+    pe::bind_words(module);
 }

@@ -98,7 +98,7 @@ private:
         return columns_.back().values.get();
     }
     void pack_validity(ArrayOwner& owner) const {
-        if (std::memchr(valid_.data(), 0, valid_.size()) == nullptr) return;
+        if (rows_ == 0 || std::memchr(valid_.data(), 0, rows_) == nullptr) return;
         owner.validity.assign((rows_ + 7) / 8, 0);
         for (std::size_t row = 0; row < rows_; ++row) {
             owner.validity[row / 8] |= static_cast<std::uint8_t>(valid_[row] << (row % 8));

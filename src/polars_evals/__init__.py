@@ -14,8 +14,7 @@ shape: (1, 2)
 └───────┴───────┘
 """
 
-from __future__ import annotations
-
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from polars_evals import metrics
@@ -33,27 +32,59 @@ if TYPE_CHECKING:
         compare,
         timeline,
     )
+    from polars_evals.suite import Metric, Suite, signatures
+    from polars_evals.traces import (
+        check_traces,
+        conversations,
+        detect_traces,
+        scan_traces,
+        unmatched_items,
+        with_expected,
+    )
 
 __all__ = [
     "Calibration",
     "Comparison",
+    "Metric",
+    "Suite",
     "Timeline",
     "__version__",
     "against_baseline",
     "calibrate",
+    "check_traces",
     "compare",
+    "conversations",
+    "detect_traces",
+    "scan_traces",
+    "signatures",
     "timeline",
+    "unmatched_items",
+    "with_expected",
 ]
 __all__ += metrics.__all__
 
-_DRIFT = {"Calibration", "Comparison", "Timeline", "against_baseline", "calibrate", "compare", "timeline"}
+# Imported when first used, so that `import polars_evals` costs little more than `import polars`.
+_LATER = {
+    "Calibration": "drift",
+    "Comparison": "drift",
+    "Metric": "suite",
+    "Suite": "suite",
+    "Timeline": "drift",
+    "against_baseline": "drift",
+    "calibrate": "drift",
+    "check_traces": "traces",
+    "compare": "drift",
+    "conversations": "traces",
+    "detect_traces": "traces",
+    "scan_traces": "traces",
+    "signatures": "suite",
+    "timeline": "drift",
+    "unmatched_items": "traces",
+    "with_expected": "traces",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # Statistics cost an import of NumPy and SciPy, which scoring does not need.
-    if name in _DRIFT:
-        from polars_evals import drift
-
-        return getattr(drift, name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -47,6 +47,8 @@ def lift(
     references: Literal["best", "worst"] = "best",
     rank_by: str = "score",
     name: str | None = None,
+    expected_name: str = "expected",
+    output_alone: bool = False,
 ) -> pl.Expr:
     """Make the expression of a metric.
 
@@ -76,12 +78,18 @@ def lift(
         The kernel's field that ranks references.
     name
         The result's name, where it is not the metric's.
+    expected_name
+        What the metric calls its second argument.
+    output_alone
+        Whether the metric has no second argument: then `expected` is ignored, and the kernel gets the output
+        twice.
     """
-    kinds = {"score": pl.Float64(), "label": LABEL, **(fields | COMMON_FIELDS if details else {})}  # type: ignore[operator]
-    dtype = pl.Struct(kinds)
+    kinds = result_fields(fields if details else None)
+    arguments = {"output": output} if output_alone else {"output": output, expected_name: expected}
 
     def score(columns: Sequence[pl.Series]) -> pl.Series:
-        left, right = (read_text(metric, *c) for c in zip(("output", "expected"), columns, strict=True))
+        texts = [read_text(metric, *c) for c in zip(arguments, columns, strict=True)]
+        left, right = texts[0], texts[-1]
         if left.dtype == pl.String and right.dtype == pl.String:
             scored = kernel(left, right)
         elif left.dtype == pl.String:
@@ -97,14 +105,35 @@ def lift(
             )
         if details and "reason" not in scored.columns:
             scored = scored.with_columns(reason=explain_missing(left, right, len(scored)))
-        if missing == "fail":
-            scored = scored.with_columns(pl.col("score").fill_null(0.0))
-        absent = [
-            pl.lit(None, kind).alias(field) for field, kind in kinds.items() if field not in scored.columns
-        ]
-        return scored.with_columns(absent).with_columns(label=label(threshold)).select(*kinds).to_struct()
+        if details and output_alone:
+            scored = scored.with_columns(pl.col("reason").replace(NO_EXPECTED, NO_OUTPUT))
+        return assemble(scored, kinds, threshold, missing)
 
-    return elementwise(metric, output, expected, score, dtype).alias(name or metric)
+    return elementwise(metric, arguments, score, pl.Struct(kinds)).alias(name or metric)
+
+
+def lift_vectors(
+    metric: str,
+    output: IntoText,
+    expected: IntoText,
+    kernel: Kernel,
+    *,
+    threshold: float,
+    missing: Missing,
+    details: bool,
+) -> pl.Expr:
+    """Make the expression of a metric over vectors.
+
+    `kernel` takes two columns of List(Float64) and gives a frame of `score` and `reason`.
+    """
+    kinds = result_fields({} if details else None)
+    arguments = {"output": output, "expected": expected}
+
+    def score(columns: Sequence[pl.Series]) -> pl.Series:
+        vectors = (read_vector(metric, *c) for c in zip(arguments, columns, strict=True))
+        return assemble(kernel(*vectors), kinds, threshold, missing)
+
+    return elementwise(metric, arguments, score, pl.Struct(kinds)).alias(metric)
 
 
 def lift_distance(
@@ -128,13 +157,12 @@ def lift_distance(
             )
         return score_references(kernel, left, right, "worst", "distance")["distance"]
 
-    return elementwise(metric, output, expected, measure, pl.Int64()).alias(metric)
+    return elementwise(metric, {"output": output, "expected": expected}, measure, pl.Int64()).alias(metric)
 
 
 def elementwise(
     metric: str,
-    output: IntoText,
-    expected: IntoText,
+    arguments: Mapping[str, IntoText],
     function: Callable[[Sequence[pl.Series]], pl.Series],
     dtype: pl.DataType,
 ) -> pl.Expr:
@@ -151,7 +179,7 @@ def elementwise(
             raise AssertionError(f"{metric}: {len(result)} results for {row_count(*columns)} rows")
         return result
 
-    columns = [as_expr(metric, "output", output), as_expr(metric, "expected", expected)]
+    columns = [as_expr(metric, argument, value) for argument, value in arguments.items()]
     return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=True)
 
 
@@ -169,14 +197,30 @@ def as_expr(metric: str, argument: str, value: object) -> pl.Expr:
     )
 
 
-def row_count(left: pl.Series, right: pl.Series) -> int:
+def row_count(*columns: pl.Series) -> int:
     """Count the rows of a result: a literal arrives with one row, also beside a column of none."""
-    return len(right) if len(left) == 1 else len(left)
+    return next((len(column) for column in columns if len(column) != 1), 1)
 
 
-def label(threshold: float) -> pl.Expr:
+def result_fields(details: Fields | None) -> Fields:
+    """Name the fields of a result, with the metric's own ones if details are wanted."""
+    kinds: Fields = {"score": pl.Float64(), "label": LABEL}
+    return kinds if details is None else {**kinds, **details, **COMMON_FIELDS}
+
+
+def assemble(scored: pl.DataFrame, kinds: Fields, threshold: float, missing: Missing) -> pl.Series:
+    """Make the struct of a result from what a kernel gave."""
+    score = pl.col("score").fill_null(0.0) if missing == "fail" else pl.col("score")
+    made = {"score": score, "label": label(score, threshold)}
+    given = {
+        field: pl.col(field) if field in scored.columns else pl.lit(None, kind)
+        for field, kind in kinds.items()
+    }
+    return scored.select(**(given | made)).to_struct()
+
+
+def label(score: pl.Expr, threshold: float) -> pl.Expr:
     """Say pass or fail, or null where there is no score."""
-    score = pl.col("score")
     passed = pl.when(score >= threshold).then(pl.lit("pass", LABEL)).otherwise(pl.lit("fail", LABEL))
     return pl.when(score.is_not_null()).then(passed)
 
@@ -203,6 +247,18 @@ def read_text(metric: str, argument: str, column: pl.Series) -> pl.Series:
     raise InvalidOperationError(
         f"{metric}: `{argument}` must be text (String, Categorical, Enum) or a list of texts, got {dtype}"
     )
+
+
+def read_vector(metric: str, argument: str, column: pl.Series) -> pl.Series:
+    """Bring a column to List(Float64)."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.List | pl.Array):
+        inner = inner_dtype(column)
+        if inner.is_float() or inner.is_integer() or inner == pl.Null:
+            return column.cast(pl.List(pl.Float64))
+    if dtype == pl.Null:
+        return column.cast(pl.List(pl.Float64))
+    raise InvalidOperationError(f"{metric}: `{argument}` must be a List or Array of numbers, got {dtype}")
 
 
 def read_tokens(metric: str, left: pl.Series, right: pl.Series) -> list[pl.Series]:
@@ -299,7 +355,16 @@ def round_half_up(average: pl.Expr, decimals: int | None) -> pl.Expr:
     whole: int = 10**AVERAGE_DECIMALS
     units = (average * whole).round().cast(pl.Int64)
     if decimals is None or decimals >= AVERAGE_DECIMALS:
-        return units / whole
+        return divide(units, whole)
     scale: int = 10**decimals
     step = whole // scale
-    return (units + step // 2) // step / scale
+    return divide((units + step // 2) // step, scale)
+
+
+def divide(units: pl.Expr, scale: int) -> pl.Expr:
+    """Divide whole numbers, to the nearest float.
+
+    By a column: where a column has several rows, Polars divides it by a scalar as it multiplies it by the
+    inverse, and 7 / 10 would be 0.7000000000000001.
+    """
+    return units / (units * 0 + scale)

@@ -47,13 +47,31 @@ class ExprEvals:
     def __init__(self, expr: pl.Expr) -> None:
         self._expr = expr
 
+    bleu = of_expr(metrics.bleu)
+    chrf = of_expr(metrics.chrf)
     contains = of_expr(metrics.contains)
+    cosine = of_expr(metrics.cosine)
+    damerau_levenshtein = of_expr(metrics.damerau_levenshtein)
     ends_with = of_expr(metrics.ends_with)
     exact_match = of_expr(metrics.exact_match)
+    hamming = of_expr(metrics.hamming)
+    indel = of_expr(metrics.indel)
+    jaccard = of_expr(metrics.jaccard)
+    jaro_winkler = of_expr(metrics.jaro_winkler)
+    json_match = of_expr(metrics.json_match)
+    json_schema = of_expr(metrics.json_schema)
+    length_between = of_expr(metrics.length_between)
     levenshtein = of_expr(metrics.levenshtein)
     levenshtein_distance = of_expr(metrics.levenshtein_distance)
+    numeric_match = of_expr(metrics.numeric_match)
+    osa = of_expr(metrics.osa)
+    recall = of_expr(metrics.recall)
     regex_match = of_expr(metrics.regex_match)
+    response = of_expr(metrics.response)
+    rouge = of_expr(metrics.rouge)
+    similarity = of_expr(metrics.similarity)
     starts_with = of_expr(metrics.starts_with)
+    token_f1 = of_expr(metrics.token_f1)
 
 
 @pl.api.register_series_namespace("evals")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
+from math import inf
 from typing import Any
 
 
@@ -16,6 +17,12 @@ def check_fraction(metric: str, option: str, value: object) -> None:
     """Accept a number in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{metric}: `{option}` must be a number from 0 to 1, got {value!r}")
+
+
+def check_amount(metric: str, option: str, value: object) -> None:
+    """Accept a finite number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ValueError(f"{metric}: `{option}` must be a number from 0 on, got {value!r}")
 
 
 def check_flags(metric: str, **flags: object) -> None:

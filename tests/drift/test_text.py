@@ -67,17 +67,14 @@ class Tags(HTMLParser):
 
 
 def test_html_has_only_its_own_tags(hostile: pe.Comparison) -> None:
-    for text in (hostile._repr_html_(), hostile.to_html()):
-        tags = Tags()
-        tags.feed(text)
-        assert tags.seen <= {
-            "html", "head", "meta", "title", "style", "body", "main", "div", "p", "table", "caption", "thead",
-            "tbody", "tr", "th", "td", "ul", "li",
-        }  # fmt: skip
-        assert tags.attributes <= {"style", "scope", "lang", "charset", "name", "content", "http-equiv"}
-        assert len(text) < 100_000
-        text.encode("utf-8")
-    assert hostile._repr_html_().index("regressed") < 200
+    text = hostile._repr_html_()
+    tags = Tags()
+    tags.feed(text)
+    assert tags.seen <= {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+    assert tags.attributes <= {"style", "scope"}
+    assert len(text) < 100_000
+    text.encode("utf-8")
+    assert text.index("regressed") < 200
 
 
 def test_junit_is_xml(hostile: pe.Comparison) -> None:

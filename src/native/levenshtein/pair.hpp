@@ -50,11 +50,7 @@ std::uint32_t long_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> short
     const std::size_t longer_cost = (block_count(longer.size) + 3) / 4 * shorter.size;
     const std::size_t shorter_cost = (block_count(shorter.size) + 3) / 4 * longer.size;
     if (shorter_cost < longer_cost) std::swap(longer, shorter);
-    if (workspace.carries.size() < shorter.size + vector_kernels::carry_slack)
-        workspace.carries.resize(shorter.size + vector_kernels::carry_slack);
-    return vector_kernels::long_distance(longer, shorter, unused,
-                                         workspace.table.at_least(vector_kernels::table_words(symbols)),
-                                         workspace.carries.data());
+    return vector_kernels::long_distance(longer, shorter, unused, workspace.blocks_for(symbols, shorter.size));
 }
 
 // Symbols are below `symbols`, and the largest of these appears in neither sequence.
@@ -65,7 +61,7 @@ std::uint32_t pair_distance(Sequence<Symbol> left, Sequence<Symbol> right, std::
     if (left.size < right.size) std::swap(left, right);
     if (right.size == 0) return static_cast<std::uint32_t>(left.size);
     if constexpr (has_vector_kernels) {
-        if (workspace.engine == Engine::avx2 && right.size > 64)
+        if (workspace.engine == Engine::avx2 && right.size > 64 && symbols <= vector_kernels::most_symbols)
             return long_pair_distance(left, right, symbols, workspace);
     }
     if (block_count(right.size) * left.size < block_count(left.size) * right.size) std::swap(left, right);

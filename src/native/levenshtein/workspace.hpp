@@ -7,6 +7,7 @@
 
 #include "numbering.hpp"
 #include "scalar.hpp"
+#include "vector_kernels.hpp"
 
 namespace pe {
 
@@ -46,10 +47,19 @@ class LevenshteinWorkspace {
 public:
     explicit LevenshteinWorkspace(Engine engine = best_engine()) : engine(engine) {}
 
+    vector_kernels::BlockScratch blocks_for(std::size_t symbols, std::size_t columns) {
+        using vector_kernels::column_slack;
+        using vector_kernels::lanes;
+        if (offsets.size() < lanes * (columns + column_slack)) offsets.resize(lanes * (columns + column_slack));
+        if (carries.size() < columns + column_slack) carries.resize(columns + column_slack);
+        return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data()};
+    }
+
     const Engine engine;
     SymbolNumbering numbering;
     ScalarScratch scalar;
     AlignedWords table;  // zero between uses
+    std::vector<std::uint32_t> offsets;
     std::vector<std::uint64_t> carries;
     std::vector<std::uint32_t> left_codes, right_codes;
     std::vector<std::uint32_t> left_numbers, right_numbers;

@@ -10,6 +10,7 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
 from polars_evals.drift.measure import IDENTITY, measure
@@ -91,7 +92,7 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, and a `verdict`.
+        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a `verdict`.
 
     Notes
     -----
@@ -161,7 +162,7 @@ def compare(
         _check_few_slices(rows, sets)
     notes += _count_missing(rows, item, cluster)
 
-    measured, searches, flips, unmatched = [], dict[tuple[str, str], Search](), [], []
+    measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
@@ -169,6 +170,7 @@ def compare(
             kept[one] = observations
         for name in names:
             measured.append(measure(observations, candidate=one, metric=name, seed=seed))
+            spread.append(histogram(observations, baseline=before, candidate=one, metric=name))
             if automatic:
                 searches[one, name] = Search(observations, name, traits)
             else:
@@ -196,6 +198,7 @@ def compare(
         flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         pass_rates=_pass_rates(judged, before, alpha),
+        distributions=pl.concat(spread),
         notes=tuple(notes),
         settings={
             "version": version, "baseline": before, "candidates": after, "item": item, "cluster": cluster,

@@ -1,0 +1,127 @@
+"""Levenshtein and exact match, from a Polars frame to a Polars column, with the default options."""
+
+from collections.abc import Callable, Iterator
+
+import duckdb
+import polars as pl
+import polars_distance as pld
+import polars_ds as pds
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+import polars_evals as pe
+from benchmarks.harness import OURS, Row, in_process, print_rows, race
+from benchmarks.texts import MIXED, alike, unlike
+
+PART = "levenshtein"
+SLOW_ROWS = {20: 100_000, 100: 10_000, 1_700: 20, 2_000: 20, 10_000: 1}
+
+
+def folded(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
+    lowered = frame.select(pl.all().str.to_lowercase())
+    return lowered["output"].to_list(), lowered["expected"].to_list()
+
+
+def contenders(frame: pl.DataFrame, size: int) -> dict[str, Callable[[], object]]:
+    output, expected = (pl.col(name).str.to_lowercase() for name in ("output", "expected"))
+    few = frame.head(SLOW_ROWS[size])
+
+    def cpdist(workers: int) -> pl.Series:
+        scores = process.cpdist(*folded(frame), scorer=Levenshtein.normalized_similarity, workers=workers)
+        return pl.Series(scores)
+
+    def loop() -> pl.Series:
+        pairs = zip(*folded(frame), strict=True)
+        return pl.Series([Levenshtein.normalized_similarity(left, right) for left, right in pairs])
+
+    def duck() -> object:
+        longer = "greatest(length(output), length(expected))"
+        query = f"select 1 - levenshtein(lower(output), lower(expected)) / {longer} from few"
+        return duckdb.from_arrow(few.to_arrow()).query("few", query).pl()
+
+    return {
+        OURS: lambda: frame.select(pe.levenshtein("output", "expected")),
+        "RapidFuzz cpdist, all workers": lambda: cpdist(-1),
+        "RapidFuzz cpdist, one worker": lambda: cpdist(1),
+        "RapidFuzz loop": loop,
+        "polars-ds, parallel": lambda: frame.select(
+            pds.str_leven(output, expected, parallel=True, return_sim=True)
+        ),
+        "polars-ds": lambda: frame.select(pds.str_leven(output, expected, return_sim=True)),
+        "polars-distance": lambda: frame.select(
+            pld.DistancePairWiseString(output).levenshtein(expected, normalized=True)
+        ),
+        "DuckDB": duck,
+    }
+
+
+def levenshtein() -> Iterator[Row]:
+    cases: list[tuple[str, int, pl.DataFrame]] = [
+        ("20 characters", 20, unlike(400_000, 20)),
+        ("20 characters, mixed scripts", 20, unlike(400_000, 20, MIXED)),
+        ("100 characters", 100, unlike(100_000, 100)),
+        ("100 characters, mixed scripts", 100, unlike(100_000, 100, MIXED)),
+        ("1,700 characters", 1_700, unlike(2_000, 1_700)),
+        ("1,700 characters, mixed scripts", 1_700, unlike(2_000, 1_700, MIXED)),
+        ("2,000 characters, 2% edits", 2_000, alike(4_000, 2_000, 0.02)),
+        ("2,000 characters, 2% edits, mixed scripts", 2_000, alike(4_000, 2_000, 0.02, MIXED)),
+        ("2,000 characters, 10% edits", 2_000, alike(4_000, 2_000, 0.1)),
+        ("10,000 characters", 10_000, unlike(100, 10_000)),
+        ("10,000 characters, 2% edits", 10_000, alike(400, 10_000, 0.02)),
+    ]
+    for case, size, frame in cases:
+        rounds = 3 if size > 1_000 else 5
+        yield from race(
+            PART,
+            case,
+            len(frame),
+            contenders(frame, size),
+            rounds=rounds,
+            slow_share={"DuckDB": SLOW_ROWS[size]},
+        )
+
+
+def exact_match() -> Iterator[Row]:
+    for size, rows in ((20, 400_000), (1_700, 10_000)):
+        frame = unlike(rows, size).with_columns(
+            expected=pl.when(pl.int_range(pl.len()) % 2 == 0)
+            .then(pl.col("output").str.to_uppercase())
+            .otherwise("expected")
+        )
+        output, expected = (
+            pl.col(name).str.strip_chars().str.to_lowercase() for name in ("output", "expected")
+        )
+        plain = (output == expected).cast(pl.Float64)
+        labels = pl.Enum(["fail", "pass"])
+        label = pl.when(plain == 1.0).then(pl.lit("pass", labels)).otherwise(pl.lit("fail", labels))
+        both = pl.struct(score=plain, label=label)
+        yield from race(
+            "exact match",
+            f"{size:,} characters",
+            rows,
+            {
+                OURS: lambda frame=frame: frame.select(pe.exact_match("output", "expected")),  # type: ignore[misc]
+                "plain Polars expression": lambda frame=frame, both=both: frame.select(both),  # type: ignore[misc]
+            },
+            rounds=9,
+        )
+
+
+def threads() -> Iterator[Row]:
+    for count in (1, 2):
+        yield from in_process("benchmarks.edit", count)
+
+
+def rows() -> Iterator[Row]:
+    """Run everything of this part."""
+    yield from levenshtein()
+    yield from exact_match()
+    yield from threads()
+
+
+if __name__ == "__main__":
+    texts = unlike(4_000, 1_700)
+    number = pl.thread_pool_size()
+    name = f"{OURS}, {number} thread{'s' * (number > 1)}"
+    run = {name: lambda: texts.select(pe.levenshtein("output", "expected"))}
+    print_rows(race("threads", "1,700 characters", len(texts), run))

@@ -1,0 +1,75 @@
+"""What every benchmark shares: timing peers side by side, and writing down what came out.
+
+A machine's speed changes from minute to minute, so times are only compared within one run, and rounds go
+through all contenders in turn before the next begins.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+OURS = "polars-evals"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender's best time for one case."""
+
+    part: str
+    case: str
+    contender: str
+    rows: int
+    seconds: float
+
+    @property
+    def per_row(self) -> str:
+        """The time for a row, in a unit that suits it."""
+        nanoseconds = self.seconds / self.rows * 1e9
+        for unit, size in (("ms", 1e6), ("µs", 1e3)):
+            if nanoseconds >= size:
+                return f"{nanoseconds / size:,.3g} {unit}"
+        return f"{nanoseconds:,.3g} ns"
+
+
+def race(
+    part: str,
+    case: str,
+    rows: int,
+    contenders: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int = 5,
+    slow_share: Mapping[str, int] | None = None,
+) -> list[Row]:
+    """Time the contenders in turn and keep the best round of each.
+
+    A contender named in `slow_share` does only that many rows, where all would take minutes, and runs once.
+    """
+    slow = slow_share or {}
+    best = dict.fromkeys(contenders, float("inf"))
+    for number in range(rounds):
+        for name, run in contenders.items():
+            if name in slow and number > 0:
+                continue
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    found = [Row(part, case, name, slow.get(name, rows), seconds) for name, seconds in best.items()]
+    for row in found:
+        print(f"{part:12} {case:44} {row.contender:34} {row.per_row:>12}", file=sys.stderr, flush=True)
+    return found
+
+
+def in_process(module: str, threads: int) -> list[Row]:
+    """Run `module` in a process with so many threads; it prints its rows as JSON."""
+    environment = os.environ | {"POLARS_MAX_THREADS": str(threads)}
+    done = subprocess.run([sys.executable, "-m", module], env=environment, stdout=subprocess.PIPE, check=True)
+    return [Row(**row) for row in json.loads(done.stdout)]
+
+
+def print_rows(rows: list[Row]) -> None:
+    """Print rows for `in_process`."""
+    print(json.dumps([asdict(row) for row in rows]))

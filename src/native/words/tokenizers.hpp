@@ -1,0 +1,184 @@
+// From a text to its words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "../unicode.hpp"
+#include "characters.hpp"
+#include "padded.hpp"
+#include "runs.hpp"
+
+namespace pe {
+
+enum class Tokenizer {
+    rouge,       // runs of a-z and 0-9 in the lowercased text
+    whitespace,  // what Python's str.split() gives
+    unicode,     // runs of what \w matches in a Polars regular expression
+    characters,  // every code point that is not white space
+    separated,   // words that were found before and joined with U+001F; a text that starts with U+001F has none
+};
+
+class TokenReader {
+public:
+    // Calls `take(word, length)` for each word. At least 16 bytes are readable at `word`, whatever its length.
+    template <class Take>
+    void for_each(Text text, Tokenizer tokenizer, bool fold_case, Take&& take) {
+        switch (tokenizer) {
+            case Tokenizer::rouge: return rouge(text, take);
+            case Tokenizer::whitespace: return whitespace(text, fold_case, take);
+            case Tokenizer::unicode: return unicode_words(text, fold_case, take);
+            case Tokenizer::characters: return characters(text, fold_case, take);
+            case Tokenizer::separated: return separated(text, take);
+        }
+    }
+
+    // Words between white space in a text that only has to be split.
+    template <class Take>
+    void split(Text text, Take&& take) {
+        whitespace(text, false, take);
+    }
+
+private:
+    template <bool fold_case>
+    static char fold(std::uint8_t c) {
+        return static_cast<char>(fold_case && static_cast<std::uint8_t>(c - 'A') < 26 ? c | 0x20 : c);
+    }
+
+    // The only code points beyond ASCII whose lowercase has ASCII letters are the dotted capital I (i and a combining
+    // dot) and the Kelvin sign (k).
+    template <class Take>
+    void rouge(Text text, Take& take) {
+        if (const std::size_t at = find_special(text, 0); at < text.size()) {
+            replace_special(text, at);
+            text = folded_.view();
+        }
+        bytes_.resize(text.size());
+        runs_.classify(text.data(), text.size(), bytes_.data(), [](std::uint8_t c, std::uint8_t& out) {
+            const std::uint8_t low = c | 0x20;
+            const std::uint8_t letter = static_cast<std::uint8_t>(low - 'a') < 26;
+            const std::uint8_t digit = static_cast<std::uint8_t>(c - '0') < 10;
+            out = letter ? low : c;
+            return static_cast<std::uint8_t>(letter | digit);
+        });
+        take_runs(take);
+    }
+    static std::size_t find_special(Text text, std::size_t from) {
+        for (std::size_t at = text.find('\xC4', from); at != Text::npos; at = text.find('\xC4', at + 1))
+            if (text.substr(at, 2) == "\xC4\xB0") return std::min(at, find_kelvin(text, from));
+        return find_kelvin(text, from);
+    }
+    static std::size_t find_kelvin(Text text, std::size_t from) {
+        for (std::size_t at = text.find('\xE2', from); at != Text::npos; at = text.find('\xE2', at + 1))
+            if (text.substr(at, 3) == "\xE2\x84\xAA") return at;
+        return text.size();
+    }
+    void replace_special(Text text, std::size_t at) {
+        folded_.clear();
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            if (i >= at && text.substr(i, 2) == "\xC4\xB0") {
+                folded_.push('i');
+                folded_.push(' ');
+                i += 1;
+            } else if (i >= at && text.substr(i, 3) == "\xE2\x84\xAA") {
+                folded_.push('k');
+                i += 2;
+            } else folded_.push(text[i]);
+        }
+    }
+
+    // The text, lowercased on request, in `bytes_`; false for ASCII, which is left to the caller's pass over the bytes.
+    bool read_wide(Text text, bool fold_case) {
+        if (is_ascii(text)) return false;
+        if (fold_case) lower_into(text, bytes_);
+        else bytes_.assign(text);
+        return true;
+    }
+    template <class Rule>
+    void classify(Text text, bool wide, Rule rule) {
+        if (!wide) bytes_.resize(text.size());
+        runs_.classify(wide ? bytes_.data() : text.data(), bytes_.size(), bytes_.data(), rule);
+    }
+
+    template <class Take>
+    void whitespace(Text text, bool fold_case, Take& take) {
+        const bool wide = read_wide(text, fold_case);
+        if (wide) blank_wide_spaces(bytes_);
+        const auto flag = [](std::uint8_t c) {
+            return static_cast<std::uint8_t>(
+                !((static_cast<std::uint8_t>(c - 9) < 5) | (static_cast<std::uint8_t>(c - 28) < 5)));
+        };
+        if (fold_case) classify(text, wide, [=](std::uint8_t c, std::uint8_t& out) {
+            out = static_cast<std::uint8_t>(fold<true>(c));
+            return flag(c);
+        });
+        else classify(text, wide, [=](std::uint8_t c, std::uint8_t& out) {
+            out = c;
+            return flag(c);
+        });
+        take_runs(take);
+    }
+
+    template <class Take>
+    void unicode_words(Text text, bool fold_case, Take& take) {
+        if (read_wide(text, fold_case)) {
+            runs_.clear(bytes_.size());
+            const CharacterPages& kinds = CharacterPages::get();
+            const char* const begin = bytes_.data();
+            const char* const end = begin + bytes_.size();
+            for (const char* at = begin; at < end;) {
+                const char* start = at;
+                if (kinds(unicode::next(at, end)) & kind_word)
+                    runs_.set(static_cast<std::size_t>(start - begin), static_cast<std::size_t>(at - begin));
+            }
+        } else {
+            const auto flag = [](std::uint8_t c) {
+                return static_cast<std::uint8_t>((static_cast<std::uint8_t>((c | 0x20) - 'a') < 26) |
+                                                 (static_cast<std::uint8_t>(c - '0') < 10) | (c == '_'));
+            };
+            if (fold_case) classify(text, false, [=](std::uint8_t c, std::uint8_t& out) {
+                out = static_cast<std::uint8_t>(fold<true>(c));
+                return flag(c);
+            });
+            else classify(text, false, [=](std::uint8_t c, std::uint8_t& out) {
+                out = c;
+                return flag(c);
+            });
+        }
+        take_runs(take);
+    }
+
+    template <class Take>
+    void characters(Text text, bool fold_case, Take& take) {
+        if (fold_case) lower_into(text, bytes_);
+        else bytes_.assign(text);
+        const char* const end = bytes_.data() + bytes_.size();
+        for (const char* at = bytes_.data(); at < end;) {
+            const char* start = at;
+            if (!is_space(unicode::next(at, end))) take(start, static_cast<std::size_t>(at - start));
+        }
+    }
+
+    template <class Take>
+    void separated(Text text, Take& take) {
+        constexpr char separator = '\x1F';
+        if (text.empty() || text.front() == separator) return;
+        classify(text, false, [](std::uint8_t c, std::uint8_t& out) {
+            out = c;
+            return static_cast<std::uint8_t>(c != 0x1F);
+        });
+        take_runs(take);
+    }
+
+    template <class Take>
+    void take_runs(Take& take) {
+        const char* const bytes = bytes_.data();
+        runs_.for_each([&](std::size_t begin, std::size_t end) { take(bytes + begin, end - begin); });
+    }
+
+    PaddedText bytes_, folded_;
+    Runs runs_;
+};
+
+}  // namespace pe

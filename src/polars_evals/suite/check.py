@@ -1,0 +1,218 @@
+"""What would make scores mean less than they seem to: looked for before anyone trusts a number."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_evals.suite.metric import Metric
+
+SEVERITY = pl.Enum(["error", "warning", "info"])
+
+FINDINGS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "severity": SEVERITY,
+    "finding": pl.String,
+    "metric": pl.String,
+    "column": pl.String,
+    "rows": pl.Int64,
+    "share": pl.Float64,
+    "example": pl.String,
+    "advice": pl.String,
+}
+
+TEXT = (pl.String, pl.Categorical, pl.Enum)
+EXAMPLE_CHARS = 80
+
+# Letters that `[a-z0-9]+` drops with all the words that they make.
+UNSEEN = r"[\p{L}--\p{Latin}]"
+# Scripts that do not set spaces between words.
+UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question to each row: the rows that `flag` are a finding about a column."""
+
+    severity: str
+    finding: str
+    column: str
+    flag: pl.Expr
+    advice: str
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the frame, and how to look into its texts."""
+
+    name: str
+    dtype: pl.DataType
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a row holds several values."""
+        return isinstance(self.dtype, pl.List | pl.Array)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts."""
+        return (self.dtype.inner if isinstance(self.dtype, pl.List | pl.Array) else self.dtype) in TEXT
+
+    @property
+    def texts(self) -> pl.Expr:
+        """The column as String or List(String)."""
+        return pl.col(self.name).cast(pl.List(pl.String) if self.is_list else pl.String)
+
+    @property
+    def missing(self) -> pl.Expr:
+        """Whether there is no value; a list without any is none."""
+        column = pl.col(self.name)
+        if not isinstance(self.dtype, pl.List | pl.Array):
+            return column.is_null()
+        return column.cast(pl.List(self.dtype.inner)).list.drop_nulls().list.len().fill_null(0) == 0
+
+    def any_text(self, test: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+        """Whether the text, or one in the list, passes the test."""
+        return (
+            self.texts.list.eval(test(pl.element())).list.any() if self.is_list else test(self.texts)
+        ).fill_null(False)
+
+
+def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
+    """Run all probes in one pass, and count duplicates in another for each expected column."""
+    columns = {
+        name: Column(name, schema[name]) for name in dict.fromkeys(n for m in metrics for n in m.columns)
+    }
+    probes = [
+        *(probe for column in columns.values() for probe in column_probes(column, metrics)),
+        *(probe for metric in metrics for probe in metric_probes(metric, columns)),
+    ]
+    flagged = frame.select(*columns, *(probe.flag.alias(f"__flag_{n}") for n, probe in enumerate(probes)))
+    counts = [pl.col(f"__flag_{n}").sum().alias(f"rows_{n}") for n in range(len(probes))]
+    examples = [
+        pl.col(probe.column).filter(pl.col(f"__flag_{n}")).first().alias(f"example_{n}")
+        for n, probe in enumerate(probes)
+    ]
+    expected = {m.sides["expected"] for m in metrics if m.kind.has_expected}
+    repeated = [column for column in columns.values() if column.name in expected and column.is_text]
+    results = pl.collect_all(
+        [
+            flagged.select(pl.len(), *counts, *examples),
+            *(count_duplicates(frame, column) for column in repeated),
+        ],
+        engine="streaming",
+    )
+    probed = results[0].row(0, named=True)
+    total = probed["len"]
+    if total == 0:
+        advice = "the frame is empty: there is nothing to score"
+        return findings([{"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}], total)
+    rows: list[dict[str, Any]] = []
+    for n, probe in enumerate(probes):
+        found = {"column": probe.column, "rows": probed[f"rows_{n}"], "example": probed[f"example_{n}"]}
+        if found["rows"] == total and probe.finding == "missing":
+            advice = "the column holds no value at all"
+            rows.append(found | {"severity": "error", "finding": "all_missing", "advice": advice})
+        elif found["rows"]:
+            about = {"severity": probe.severity, "finding": probe.finding, "metric": probe.metric}
+            rows.append(found | about | {"advice": probe.advice})
+    for column, counted in zip(repeated, results[1:], strict=True):
+        again, example = counted.row(0)
+        if again:
+            advice = "fine for classes and for versions that answer the same cases; else cases count twice"
+            found = {"column": column.name, "rows": again, "example": example}
+            rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
+    return findings(rows, total).sort("severity", maintain_order=True)
+
+
+def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
+    """Ask what concerns all metrics of a column."""
+    readers = [metric for metric in metrics if column.name in metric.columns]
+    if all(metric.settings["missing"] == "null" for metric in readers):
+        advice = "they get no score"
+    else:
+        advice = 'they score 0.0 and fail; with missing="null" they get no score'
+    yield Probe("warning", "missing", column.name, column.missing, advice)
+    if column.is_text:
+        empty = column.any_text(lambda text: text.str.strip_chars() == "")
+        yield Probe(
+            "warning",
+            "empty",
+            column.name,
+            empty,
+            "a text without anything in it; two of them count as equal",
+        )
+
+
+def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
+    """Ask what concerns one metric."""
+    name = metric.name
+    sides = [columns[column] for column in metric.sides.values()]
+    if metric.kind.has_expected and not metric.settings.get("negate", False):
+        advice = (
+            f"the expected value scores below {metric.threshold} against itself, so no output can be right"
+        )
+        output, expected = sides
+        yield Probe(
+            "error", "cannot_pass", expected.name, fails_itself(metric, output, expected), advice, name
+        )
+    max_chars = metric.settings.get("max_chars")
+    words = tokenizer(metric)
+    for column in (side for side in sides if side.is_text):
+        if max_chars is not None:
+            long = column.any_text(lambda text: text.str.len_chars() > max_chars)
+            advice = f"only the first {max_chars:,} characters count; raise max_chars"
+            yield Probe("warning", "over_max_chars", column.name, long, advice, name)
+        if words == "rouge":
+            unseen = column.any_text(lambda text: text.str.contains(UNSEEN))
+            advice = 'these words are dropped, only a-z and 0-9 are seen; use rouge with tokenizer="unicode"'
+            yield Probe("error", "unseen_script", column.name, unseen, advice, name)
+        elif words in ("whitespace", "unicode"):
+            unspaced = column.any_text(lambda text: text.str.contains(UNSPACED))
+            advice = 'a sentence without spaces is one word; use a metric with tokenizer="characters"'
+            yield Probe("warning", "unspaced_script", column.name, unspaced, advice, name)
+
+
+def fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
+    """Whether a row fails that gives exactly what is expected."""
+    answer = pl.col(expected.name)
+    if expected.is_list and not output.is_list:
+        answer = expected.texts.list.drop_nulls().list.first()
+    return (metric.expr(output=answer).struct.field("label") == "fail") & ~expected.missing
+
+
+def tokenizer(metric: Metric) -> str | None:
+    """Tell how a metric finds words, if it does."""
+    settings = metric.settings
+    if metric.type == "response":
+        by_match_type = {"auto": "rouge", "rouge": "rouge", "semantic": "whitespace", "recall": "whitespace"}
+        return by_match_type.get(settings["match_type"])
+    by_spaces = {
+        "token_f1": True,
+        "bleu": settings.get("tokenize") != "char",
+        "similarity": settings.get("unit") == "words",
+    }
+    return "whitespace" if by_spaces.get(metric.type) else settings.get("tokenizer")
+
+
+def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
+    """Count the rows whose value another row had before, and find the most frequent value."""
+    groups = frame.filter(~column.missing).group_by(value=column.texts).agg(pl.len())
+    return groups.select((pl.col("len") - 1).sum(), pl.col("value").sort_by("len").last())
+
+
+def findings(rows: list[dict[str, Any]], total: int) -> pl.DataFrame:
+    """Make the frame of findings."""
+    for row in rows:
+        row["share"] = row["rows"] / total if total else None
+        row["example"] = shortened(row.get("example"))
+    return pl.DataFrame(rows, schema=FINDINGS)
+
+
+def shortened(value: Any) -> str | None:
+    """Show a value in few characters."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"

@@ -1,0 +1,176 @@
+"""Suite files: TOML, YAML and JSON, and the evaluators of other systems."""
+
+import json
+import tomllib
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+from polars_evals.options import did_you_mean
+from polars_evals.suite.metric import Metric, accepts, metric_names, metric_type
+
+# What other systems call our metrics and their options.
+EVALUATORS = {"response_evaluator": "response"}
+EVALUATOR_OPTIONS = {"response_evaluator": {"similarity_threshold": "threshold"}}
+
+COLUMNS = ("output", "expected")
+EVALUATOR_KEYS = ("type", "name", "enabled", "config")
+
+
+def read_file(path: str | Path) -> object:
+    """Read a file by its ending."""
+    path = Path(path)
+    parse = PARSERS.get(path.suffix.lower())
+    if parse is None:
+        raise ValueError(f"{path}: a suite file ends in .toml, .yaml, .yml or .json")
+    try:
+        return parse(path.read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def parse_json(text: str) -> object:
+    """Parse JSON; a key given twice is an error, not the last one's victory."""
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(items)
+        if len(mapping) < len(items):
+            keys = [key for key, _ in items]
+            raise ValueError(f'the key "{next(key for key in keys if keys.count(key) > 1)}" is given twice')
+        return mapping
+
+    return json.loads(text, object_pairs_hook=pairs)
+
+
+def parse_yaml(text: str) -> object:
+    """Parse YAML into plain values; a key given twice is an error here too."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+            keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+            repeated = next((key for key in keys if keys.count(key) > 1), None)
+            if repeated is not None:
+                raise ValueError(f'line {node.start_mark.line + 1}: the key "{repeated}" is given twice')
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(text, Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from None
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    ".toml": tomllib.loads,
+    ".yaml": parse_yaml,
+    ".yml": parse_yaml,
+    ".json": parse_json,
+}
+
+
+def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, str]]:
+    """Read the metrics, and the columns that the suite names."""
+    if isinstance(config, list) or (
+        isinstance(config, Mapping) and "type" in config and "metric" not in config
+    ):
+        config = {"evaluators": config if isinstance(config, list) else [config]}
+    if not isinstance(config, Mapping):
+        raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {config!r}")
+    columns = {key: config[key] for key in COLUMNS if key in config}
+    for key, name in columns.items():
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"{source}: `{key}` must be the name of a column, got {name!r}")
+    if "evaluators" in config and "metric" not in config:
+        # The rest of the file is the other system's: providers, datasets, reports.
+        evaluators = read_list(config, "evaluators", source)
+        found = [
+            read_evaluator(entry, place(source, "evaluators", n, entry))
+            for n, entry in enumerate(evaluators, 1)
+        ]
+        return [metric for metric in found if metric], columns
+    for key in config:
+        if key not in ("metric", *COLUMNS):
+            known = ["metric", *COLUMNS]
+            hint = did_you_mean(key, known) or f"; a suite has {', '.join(known)}"
+            raise ValueError(f'{source}: unknown key "{key}"{hint}')
+    entries = read_list(config, "metric", source)
+    return [
+        read_metric(entry, place(source, "metric", n, entry)) for n, entry in enumerate(entries, 1)
+    ], columns
+
+
+def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:
+    """Take a list that is not empty."""
+    entries = config.get(key)
+    if not isinstance(entries, list) or not entries:
+        toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
+        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}{toml}")
+    return entries
+
+
+def read_metric(entry: object, where: str) -> Metric:
+    """Read a metric of a suite file: its options stand beside its type."""
+    options = read_mapping(entry, where)
+    return make_metric(options.pop("type", None), where, options)
+
+
+def read_evaluator(entry: object, where: str) -> Metric | None:
+    """Read an evaluator of another system, or nothing if it is switched off."""
+    evaluator = read_mapping(entry, where)
+    for key in evaluator:
+        if key not in EVALUATOR_KEYS:
+            hint = did_you_mean(key, EVALUATOR_KEYS) or f"; an evaluator has {', '.join(EVALUATOR_KEYS)}"
+            raise ValueError(f'{where}: unknown key "{key}"{hint}')
+    enabled = evaluator.get("enabled", True)
+    if not isinstance(enabled, bool):
+        raise ValueError(f"{where}: `enabled` must be true or false, got {enabled!r}")
+    if not enabled:
+        return None
+    kind = evaluator.get("type")
+    names = EVALUATOR_OPTIONS.get(str(kind), {})
+    config = read_mapping(evaluator.get("config") or {}, f"{where}: config")
+    options = {names.get(option, option): value for option, value in config.items()}
+    if len(options) < len(config):
+        raise ValueError(f"{where}: an option is given under two names: {', '.join(config)}")
+    if "name" in evaluator:
+        options["name"] = evaluator["name"]
+    return make_metric(
+        EVALUATORS.get(str(kind), kind), where, options, off="; `enabled: false` leaves it out"
+    )
+
+
+def make_metric(kind: object, where: str, options: dict[str, Any], off: str = "") -> Metric:
+    """Make the metric, and say where it stands if it is wrong."""
+    if kind is None:
+        raise ValueError(f"{where}: the `type` is missing; there are {', '.join(metric_names())}")
+    try:
+        parameters = metric_type(str(kind)).options
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}{off}") from None
+    for option, value in options.items():
+        # TOML has no null.
+        if value == "none" and option in parameters:
+            annotation = parameters[option].annotation
+            if accepts(annotation, type(None)) and not accepts(annotation, str):
+                options[option] = None
+    try:
+        return Metric(str(kind), **options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {str(error).removeprefix(f'{kind}: ')}") from None
+
+
+def read_mapping(entry: object, where: str) -> dict[str, Any]:
+    """Take a mapping whose keys are texts."""
+    if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
+        raise ValueError(f"{where}: must be a table of options, got {entry!r}")
+    return dict(entry)
+
+
+def place(source: str, key: str, number: int, entry: object) -> str:
+    """Say where an entry stands, counted from 1, and what it is called."""
+    name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
+    return f"{source}: {key}[{number}]" + (f' "{name}"' if isinstance(name, str) else "")

@@ -1,0 +1,131 @@
+"""Signatures: what a score was made with, in one line that travels with the scores."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from glob import glob, has_magic
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_evals._version import __version__
+from polars_evals.suite.metric import Metric, accepts
+
+Source: TypeAlias = str | Path
+
+METADATA_KEY = "polars_evals.signatures"
+
+# Longer values (a JSON schema, say) are named by their hash.
+LONGEST_VALUE = 120
+
+
+def signature(metric: Metric) -> str:
+    """Write every option that can change a score or a label, and the version."""
+    return "|".join(
+        [metric.type, *(f"{key}:{text}" for key, text in settings(metric)), f"polars-evals:{__version__}"]
+    )
+
+
+def settings(metric: Metric) -> Iterator[tuple[str, str]]:
+    """List the options of a metric in the order of its function, threshold first."""
+    values = metric.settings
+    for option in sorted(values, key=lambda option: option != "threshold"):
+        value = values[option]
+        if option == "case_sensitive":
+            yield "case", "mixed" if value else "lower"
+        elif option != "details":  # details add columns; they change no score
+            is_float = accepts(metric.kind.options[option].annotation, float) and type(value) is int
+            yield option, written(float(value) if is_float else value)
+
+
+def written(value: Any) -> str:
+    """Write a value so that different values are different texts."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, pl.Expr):
+        # Which column it is does not matter, as for output and expected: a column can be renamed.
+        return "column"
+    if isinstance(value, int | float) or (isinstance(value, str) and re.fullmatch(r"[\w.+-]+", value)):
+        text = str(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return text if len(text) <= LONGEST_VALUE else f"sha256-{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def to_metadata(signatures: Mapping[str, str]) -> dict[str, str]:
+    """Make the entry of a Parquet file's metadata."""
+    return {METADATA_KEY: json.dumps(signatures)}
+
+
+def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
+    """Read the signatures of scores from Parquet files.
+
+    Parameters
+    ----------
+    source
+        A file, a folder, a pattern such as `"scores/*.parquet"`, or a list of these.
+
+    Returns
+    -------
+    dict
+        The signature of each metric by its name; empty where the files have none.
+
+    Raises
+    ------
+    ValueError
+        If files disagree: their scores were not made in the same way, and cannot be compared.
+
+    Examples
+    --------
+    >>> suite = pe.Suite([pe.Metric("exact_match")])
+    >>> suite.sink_parquet(pl.DataFrame({"output": ["4"], "expected": ["4"]}), "scored.parquet")
+    >>> pe.signatures("scored.parquet")
+    {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|polars-evals:...'}
+    """
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    found = {file: from_metadata(file) for one in sources for file in parquet_files(one)}
+    if not found:
+        raise ValueError("no files were given")
+    first, *others = found
+    for other in others:
+        if found[other] != found[first]:
+            raise ValueError(
+                f"scores that were not made in the same way:\n{differences(first, other, found)}"
+            )
+    return found[first]
+
+
+def from_metadata(file: str) -> dict[str, str]:
+    """Read the signatures in one file."""
+    stored = json.loads(pl.read_parquet_metadata(file).get(METADATA_KEY, "{}"))
+    return {str(name): str(text) for name, text in stored.items()}
+
+
+def parquet_files(source: Source) -> list[str]:
+    """List the files of a path, a folder or a pattern. Addresses of object stores are taken as they are."""
+    path = str(source)
+    if "://" in path:
+        return [path]
+    if Path(path).is_dir():
+        path = f"{path}/**/*.parquet"
+    files = (
+        sorted(file for file in glob(path, recursive=True) if Path(file).is_file())
+        if has_magic(path)
+        else [path]
+    )
+    if not files:
+        raise FileNotFoundError(f"no Parquet file at {source}")
+    return files
+
+
+def differences(first: str, other: str, found: Mapping[str, Mapping[str, str]]) -> str:
+    """Show what two files say about each metric that differs."""
+    names = dict.fromkeys([*found[first], *found[other]])
+    return "\n".join(
+        f"  {name}: {found[file].get(name, '(no signature)')}  in {file}"
+        for name in names
+        if found[first].get(name) != found[other].get(name)
+        for file in (first, other)
+    )

@@ -1,0 +1,258 @@
+"""A suite: metrics over one frame."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+from polars.exceptions import ColumnNotFoundError
+
+from polars_evals.options import did_you_mean
+from polars_evals.suite.metric import Metric
+from polars_evals.suite.scoring import FrameT, Plan, quoted
+from polars_evals.suite.signature import signature, to_metadata
+
+
+@dataclass(frozen=True, init=False)
+class Suite:
+    """A named list of metrics that scores a whole frame in one pass.
+
+    Parameters
+    ----------
+    metrics
+        The metrics. Where two have the same name by default, the second is called `<name>_2`.
+    output, expected
+        The columns to score, for the metrics that do not name their own.
+
+    Examples
+    --------
+    >>> suite = pe.Suite([pe.Metric("levenshtein", threshold=0.9), pe.Metric("exact_match", name="exact")])
+    >>> suite.score(pl.DataFrame({"output": ["Hello World!"], "expected": ["Hello World"]}))
+    shape: (1, 6)
+    ┌──────────────┬─────────────┬───────────────────┬───────────────────┬─────────────┬─────────────┐
+    │ output       ┆ expected    ┆ levenshtein_score ┆ levenshtein_label ┆ exact_score ┆ exact_label │
+    │ ---          ┆ ---         ┆ ---               ┆ ---               ┆ ---         ┆ ---         │
+    │ str          ┆ str         ┆ f64               ┆ enum              ┆ f64         ┆ enum        │
+    ╞══════════════╪═════════════╪═══════════════════╪═══════════════════╪═════════════╪═════════════╡
+    │ Hello World! ┆ Hello World ┆ 0.92              ┆ pass              ┆ 0.0         ┆ fail        │
+    └──────────────┴─────────────┴───────────────────┴───────────────────┴─────────────┴─────────────┘
+    """
+
+    metrics: tuple[Metric, ...]
+
+    def __init__(
+        self, metrics: Iterable[Metric], *, output: str = "output", expected: str = "expected"
+    ) -> None:
+        metrics = list(metrics)
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                raise TypeError(f"a suite is made of pe.Metric(...), got {metric!r}")
+        if not metrics:
+            raise ValueError("a suite needs at least one metric")
+        names = choose_names(metrics)
+        bound = (
+            metric.bind(name=name, output=output, expected=expected)
+            for name, metric in zip(names, metrics, strict=True)
+        )
+        object.__setattr__(self, "metrics", tuple(bound))
+
+    def __repr__(self) -> str:
+        return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + "])"
+
+    @classmethod
+    def load(cls, path: str | Path, *, output: str | None = None, expected: str | None = None) -> Self:
+        """Load a suite from a TOML, YAML or JSON file.
+
+        Parameters
+        ----------
+        path
+            A file that ends in `.toml`, `.yaml`, `.yml` or `.json`. It holds a list `metric`, or the
+            evaluators of judge-llm or 2Signal.
+        output, expected
+            The columns to score, where they are not those that the file names.
+
+        Raises
+        ------
+        ValueError
+            If something in the file is wrong. The error names file, place and the nearest right word.
+        """
+        from polars_evals.suite.loading import read_file
+
+        return cls.from_dict(read_file(path), source=str(path), output=output, expected=expected)
+
+    @classmethod
+    def from_dict(
+        cls, config: object, *, source: str = "suite", output: str | None = None, expected: str | None = None
+    ) -> Self:
+        """Make a suite of what a suite file holds: `{"metric": [{"type": "levenshtein"}]}`.
+
+        Parameters
+        ----------
+        config
+            The contents: a mapping, or a list of evaluators.
+        source
+            Where it is from, for errors.
+        output, expected
+            The columns to score, where they are not those that the configuration names.
+        """
+        from polars_evals.suite.loading import read_metrics
+
+        metrics, columns = read_metrics(config, source)
+        columns |= {
+            key: name for key, name in {"output": output, "expected": expected}.items() if name is not None
+        }
+        try:
+            return cls(metrics, **columns)
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the suite as the contents of a suite file."""
+        return {"metric": [metric.to_dict() for metric in self.metrics]}
+
+    def score(self, frame: FrameT, *, signatures: bool = False) -> FrameT:
+        """Add `<name>_score` and `<name>_label` of each metric.
+
+        Parameters
+        ----------
+        frame
+            A DataFrame, which gives a DataFrame, or a LazyFrame, which gives a LazyFrame.
+        signatures
+            Also add `<name>_signature`, for tables that collect the scores of different suites.
+
+        Notes
+        -----
+        Each metric runs once over the data, and in a lazy query only if something of it is used. Metrics that
+        differ in threshold alone are computed once, and a column that several of `exact_match`, `contains`,
+        `starts_with` and `ends_with` compare is lowercased once.
+
+        Examples
+        --------
+        >>> suite = pe.Suite([pe.Metric("contains")], output="answer", expected="keyword")
+        >>> suite.score(pl.DataFrame({"answer": ["It is Paris."], "keyword": ["paris"]}))
+        shape: (1, 4)
+        ┌──────────────┬─────────┬────────────────┬────────────────┐
+        │ answer       ┆ keyword ┆ contains_score ┆ contains_label │
+        │ ---          ┆ ---     ┆ ---            ┆ ---            │
+        │ str          ┆ str     ┆ f64            ┆ enum           │
+        ╞══════════════╪═════════╪════════════════╪════════════════╡
+        │ It is Paris. ┆ paris   ┆ 1.0            ┆ pass           │
+        └──────────────┴─────────┴────────────────┴────────────────┘
+        """
+        schema = frame.collect_schema()
+        check_columns(self.metrics, schema.names())
+        return Plan(self.metrics, schema, self.signature if signatures else {}).score(frame)
+
+    def sink_parquet(
+        self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any
+    ) -> pl.LazyFrame | None:
+        """Score a frame into a Parquet file, with the signatures in its metadata.
+
+        Parameters
+        ----------
+        frame
+            The frame to score. A LazyFrame is streamed: it need not fit in memory.
+        path
+            The file, or whatever else `LazyFrame.sink_parquet` takes.
+        **options
+            Options of `LazyFrame.sink_parquet`, such as `compression`. Entries of `metadata` are kept.
+
+        Examples
+        --------
+        >>> suite = pe.Suite([pe.Metric("exact_match")])
+        >>> suite.sink_parquet(pl.LazyFrame({"output": ["4"], "expected": ["4"]}), "scored.parquet")
+        >>> pl.read_parquet("scored.parquet").columns
+        ['output', 'expected', 'exact_match_score', 'exact_match_label']
+        """
+        metadata = {**(options.pop("metadata", None) or {}), **self.metadata}
+        written: pl.LazyFrame | None = self.score(frame.lazy()).sink_parquet(
+            path, metadata=metadata, **options
+        )
+        return written
+
+    def check(self, frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+        """Look for what would make the scores of a frame mean less than they seem to.
+
+        Scores the expected values against themselves and profiles the columns.
+
+        Parameters
+        ----------
+        frame
+            The frame to be scored.
+
+        Returns
+        -------
+        DataFrame
+            The findings, the worst first, with `severity` (error, warning, info), `finding`, `metric` (null
+            where it concerns all), `column`, `rows` and `share` of all rows, `example` (the first such value,
+            shortened) and `advice`. No rows: nothing was found.
+
+        Examples
+        --------
+        >>> suite = pe.Suite([pe.Metric("exact_match")])
+        >>> df = pl.DataFrame({"output": ["Paris", "Rome", "Bern"], "expected": ["Paris", None, "Bern"]})
+        >>> suite.check(df).select("severity", "finding", "column", "rows", "advice")
+        shape: (1, 5)
+        ┌──────────┬─────────┬──────────┬──────┬─────────────────────────────────┐
+        │ severity ┆ finding ┆ column   ┆ rows ┆ advice                          │
+        │ ---      ┆ ---     ┆ ---      ┆ ---  ┆ ---                             │
+        │ enum     ┆ str     ┆ str      ┆ i64  ┆ str                             │
+        ╞══════════╪═════════╪══════════╪══════╪═════════════════════════════════╡
+        │ warning  ┆ missing ┆ expected ┆ 1    ┆ they score 0.0 and fail; with … │
+        └──────────┴─────────┴──────────┴──────┴─────────────────────────────────┘
+        """
+        from polars_evals.suite.check import find
+
+        lazy = frame.lazy()
+        schema = lazy.collect_schema()
+        check_columns(self.metrics, schema.names())
+        return find(self.metrics, lazy, schema)
+
+    @property
+    def signature(self) -> dict[str, str]:
+        """What the scores are made with: every option that can change a score or label, and the version.
+
+        Examples
+        --------
+        >>> pe.Suite([pe.Metric("levenshtein", threshold=0.8)]).signature["levenshtein"]
+        'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|polars-evals:...'
+        """
+        return {str(metric.name): signature(metric) for metric in self.metrics}
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
+        return to_metadata(self.signature)
+
+
+def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
+    """Refuse a frame without the columns that the metrics read."""
+    for metric in metrics:
+        for column in metric.columns:
+            if column not in existing:
+                hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
+                raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
+
+
+def choose_names(metrics: list[Metric]) -> list[str]:
+    """Name the metrics: as given, or else by their type, numbered where that is taken."""
+    given = [metric.name for metric in metrics if metric.name]
+    repeated = {name for name in given if given.count(name) > 1}
+    if repeated:
+        raise ValueError(f"two metrics are named {quoted(repeated)}; give them different names")
+    taken = set(given)
+    names = []
+    for metric in metrics:
+        name = metric.name or next_free(metric.expr().meta.output_name(), taken)
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def next_free(name: str, taken: set[str]) -> str:
+    """Return the name, or with the first number from 2 on that makes it new."""
+    number, free = 2, name
+    while free in taken:
+        number, free = number + 1, f"{name}_{number}"
+    return free

@@ -1,0 +1,85 @@
+"""The spans of a session as one row, for the metrics that score turn by turn."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import polars as pl
+
+from polars_evals.traces.text import stable_hash
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_ROW = "__row"
+_TURNS = ("input", "output", "expected")
+
+
+def conversations(traces: FrameT) -> FrameT:
+    """
+    Gather the spans of each session in one row, with the turns as lists in the order of time.
+
+    Parameters
+    ----------
+    traces
+        A frame with the canonical columns, as [`scan_traces`][polars_evals.scan_traces] gives.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        A row per session, in the order of their first spans in `traces`: the canonical columns, with lists in
+        `input`, `output` and `expected`. The other columns are those of the first turn.
+
+    Notes
+    -----
+    Spans without a session are gathered by trace; those without a trace too are conversations of one turn.
+    Spans of the same time keep their order in `traces`.
+
+    `item_id` is that of the turns where they share one, else the BLAKE2b hash of theirs in order, so that the
+    same questions in the same order pair up across versions.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> pl.DataFrame(
+    ...     {
+    ...         "session_id": ["s1", "s2", "s1"],
+    ...         "ts": ["2026-01-01T10:00:05Z", "2026-01-01T10:00:02Z", "2026-01-01T10:00:01Z"],
+    ...         "output": ["Paris", "4", "Hello!"],
+    ...         "expected": ["Paris", "4", "Hello"],
+    ...     }
+    ... ).write_parquet(f"{folder}/chat.parquet")
+    >>> traces = pe.scan_traces(f"{folder}/chat.parquet")
+    >>> pe.conversations(traces).select("session_id", "output", "expected").collect()
+    shape: (2, 3)
+    ┌────────────┬─────────────────────┬────────────────────┐
+    │ session_id ┆ output              ┆ expected           │
+    │ ---        ┆ ---                 ┆ ---                │
+    │ str        ┆ list[str]           ┆ list[str]          │
+    ╞════════════╪═════════════════════╪════════════════════╡
+    │ s1         ┆ ["Hello!", "Paris"] ┆ ["Hello", "Paris"] │
+    │ s2         ┆ ["4"]               ┆ ["4"]              │
+    └────────────┴─────────────────────┴────────────────────┘
+    """
+    session, trace = pl.col("session_id"), pl.col("trace_id")
+    by_trace = session.is_null() & trace.is_not_null()
+    keys = {
+        "__session": session,
+        "__trace": pl.when(by_trace).then(trace),
+        "__alone": pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)),
+    }
+    turns = traces.lazy().with_row_index(_ROW).with_columns(**keys).sort("ts", _ROW, nulls_last=True)
+    items = pl.col("item_id")
+    gathered = turns.group_by(*keys).agg(
+        pl.when(items.n_unique() == 1).then(items.first()).alias("item_id"),
+        items.alias("__items"),
+        trace.first(),
+        session.first(),
+        pl.col("ts", "model", "version").first(),
+        pl.col(*_TURNS),
+        pl.col(_ROW).min(),
+    )
+    own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
+    canonical = ["item_id", "trace_id", "session_id", "ts", "model", "version", *_TURNS]
+    result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
+    return result.collect() if isinstance(traces, pl.DataFrame) else result

@@ -1,0 +1,205 @@
+"""Expected values that an export does not hold, from the dataset that the traces answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import polars as pl
+
+from polars_evals.traces.fields import Field, as_text
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+
+def with_expected(
+    traces: FrameT,
+    dataset: pl.DataFrame | pl.LazyFrame | str | Path,
+    on: str = "item_id",
+    expected: str = "expected",
+    *,
+    unmatched: Literal["keep", "raise"] = "keep",
+) -> FrameT:
+    """
+    Add the expected values of a dataset to traces that answer it.
+
+    Parameters
+    ----------
+    traces
+        A frame of traces.
+    dataset
+        A frame, or the path of a Parquet, JSON Lines or CSV file.
+    on
+        The column in both that tells which item a row belongs to.
+    expected
+        The dataset's column of expected values: text, or lists of texts for several references.
+    unmatched
+        `keep` leaves `expected` as it is in traces whose item the dataset does not hold; `raise` refuses
+        them, which for a LazyFrame runs the query for the column `on`.
+        [`unmatched_items`][polars_evals.unmatched_items] lists them.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `traces`, in its order, with the column `expected`.
+
+    Raises
+    ------
+    ValueError
+        If the dataset holds an item twice with different expected values.
+
+    Examples
+    --------
+    >>> traces = pl.DataFrame({"item_id": ["a", "b", "a"], "output": ["4", "6", "5"]})
+    >>> dataset = pl.DataFrame({"item_id": ["a", "c"], "answer": ["4", "8"]})
+    >>> pe.with_expected(traces, dataset, expected="answer")
+    shape: (3, 3)
+    ┌─────────┬────────┬──────────┐
+    │ item_id ┆ output ┆ expected │
+    │ ---     ┆ ---    ┆ ---      │
+    │ str     ┆ str    ┆ str      │
+    ╞═════════╪════════╪══════════╡
+    │ a       ┆ 4      ┆ 4        │
+    │ b       ┆ 6      ┆ null     │
+    │ a       ┆ 5      ┆ 4        │
+    └─────────┴────────┴──────────┘
+    """
+    if unmatched not in ("keep", "raise"):
+        raise ValueError(f"unmatched must be 'keep' or 'raise', not {unmatched!r}")
+    answers = _answers(traces, dataset, on, expected)
+    if unmatched == "raise":
+        _refuse(_traces_without(traces, answers, on))
+    schema = traces.lazy().collect_schema()
+    joined = traces.lazy().join(answers.lazy(), on=on, how="left", maintain_order="left")
+    if "expected" in schema:
+        own = pl.col("expected")
+        if isinstance(answers.schema[_ANSWER], pl.List) and not isinstance(schema["expected"], pl.List):
+            own = pl.when(own.is_not_null()).then(pl.concat_list(own.cast(pl.String)))
+        elif isinstance(schema["expected"], pl.List) and not isinstance(answers.schema[_ANSWER], pl.List):
+            joined = joined.with_columns(
+                pl.when(pl.col(_ANSWER).is_not_null()).then(pl.concat_list(pl.col(_ANSWER))).alias(_ANSWER)
+            )
+        value = pl.coalesce(pl.col(_ANSWER), own)
+    else:
+        value = pl.col(_ANSWER)
+    result = joined.with_columns(value.alias("expected")).drop(_ANSWER)
+    return result.collect() if isinstance(traces, pl.DataFrame) else result
+
+
+def unmatched_items(
+    traces: pl.DataFrame | pl.LazyFrame,
+    dataset: pl.DataFrame | pl.LazyFrame | str | Path,
+    on: str = "item_id",
+) -> pl.DataFrame:
+    """
+    List the items that only the traces or only the dataset have, with the number of rows of each.
+
+    Parameters
+    ----------
+    traces, dataset, on
+        As in [`with_expected`][polars_evals.with_expected].
+
+    Examples
+    --------
+    >>> traces = pl.DataFrame({"item_id": ["a", "b", "b"]})
+    >>> dataset = pl.DataFrame({"item_id": ["a", "c"]})
+    >>> pe.unmatched_items(traces, dataset)
+    shape: (2, 3)
+    ┌─────────┬─────────┬──────┐
+    │ item_id ┆ only_in ┆ rows │
+    │ ---     ┆ ---     ┆ ---  │
+    │ str     ┆ str     ┆ u32  │
+    ╞═════════╪═════════╪══════╡
+    │ b       ┆ traces  ┆ 2    │
+    │ c       ┆ dataset ┆ 1    │
+    └─────────┴─────────┴──────┘
+    """
+    keys = _read(dataset).select(_key(traces, dataset, on))
+    pieces = [
+        left.select(on)
+        .join(right.select(on), on=on, how="anti")
+        .group_by(on)
+        .agg(rows=pl.len())
+        .select(on, pl.lit(name).alias("only_in"), "rows")
+        .sort(on)
+        for name, left, right in (("traces", traces.lazy(), keys), ("dataset", keys, traces.lazy()))
+    ]
+    return pl.concat(pieces).collect()
+
+
+# The dataset's values while they are joined; a name that no frame has.
+_ANSWER = "__dataset_expected"
+
+
+def _answers(
+    traces: pl.DataFrame | pl.LazyFrame,
+    dataset: pl.DataFrame | pl.LazyFrame | str | Path,
+    on: str,
+    expected: str,
+) -> pl.DataFrame:
+    """Read the dataset as one row per item."""
+    frame = _read(dataset)
+    schema = frame.collect_schema()
+    if expected not in schema:
+        raise pl.exceptions.ColumnNotFoundError(
+            f"the dataset has no column {expected!r} (it has {', '.join(schema)}); name it with expected="
+        )
+    dtype = schema[expected]
+    value = pl.col(expected) if dtype == pl.List(pl.String) else as_text(Field(pl.col(expected), dtype))
+    answers = frame.select(_key(traces, dataset, on), value.alias(_ANSWER)).drop_nulls(on)
+    distinct = answers.unique(maintain_order=True).collect()
+    repeated = distinct.filter(pl.col(on).is_duplicated()).get_column(on).unique(maintain_order=True)
+    if repeated.len():
+        raise ValueError(
+            f"the dataset holds {repeated.len()} items twice with different values of {expected!r}: "
+            f"{_listed(repeated)}; keep one row per item, or put several references in one list"
+        )
+    return distinct
+
+
+def _key(
+    traces: pl.DataFrame | pl.LazyFrame, dataset: pl.DataFrame | pl.LazyFrame | str | Path, on: str
+) -> pl.Expr:
+    """Take the dataset's key as the type that it has in the traces."""
+    for name, schema in (
+        ("traces", traces.lazy().collect_schema()),
+        ("dataset", _read(dataset).collect_schema()),
+    ):
+        if on not in schema:
+            raise pl.exceptions.ColumnNotFoundError(
+                f"no column {on!r} in the {name} (columns: {', '.join(schema)}); "
+                "name one that both have with on="
+            )
+    return pl.col(on).cast(traces.lazy().collect_schema()[on])
+
+
+def _read(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFrame:
+    if isinstance(dataset, pl.DataFrame | pl.LazyFrame):
+        return dataset.lazy()
+    suffixes = Path(dataset).suffixes
+    if ".jsonl" in suffixes or ".ndjson" in suffixes:
+        return pl.scan_ndjson(dataset, infer_schema_length=None)
+    if ".csv" in suffixes:
+        return pl.scan_csv(dataset, infer_schema=False)
+    return pl.scan_parquet(dataset)
+
+
+def _traces_without(traces: pl.DataFrame | pl.LazyFrame, answers: pl.DataFrame, on: str) -> pl.Series:
+    missing = (
+        traces.lazy().select(on).join(answers.lazy().select(on), on=on, how="anti", maintain_order="left")
+    )
+    return missing.collect().get_column(on)
+
+
+def _refuse(missing: pl.Series) -> None:
+    if missing.len():
+        items = missing.unique(maintain_order=True)
+        raise ValueError(
+            f"{missing.len()} traces belong to {items.len()} items that the dataset does not hold: "
+            f"{_listed(items)}"
+        )
+
+
+def _listed(items: pl.Series, limit: int = 5) -> str:
+    shown = ", ".join(repr(item) for item in items.head(limit))
+    return shown + (f" and {items.len() - limit} more" if items.len() > limit else "")

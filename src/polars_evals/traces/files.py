@@ -1,0 +1,242 @@
+"""From what a user names (a file, a folder, a pattern, a URL, or a list) to scans of files that are alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from polars_evals.traces.fields import FILE, LINE, TIME, Fields, instance, json_value
+
+Paths: TypeAlias = str | Path | Sequence[str | Path]
+
+_PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)
+_LINES = re.compile(r"\.(jsonl|ndjson)(\.(gz|zst))?$", re.IGNORECASE)
+_HIVE = re.compile(r"([^/=]+)=([^/]*)/")
+
+# How many lines of each JSON Lines file are read for its keys.
+SAMPLE_LINES = 100
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files of one kind whose columns have types that agree, so that one scan reads them."""
+
+    kind: Literal["parquet", "lines"]
+    hive: tuple[str, ...]
+    files: list[str] = field(default_factory=list)
+    schema: dict[str, pl.DataType] = field(default_factory=dict)
+    nested: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> set[str]:
+        """The columns, and `column.key` for the keys one level below, as far as they are known."""
+        return {*self.schema, *self.hive, *self.nested}
+
+    @property
+    def fields(self) -> Fields:
+        """The values that the files hold."""
+        return Fields(self.schema, lines=self.kind == "lines", hive=self.hive)
+
+    def scan(self, keys: Iterable[str] = (), storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+        """Scan the files; of JSON Lines, these keys become columns of text, and blank lines are left out."""
+        if self.kind == "lines":
+            lines = pl.scan_lines(
+                self.files, name=LINE, glob=False, storage_options=storage_options, include_file_paths=FILE
+            )
+            line = pl.col(LINE)
+            return (
+                lines.with_columns(line.str.strip_chars(" \t\r\ufeff"))
+                .filter(line != "")
+                .with_columns(
+                    **{key: json_value(line, f"['{key}']") for key in keys if key not in (LINE, FILE)}
+                )
+                .with_columns(
+                    pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
+                    for key in self.hive
+                )
+            )
+        return pl.scan_parquet(
+            self.files,
+            schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
+            glob=False,
+            hive_partitioning=bool(self.hive),
+            hive_schema=dict.fromkeys(self.hive, pl.String()) or None,
+            missing_columns="insert",
+            extra_columns="ignore",
+            # Times are converted by the scan itself, so that a filter on them can skip row groups.
+            cast_options=pl.ScanCastOptions(
+                datetime_cast=["nanosecond-downcast", "millisecond-upcast", "convert-timezone"],
+                missing_struct_fields="insert",
+                extra_struct_fields="ignore",
+            ),
+            storage_options=storage_options,
+            include_file_paths=FILE,
+        )
+
+
+def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[str]:
+    """List the trace files that a path, a folder, a pattern, a URL, or a list of these stands for."""
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in listed for file in _expand_one(os.fspath(path), storage_options)]
+    if not files:
+        raise FileNotFoundError("no path to scan: the list of paths is empty")
+    # A file that is named twice, however it is written, is read once.
+    return list(
+        {file if "://" in file else os.path.abspath(file): file for file in reversed(files)}.values()
+    )[::-1]
+
+
+def _expand_one(path: str, storage_options: dict[str, Any] | None) -> list[str]:
+    if "://" in path:
+        return _expand_remote(path, storage_options)
+    local = os.path.expanduser(path)
+    if os.path.isfile(local):
+        return [local]
+    if os.path.isdir(local):
+        found = [
+            str(file)
+            for file in sorted(Path(local).rglob("*"))
+            if file.is_file() and not _hidden(file, local)
+        ]
+        what = f"the folder {path!r} holds"
+    elif has_magic(local):
+        found = sorted(file for file in glob(local, recursive=True) if os.path.isfile(file))
+        what = f"the pattern {path!r} matches"
+    else:
+        raise FileNotFoundError(f"no such file or folder: {path!r}")
+    files = [file for file in found if _PARQUET.search(file) or _LINES.search(file)]
+    if not files:
+        others = f" (only {', '.join(found[:3])}{', …' if len(found) > 3 else ''})" if found else ""
+        raise FileNotFoundError(f"{what} no .parquet, .jsonl or .ndjson file{others}")
+    return files
+
+
+def _hidden(file: Path, root: str) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+
+
+def _expand_remote(path: str, storage_options: dict[str, Any] | None) -> list[str]:
+    """List a remote folder or pattern with Polars itself, which knows every store that a scan can read."""
+    is_lines = ".jsonl" in path or ".ndjson" in path
+    if not has_magic(path) and (_PARQUET.search(path) or _LINES.search(path)):
+        return [path]
+    if is_lines:
+        scan = pl.scan_lines(path, storage_options=storage_options, include_file_paths=FILE)
+    else:
+        scan = pl.scan_parquet(
+            path,
+            missing_columns="insert",
+            extra_columns="ignore",
+            storage_options=storage_options,
+            include_file_paths=FILE,
+        )
+    # Files without rows are not listed this way, and have none to give.
+    return scan.select(pl.col(FILE).unique().sort()).collect().get_column(FILE).to_list() or [path]
+
+
+def group_files(files: Sequence[str], storage_options: dict[str, Any] | None = None) -> list[FileGroup]:
+    """Read what each file holds and put together the files that one scan can read.
+
+    Columns may come and go between the files. Types that cannot be merged start another group.
+    """
+    groups: list[FileGroup] = []
+    for file in files:
+        kind: Literal["parquet", "lines"] = "parquet" if _is_parquet(file) else "lines"
+        hive = tuple(name for name, _ in _HIVE.findall(file))
+        schema, nested = _read_schema(file, kind, storage_options)
+        for group in groups:
+            if (group.kind, group.hive) != (kind, hive):
+                continue
+            merged = _merge_schemas(group.schema, schema)
+            if merged is not None:
+                group.schema.update(merged)
+                group.nested.update(nested)
+                group.files.append(file)
+                break
+        else:
+            groups.append(FileGroup(kind, hive, [file], schema, nested))
+    return groups
+
+
+def _is_parquet(file: str) -> bool:
+    if _PARQUET.search(file):
+        return True
+    if _LINES.search(file) or "://" in file:
+        return False
+    with open(file, "rb") as stream:
+        return stream.read(4) == b"PAR1"
+
+
+def _read_schema(
+    file: str, kind: Literal["parquet", "lines"], storage_options: dict[str, Any] | None
+) -> tuple[dict[str, pl.DataType], set[str]]:
+    """Find the columns of a file, and the keys that are visible one level below them."""
+    try:
+        if kind == "lines":
+            head = pl.scan_lines(file, n_rows=SAMPLE_LINES, glob=False, storage_options=storage_options)
+            return _sampled_keys(head.collect().get_column("line"))
+        scan = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+        schema = {name: _unified(dtype) for name, dtype in scan.collect_schema().items()}
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise type(error)(f"cannot read {file!r}: {error}") from error
+    structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
+    return schema, {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
+
+
+def _sampled_keys(lines: pl.Series) -> tuple[dict[str, pl.DataType], set[str]]:
+    keys: dict[str, pl.DataType] = {}
+    nested: set[str] = set()
+    for line in lines:
+        try:
+            value = json.loads(line.lstrip("\ufeff"))
+        except ValueError:
+            continue  # Invalid lines are kept and counted by the scan itself.
+        if isinstance(value, dict):
+            keys.update(dict.fromkeys(value, pl.String()))
+            nested.update(
+                f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
+            )
+    return keys, nested
+
+
+def _unified(dtype: pl.DataType) -> pl.DataType:
+    return TIME if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _merge_schemas(
+    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
+) -> dict[str, pl.DataType] | None:
+    merged = dict(left)
+    for name, dtype in right.items():
+        both = _merge(left.get(name, dtype), dtype)
+        if both is None:
+            return None
+        merged[name] = both
+    return merged
+
+
+def _merge(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
+    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
+    if left == right or isinstance(right, pl.Null):
+        return left
+    if isinstance(left, pl.Null):
+        return right
+    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
+        fields = _merge_schemas(_members(left), _members(right))
+        return None if fields is None else pl.Struct(fields)
+    if isinstance(left, pl.List) and isinstance(right, pl.List):
+        inner = _merge(instance(left.inner), instance(right.inner))
+        return None if inner is None else pl.List(inner)
+    return None
+
+
+def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
+    return {member.name: instance(member.dtype) for member in dtype.fields}

@@ -1,0 +1,218 @@
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.exceptions import ColumnNotFoundError, DuplicateError
+from polars.testing import assert_frame_equal
+
+import polars_evals as pe
+from polars_evals.suite.metric import metric_type
+from tests.cases import CASES, Case
+
+FAMILY = ("exact_match", "contains", "starts_with", "ends_with")
+
+Rows: TypeAlias = list[int]
+
+
+@pytest.fixture
+def rows_scored(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    """The number of rows of each batch that any metric was run on."""
+    rows: Rows = []
+    plain = pl.map_batches
+
+    def counting(exprs: Any, function: Callable[[Sequence[pl.Series]], pl.Series], **options: Any) -> pl.Expr:
+        def counted(columns: Sequence[pl.Series]) -> pl.Series:
+            result = function(columns)
+            rows.append(len(result))
+            return result
+
+        return plain(exprs, counted, **options)
+
+    monkeypatch.setattr(pl, "map_batches", counting)
+    return rows
+
+
+@pytest.fixture
+def df() -> pl.DataFrame:
+    texts = ["The quick brown fox", "Paris", "paris, I think", "", None, "42", "ΟΔΥΣΣΕΥΣ"]
+    return pl.DataFrame(
+        {"model": ["a", "b"] * 35, "output": texts * 10, "expected": texts[1:] * 10 + texts[:1] * 10}
+    )
+
+
+@pytest.fixture
+def suite() -> pe.Suite:
+    return pe.Suite(
+        [pe.Metric("levenshtein", threshold=0.8), pe.Metric("regex_match", name="digits", pattern=r"\d")]
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_suite_gives_what_the_expression_gives(case: Case) -> None:
+    kind = metric_type(case.name)
+    columns = {} if kind.has_expected else dict.fromkeys(kind.by_column, "expected")
+    suite = pe.Suite([pe.Metric(case.name, name="m", details=True, **case.options, **columns)])
+    expected = case.frame.with_columns(case(details=True).alias("m")).unnest("m", separator="_")
+    assert_frame_equal(suite.score(case.frame), expected)
+    lazy = suite.score(case.frame.lazy())
+    assert lazy.collect_schema() == expected.schema
+    assert_frame_equal(lazy.collect(), expected)
+    assert_frame_equal(lazy.collect(engine="streaming"), expected)
+
+
+def test_score_adds_score_and_label(suite: pe.Suite, df: pl.DataFrame) -> None:
+    added = ["levenshtein_score", "levenshtein_label", "digits_score", "digits_label"]
+    scored = suite.score(df)
+    assert scored.columns == [*df.columns, *added]
+    assert_frame_equal(scored.select(df.columns), df)
+    signed = suite.score(df, signatures=True)
+    assert_frame_equal(signed.select(scored.columns), scored)
+    for name, text in suite.signature.items():
+        assert signed[f"{name}_signature"].unique().to_list() == [text]
+
+
+def test_score_of_no_rows(suite: pe.Suite, df: pl.DataFrame) -> None:
+    scored = suite.score(df.clear(), signatures=True)
+    assert scored.height == 0
+    assert scored.schema == suite.score(df, signatures=True).schema
+
+
+@pytest.mark.parametrize("engine", ["eager", "in-memory", "streaming"])
+def test_each_metric_runs_once(engine: Any, suite: pe.Suite, df: pl.DataFrame, rows_scored: Rows) -> None:
+    scored = suite.score(df) if engine == "eager" else suite.score(df.lazy()).collect(engine=engine)
+    assert scored.height == df.height
+    assert sum(rows_scored) == 2 * df.height
+
+
+def test_a_lazy_query_runs_what_it_uses(
+    suite: pe.Suite, df: pl.DataFrame, rows_scored: Rows, tmp_path: Path
+) -> None:
+    df.write_parquet(tmp_path / "traces.parquet")
+    scored = suite.score(pl.scan_parquet(tmp_path / "traces.parquet"))
+
+    one = scored.filter(pl.col("model") == "a").group_by("model").agg(pl.col("digits_score").mean())
+    assert 'SELECTION: col("model") == "a"' in one.explain()
+    one.collect()
+    assert sum(rows_scored) == 35
+
+    rows_scored.clear()
+    scored.filter(pl.col("levenshtein_label") == "fail").select("levenshtein_score", "digits_score").collect()
+    assert sum(rows_scored) == 2 * df.height
+
+
+def test_metrics_that_differ_in_threshold_are_computed_once(df: pl.DataFrame, rows_scored: Rows) -> None:
+    thresholds = {"lenient": 0.3, "default": 0.7, "strict": 1.0}
+    suite = pe.Suite([pe.Metric("levenshtein", name=name, threshold=t) for name, t in thresholds.items()])
+    scored = suite.score(df)
+    assert sum(rows_scored) == df.height
+    for name, threshold in thresholds.items():
+        alone = pe.Suite([pe.Metric("levenshtein", name=name, threshold=threshold)]).score(df)
+        assert_frame_equal(scored.select(alone.columns), alone)
+
+    rows_scored.clear()
+    others = [
+        pe.Metric("levenshtein"),
+        pe.Metric("levenshtein", details=True),
+        pe.Metric("levenshtein", output="model"),
+    ]
+    pe.Suite([*others, pe.Metric("levenshtein", case_sensitive=True)]).score(df)
+    assert sum(rows_scored) == 4 * df.height
+
+
+def test_a_column_is_lowercased_once(df: pl.DataFrame) -> None:
+    suite = pe.Suite([pe.Metric(name) for name in FAMILY])
+    assert suite.score(df.lazy()).explain().count("lowercase") == 2
+    alone = pe.Suite([pe.Metric("exact_match"), pe.Metric("contains", case_sensitive=True)])
+    assert "lowercase" not in alone.score(df.lazy()).explain()
+
+
+texts = st.none() | st.text(st.sampled_from("aAΣσςİıßẞéÉ \t\n\u00a0.x\u00ad"), max_size=6)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(texts, texts), max_size=8), st.booleans())
+def test_lowercasing_once_changes_nothing(pairs: list[tuple[str | None, str | None]], as_list: bool) -> None:
+    df = pl.DataFrame(pairs, schema={"output": pl.String, "expected": pl.String}, orient="row")
+    if as_list:
+        df = df.with_columns(pl.concat_list("expected"))
+    together = pe.Suite([pe.Metric(name) for name in FAMILY]).score(df)
+    for name in FAMILY:
+        expected = df.with_columns(getattr(pe, name)("output", "expected")).unnest(name, separator="_")
+        assert_frame_equal(together.select(expected.columns), expected)
+
+
+def test_suites_over_different_columns_of_one_frame() -> None:
+    df = pl.DataFrame({"answer": ["Paris"], "truth": ["paris"], "summary": ["a b"], "reference": ["a c"]})
+    answers = pe.Suite([pe.Metric("exact_match", name="answer")], output="answer", expected="truth")
+    summaries = pe.Suite([pe.Metric("levenshtein", name="summary")], output="summary", expected="reference")
+    expected = {
+        "answer_score": [1.0],
+        "answer_label": ["pass"],
+        "summary_score": [0.67],
+        "summary_label": ["fail"],
+    }
+
+    in_turn = summaries.score(answers.score(df))
+    assert in_turn.drop(df.columns).to_dict(as_series=False) == expected
+    assert_frame_equal(pe.Suite([*answers.metrics, *summaries.metrics]).score(df), in_turn)
+    mixed = pe.Suite(
+        [
+            pe.Metric("exact_match", name="answer"),
+            pe.Metric("levenshtein", name="summary", output="summary", expected="reference"),
+        ],
+        output="answer",
+        expected="truth",
+    )
+    assert_frame_equal(mixed.score(df), in_turn)
+
+
+def test_names() -> None:
+    def names(*metrics: pe.Metric) -> list[str | None]:
+        return [metric.name for metric in pe.Suite(metrics).metrics]
+
+    plain = pe.Metric("levenshtein")
+    assert names(plain, plain, plain) == ["levenshtein", "levenshtein_2", "levenshtein_3"]
+    assert names(plain, pe.Metric("contains", name="levenshtein")) == ["levenshtein_2", "levenshtein"]
+    assert names(pe.Metric("rouge"), pe.Metric("rouge", variant="rougeL")) == ["rouge1", "rougeL"]
+    assert names(plain, plain, pe.Metric("contains", name="levenshtein_2")) == [
+        "levenshtein",
+        "levenshtein_3",
+        "levenshtein_2",
+    ]
+    with pytest.raises(ValueError, match='two metrics are named "a"; give them different names'):
+        names(pe.Metric("levenshtein", name="a"), pe.Metric("contains", name="a"))
+
+
+def test_what_is_not_a_suite() -> None:
+    with pytest.raises(ValueError, match="a suite needs at least one metric"):
+        pe.Suite([])
+    with pytest.raises(TypeError, match=r"a suite is made of pe\.Metric"):
+        pe.Suite(["levenshtein"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_columns_that_exist_are_not_overwritten(lazy: bool, suite: pe.Suite, df: pl.DataFrame) -> None:
+    scored: Any = suite.score(df)
+    with pytest.raises(
+        DuplicateError, match='already has "levenshtein_score", "levenshtein_label", "digits_score"'
+    ):
+        suite.score(scored.lazy() if lazy else scored)
+    scratch: Any = df.with_columns(__evals_0=1)
+    with pytest.raises(DuplicateError, match='already has "__evals_0"'):
+        suite.score(scratch.lazy() if lazy else scratch)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_columns_that_are_missing_are_named(lazy: bool, suite: pe.Suite, df: pl.DataFrame) -> None:
+    renamed: Any = df.rename({"expected": "expected_output"})
+    with pytest.raises(ColumnNotFoundError) as error:
+        suite.score(renamed.lazy() if lazy else renamed)
+    assert str(error.value) == (
+        'metric "levenshtein": the frame has no column "expected"; did you mean "expected_output"?'
+    )
+    with pytest.raises(ColumnNotFoundError, match='no column "output"; there are "model"'):
+        suite.score(df.select("model"))

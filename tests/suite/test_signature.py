@@ -1,0 +1,155 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_evals as pe
+from polars_evals.suite.metric import metric_type
+from polars_evals.suite.signature import written
+from tests.cases import CASES, Case
+
+VERSION = f"polars-evals:{pe.__version__}"
+
+
+def signature(kind: str, **options: Any) -> str:
+    (text,) = pe.Suite([pe.Metric(kind, **options)]).signature.values()
+    return text
+
+
+def test_signatures_name_every_option_and_the_version() -> None:
+    suite = pe.Suite([pe.Metric("levenshtein", name="strict", threshold=1), pe.Metric("exact_match")])
+    assert suite.signature == {
+        "strict": f"levenshtein|threshold:1.0|case:lower|max_chars:10000|decimals:2|missing:fail|{VERSION}",
+        "exact_match": "exact_match|threshold:1.0|case:lower|trim:yes|normalize_whitespace:no|missing:fail"
+        f"|{VERSION}",
+    }
+    assert (
+        signature("levenshtein", case_sensitive=True, max_chars=None, decimals=None, missing="null")
+        == f"levenshtein|threshold:0.7|case:mixed|max_chars:none|decimals:none|missing:null|{VERSION}"
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_option_that_changes_a_score_changes_the_signature(case: Case) -> None:
+    kind = metric_type(case.name)
+    required = {} if kind.has_expected else dict.fromkeys(kind.by_column, "expected")
+    plain = signature(case.name, **required)
+    others = {"threshold": 0.123, "missing": "null", **case.options}
+    flags = {name: not p.default for name, p in kind.options.items() if isinstance(p.default, bool)}
+    for option, value in (others | flags).items():
+        differs = signature(case.name, **required, **{option: value}) != plain
+        assert differs == (option != "details" and value != kind.options[option].default), option
+
+
+def test_what_changes_no_score_is_not_in_the_signature() -> None:
+    plain = signature("levenshtein")
+    assert signature("levenshtein", name="a", output="b", expected="c") == plain
+    assert signature("levenshtein", threshold=0.7, details=True) == plain
+    assert signature("levenshtein", threshold=1) == signature("levenshtein", threshold=1.0)
+    assert signature("regex_match", pattern_column="a") == signature("regex_match", pattern_column="b")
+
+
+def test_values_are_written_without_ambiguity() -> None:
+    values = [
+        None,
+        True,
+        False,
+        1,
+        1.5,
+        "none x",
+        "a|b",
+        "a:b",
+        "13a",
+        {"b": [1, "é"], "a": None},
+        "x" * 500,
+        "y" * 500,
+    ]
+    texts = [written(value) for value in values]
+    assert texts[:9] == ["none", "yes", "no", "1", "1.5", '"none x"', '"a|b"', '"a:b"', "13a"]
+    assert texts[9] == '{"a":null,"b":[1,"é"]}'
+    assert len(set(texts)) == len(texts)
+    assert max(map(len, texts)) <= 120
+    assert signature("regex_match", pattern="a|threshold:0") != signature(
+        "regex_match", pattern="a", threshold=0
+    )
+
+
+def test_scores_travel_with_their_signatures(tmp_path: Path) -> None:
+    traces, scored = tmp_path / "traces.parquet", tmp_path / "new" / "scored.parquet"
+    df = pl.DataFrame(
+        {"output": ["Paris", "Rome", None] * 1000, "expected": ["paris", "Bern", "Oslo"] * 1000}
+    )
+    df.write_parquet(traces, row_group_size=500)
+    suite = pe.Suite([pe.Metric("exact_match"), pe.Metric("levenshtein", details=True)])
+
+    suite.sink_parquet(
+        pl.scan_parquet(traces), scored, mkdir=True, metadata={"run": "7"}, compression="snappy"
+    )
+
+    assert_frame_equal(pl.read_parquet(scored), suite.score(df))
+    assert pe.signatures(scored) == pe.signatures(str(scored)) == suite.signature
+    assert pl.read_parquet_metadata(scored)["run"] == "7"
+    later = suite.sink_parquet(df, tmp_path / "later.parquet", lazy=True)
+    assert isinstance(later, pl.LazyFrame)
+    assert not (tmp_path / "later.parquet").exists()
+    later.collect()
+    assert pe.signatures(tmp_path / "later.parquet") == suite.signature
+
+
+def test_metadata_for_other_writers(tmp_path: Path) -> None:
+    suite = pe.Suite([pe.Metric("exact_match")])
+    df = pl.DataFrame({"output": ["a"], "expected": ["a"]})
+    suite.score(df).write_parquet(tmp_path / "scored.parquet", metadata=suite.metadata)
+    assert pe.signatures(tmp_path / "scored.parquet") == suite.signature
+
+
+def test_signatures_of_partitions(tmp_path: Path) -> None:
+    suite = pe.Suite([pe.Metric("exact_match")])
+    df = pl.DataFrame({"model": ["a", "b"], "output": ["a", "b"], "expected": ["a", "a"]})
+    suite.sink_parquet(df, pl.PartitionBy(tmp_path / "scores", key="model"), mkdir=True)
+    assert len(list(tmp_path.glob("scores/**/*.parquet"))) == 2
+    assert pe.signatures(tmp_path / "scores") == suite.signature
+
+
+def test_signatures_of_several_files(tmp_path: Path) -> None:
+    df = pl.DataFrame({"output": ["a"], "expected": ["a"]})
+    lenient, strict = (pe.Suite([pe.Metric("levenshtein", threshold=threshold)]) for threshold in (0.5, 0.9))
+    lenient.sink_parquet(df, tmp_path / "1.parquet")
+    lenient.sink_parquet(df, tmp_path / "2.parquet")
+    (tmp_path / "notes.txt").write_text("not Parquet")
+    same = lenient.signature
+    assert pe.signatures(tmp_path) == pe.signatures(f"{tmp_path}/*.parquet") == same
+    assert pe.signatures([tmp_path / "1.parquet", f"{tmp_path}/2.parquet"]) == same
+
+    strict.sink_parquet(df, tmp_path / "3.parquet")
+    with pytest.raises(ValueError, match="scores that were not made in the same way") as error:
+        pe.signatures(tmp_path)
+    _, one, three = str(error.value).splitlines()
+    assert one == f"  levenshtein: {same['levenshtein']}  in {tmp_path}/1.parquet"
+    assert three == f"  levenshtein: {strict.signature['levenshtein']}  in {tmp_path}/3.parquet"
+
+    df.write_parquet(tmp_path / "3.parquet")
+    with pytest.raises(ValueError, match=r"levenshtein: \(no signature\)  in .*3.parquet"):
+        pe.signatures(tmp_path)
+
+
+def test_files_without_signatures(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "plain.parquet")
+    assert pe.signatures(tmp_path / "plain.parquet") == {}
+    for nothing in (tmp_path / "none.parquet", f"{tmp_path}/*.pq", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(FileNotFoundError):
+            pe.signatures(nothing)
+    with pytest.raises(ValueError, match="no files were given"):
+        pe.signatures([])
+
+
+def test_a_name_may_be_any_text(tmp_path: Path) -> None:
+    suite = pe.Suite([pe.Metric("exact_match", name='réponse "finale"|')])
+    df = pl.DataFrame({"output": ["a"], "expected": ["a"]})
+    suite.sink_parquet(df, tmp_path / "scored.parquet")
+    assert pe.signatures(tmp_path / "scored.parquet") == suite.signature
+    assert json.loads(json.dumps(suite.to_dict())) == suite.to_dict()
