@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup demo test lint faults bench sanitize clean
+.PHONY: setup demo test lint browser notebooks docs faults bench sanitize clean
 
 setup: .venv/installed
 
@@ -25,6 +25,19 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A browser for the tests of the report page, where there is none: Debian's, which takes root to install.
+browser:
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+
+# Runs every notebook and stores what it shows.
+notebooks: setup
+	$(BIN)/python notebooks/run.py
+
+# The site, in site/. Building it needs no network.
+docs: setup
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # The job under kill -9, at many more points than `test` has time for.
 faults: setup
 	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
@@ -39,4 +52,4 @@ sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
 
 clean:
-	rm -rf .venv build
+	rm -rf .venv build site

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -23,6 +23,49 @@ TEXTS = [
     "The answer is 42.",
 ]
 
+DOCUMENTS = [
+    '{"a": 1, "b": [true, null]}',
+    '{"b": [true, null], "a": 1.0}',
+    '{"a": 1}',
+    None,
+    "[1, 2.50, 1e2]",
+    "[1.0, 2.5, 100]",
+    '"Stra\\u00dfe"',
+    '"Straße"',
+    "{}",
+    None,
+    "not JSON",
+    "[" * 1000 + "]" * 1000,
+]
+SHIFTED = [*DOCUMENTS[1:], DOCUMENTS[0]]
+# Documents that are also schemas.
+SCHEMAS = [
+    '{"type": "object"}',
+    "true",
+    '{"type": "boolean"}',
+    None,
+    '{"required": ["type"]}',
+    '{"type": "boolean", "description": "ß"}',
+    "false",
+    "{}",
+    None,
+]
+
+VECTORS = [
+    [1.0, 2.0, 3.0],
+    [2.0, 4.0, 6.1],
+    [0.0, 0.0, 0.0],
+    None,
+    [-1.0, 0.5, 1e300],
+    [1e-300, 0.0, 0.0],
+    [1.0, 2.0],
+    [],
+    [float("nan"), 1.0, 1.0],
+    None,
+    [float("inf"), 1.0, 1.0],
+    [None, 1.0, 1.0],
+]
+
 
 @dataclass(frozen=True)
 class Case:
@@ -34,6 +77,11 @@ class Case:
     expected: Sequence[Any] = (*TEXTS[3:], *TEXTS[:3])
     # Whether any text scores 1.0 against itself. ROUGE, BLEU and chrF find nothing to count in some texts.
     reflexive: bool = True
+    # A value that scores 1.0 against itself, and another.
+    same: Any = "x"
+    other: Any = "zebra"
+    # Two columns of texts, as most metrics take them; the output alone; or two columns of vectors.
+    columns: Literal["texts", "output", "vectors"] = "texts"
 
     @property
     def name(self) -> str:
@@ -50,6 +98,8 @@ class Case:
         """Build the expression, with further options."""
         # A plain string would be a pattern for `regex_match`.
         expected = pl.col(expected) if isinstance(expected, str) else expected
+        if self.columns == "output":
+            return self.metric(output, **(self.options | options))
         return self.metric(output, expected, **(self.options | options))
 
 
@@ -83,4 +133,42 @@ CASES = [
     Case(pe.response, {"match_type": "semantic"}),
     Case(pe.response, {"match_type": "exact", "case_sensitive": True}),
     Case(pe.response, {"match_type": "recall", "case_sensitive": True, "normalize_whitespace": False}),
+    Case(pe.damerau_levenshtein),
+    Case(pe.osa, {"case_sensitive": True, "decimals": None, "max_chars": 5}),
+    Case(pe.indel),
+    Case(pe.hamming),
+    Case(pe.jaro_winkler, {"decimals": 4}),
+    Case(pe.similarity),
+    Case(pe.similarity, {"unit": "characters", "n": 3, "case_sensitive": True}),
+    Case(pe.numeric_match, reflexive=False, same="-1,000", other="7"),
+    Case(pe.numeric_match, {"abs_tol": 1.0, "rel_tol": 0.1}, reflexive=False, same="5%", other="7"),
+    Case(pe.json_match, output=DOCUMENTS, expected=SHIFTED, reflexive=False, same="[1]", other="[2]"),
+    Case(
+        pe.json_match,
+        {"subset": True},
+        output=DOCUMENTS,
+        expected=SHIFTED,
+        reflexive=False,
+        same='{"a": 1}',
+        other="[2]",
+    ),
+    Case(
+        pe.json_schema,
+        output=SCHEMAS,
+        expected=(*SCHEMAS[1:], SCHEMAS[0]),
+        reflexive=False,
+        same="{}",
+        other="false",
+    ),
+    Case(pe.json_schema, {"schema": {"type": "object"}}, output=DOCUMENTS, columns="output"),
+    Case(pe.length_between, {"minimum": 2}, columns="output"),
+    Case(pe.length_between, {"maximum": 3, "unit": "words"}, columns="output"),
+    Case(
+        pe.cosine,
+        output=VECTORS,
+        expected=(*VECTORS[3:], *VECTORS[:3]),
+        columns="vectors",
+        same=[1.0, 2.0],
+        other=[2.0, -1.0],
+    ),
 ]

@@ -1,5 +1,6 @@
 """What holds for every metric, however it is built and however Polars runs it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,19 @@ from polars.testing import assert_frame_equal, assert_series_equal
 from polars_evals.lift import COMMON_FIELDS, LABEL
 from tests.cases import CASES, Case
 
-# A pattern is not a text: it need not match itself, and random text need not be one.
-TEXT_CASES = [case for case in CASES if case.name != "regex_match"]
-every_metric = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.name}-{len(case.options)}")
-every_text_metric = pytest.mark.parametrize(
-    "case", TEXT_CASES, ids=lambda case: f"{case.name}-{len(case.options)}"
-)
+
+def parametrize(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", list(cases), ids=lambda case: f"{case.name}-{len(case.options)}")
+
+
+every_metric = parametrize(CASES)
+every_pair_metric = parametrize(case for case in CASES if case.columns != "output")
+every_pair_of_texts = parametrize(case for case in CASES if case.columns == "texts")
+# A pattern or a schema is not a text: it need not match itself, and random text need not be one.
+TEXT_CASES = [
+    case for case in CASES if case.columns == "texts" and case.name not in ("regex_match", "json_schema")
+]
+every_text_metric = parametrize(TEXT_CASES)
 
 
 def run(frame: pl.DataFrame, expr: pl.Expr) -> pl.Series:
@@ -32,7 +40,7 @@ def fields(scored: pl.Series) -> pl.DataFrame:
 @every_metric
 def test_result_is_a_score_and_a_label_named_after_the_metric(case: Case) -> None:
     scored = run(case.frame, case())
-    assert scored.name == case.metric("a", "b", **case.options).meta.output_name()
+    assert scored.name == case("a", "b").meta.output_name()
     assert scored.dtype == pl.Struct({"score": pl.Float64, "label": LABEL})
     assert scored.null_count() == 0
     score = scored.struct.field("score")
@@ -100,7 +108,7 @@ def test_filters_pass_below(case: Case) -> None:
     assert_frame_equal(lazy.collect(), frame.with_columns(case()).filter(pl.col("index") % 2 == 0))
 
 
-@every_metric
+@every_pair_of_texts
 def test_missing_values_fail_or_stay_null(case: Case) -> None:
     absent = pl.any_horizontal(pl.col("output", "expected").is_null())
     failed = case.frame.filter(absent).with_columns(scored=case(details=True)).unnest("scored")
@@ -114,7 +122,7 @@ def test_missing_values_fail_or_stay_null(case: Case) -> None:
     assert_series_equal(run(present, case(missing="null")), run(present, case()))
 
 
-@every_metric
+@every_pair_metric
 def test_null_dtype_is_all_missing(case: Case) -> None:
     for frame in (case.frame.with_columns(output=None), case.frame.with_columns(expected=None)):
         assert fields(run(frame, case()))["score"].to_list() == [0.0] * len(frame)
@@ -123,11 +131,11 @@ def test_null_dtype_is_all_missing(case: Case) -> None:
     )
 
 
-@every_metric
+@every_pair_metric
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_literals_broadcast(case: Case, rows: int) -> None:
     frame = case.frame[:rows]
-    value = case.frame["output"][0]
+    value = case.frame["output"].to_list()[0]
     for side in ("output", "expected"):
         literal = run(frame, case(**{side: pl.lit(value)}))
         assert_series_equal(literal, run(frame.with_columns(pl.lit(value).alias(side)), case()))
@@ -143,11 +151,7 @@ def test_details_append_fields(case: Case) -> None:
     assert_frame_equal(detailed.select("score", "label"), plain)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in TEXT_CASES if case.reflexive],
-    ids=lambda case: f"{case.name}-{len(case.options)}",
-)
+@parametrize(case for case in TEXT_CASES if case.reflexive)
 def test_identical_text_scores_one(case: Case) -> None:
     scored = fields(run(case.frame.drop_nulls("output"), case(expected="output")))
     assert (
@@ -181,7 +185,7 @@ def test_any_text_in_any_chunks(case: Case, data: st.DataObject) -> None:
     assert ((passed["score"] >= 0.5) == (passed["label"] == "pass")).all()
 
 
-@every_metric
+@every_pair_of_texts
 def test_categories_are_texts(case: Case) -> None:
     scored = run(case.frame, case())
     categories = pl.Enum(
@@ -193,14 +197,16 @@ def test_categories_are_texts(case: Case) -> None:
         )
 
 
-@every_metric
+@every_pair_of_texts
 def test_several_references(case: Case) -> None:
     frame = case.frame
-    lists = frame.with_columns(expected=pl.concat_list(pl.lit(None, pl.String), "expected", pl.lit("zebra")))
+    lists = frame.with_columns(
+        expected=pl.concat_list(pl.lit(None, pl.String), "expected", pl.lit(case.other))
+    )
     one_by_one = pl.DataFrame(
         [
             run(frame, case(missing="null")).struct.field("score").alias("a"),
-            run(frame, case(expected=pl.lit("zebra"), missing="null")).struct.field("score").alias("b"),
+            run(frame, case(expected=pl.lit(case.other), missing="null")).struct.field("score").alias("b"),
         ]
     )
     pick = pl.min_horizontal if case.options.get("mode") == "all" else pl.max_horizontal
@@ -212,18 +218,18 @@ def test_several_references(case: Case) -> None:
     assert fields(run(empty, case()))["score"].to_list() == [0.0] * len(frame)
 
 
-@every_metric
+@every_pair_of_texts
 def test_references_in_any_engine(case: Case) -> None:
-    lists = case.frame.with_columns(expected=pl.concat_list("expected", pl.lit("zebra")))
+    lists = case.frame.with_columns(expected=pl.concat_list("expected", pl.lit(case.other)))
     eager = lists.select(case(details=True))
     assert_frame_equal(lists.lazy().select(case(details=True)).collect(engine="streaming"), eager)
     sliced = pl.concat([lists[:3].select(case(details=True)), lists[3:].select(case(details=True))])
     assert_frame_equal(sliced, eager)
-    literal = case.frame[:0].select(case(expected=pl.lit(["a", "b"])))
+    literal = case.frame[:0].select(case(expected=pl.lit([case.same, case.other])))
     assert literal.is_empty()
 
 
-@every_metric
+@every_pair_of_texts
 def test_turns_are_averaged(case: Case) -> None:
     frame = case.frame.drop_nulls()
     single = run(frame, case()).struct.field("score")
@@ -235,12 +241,13 @@ def test_turns_are_averaged(case: Case) -> None:
     assert scored["num_low_scores"].item() == (scored["turn_scores"].item() < case_threshold(case)).sum()
 
 
-@every_metric
+@every_pair_of_texts
 def test_turns_that_do_not_fit(case: Case) -> None:
+    x = case.same
     turns = pl.DataFrame(
         {
-            "output": [["x", "x"], [], None, ["x"], ["x", None], [None]],
-            "expected": [["x"], [], ["x"], None, ["x", "x"], ["x"]],
+            "output": [[x, x], [], None, [x], [x, None], [None]],
+            "expected": [[x], [], [x], None, [x, x], [x]],
         },
         schema={"output": pl.List(pl.String), "expected": pl.List(pl.String)},
     )
@@ -264,7 +271,7 @@ def case_threshold(case: Case) -> float:
     )
 
 
-@every_metric
+@every_pair_of_texts
 @pytest.mark.parametrize(
     ("values", "dtype"),
     [([1], "Int64"), ([b"x"], "Binary"), ([[1]], "List(Int64)"), ([{"a": "b"}], "Struct")],
@@ -277,7 +284,7 @@ def test_other_dtypes_are_refused(case: Case, values: list[Any], dtype: str) -> 
         assert all(part in str(error.value) for part in (case.name, dtype))
 
 
-@every_metric
+@every_pair_of_texts
 def test_turns_against_one_text_are_refused(case: Case) -> None:
     with pytest.raises(InvalidOperationError, match=f"{case.name}: `output` is a list of turns"):
         pl.DataFrame({"output": [["x"]], "expected": ["x"]}).select(case())
@@ -300,7 +307,7 @@ def test_bad_options_are_refused_at_once(case: Case, options: dict[str, Any], na
         case(**options)
 
 
-@every_metric
+@every_pair_metric
 def test_arguments_that_are_no_columns(case: Case) -> None:
     with pytest.raises(TypeError, match=r"pl\.lit"):
         case(output=3)
@@ -308,13 +315,15 @@ def test_arguments_that_are_no_columns(case: Case) -> None:
         case(expected=None)
 
 
-@every_metric
+@every_pair_metric
 def test_namespaces_are_the_functions(case: Case) -> None:
     expr = getattr(pl.col("output").evals, case.name)(pl.col("expected"), **case.options)  # type: ignore[attr-defined]
     assert_frame_equal(case.frame.select(expr), case.frame.select(case()))
     series = getattr(case.frame["output"].evals, case.name)  # type: ignore[attr-defined]
     assert_series_equal(series(case.frame["expected"], **case.options), run(case.frame, case()))
-    assert_series_equal(series(pl.lit("x"), **case.options), run(case.frame, case(expected=pl.lit("x"))))
+    assert_series_equal(
+        series(pl.lit(case.same), **case.options), run(case.frame, case(expected=pl.lit(case.same)))
+    )
 
 
 @every_metric

@@ -10,6 +10,7 @@
 #include "bind.hpp"
 #include "words/bleu.hpp"
 #include "words/chrf.hpp"
+#include "words/porter.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
 #include "words/sets.hpp"
@@ -237,10 +238,16 @@ Result response(nb::handle output, nb::handle expected, const std::string& match
     return result;
 }
 
+std::string stem(std::string word) {
+    word.resize(PorterStemmer::stem(word.data(), word.size()));
+    return word;
+}
+
 }  // namespace
 
 void bind_words(nb::module_& module) {
     using nb::arg;
+    module.def("stem", &stem, arg("word"), "The stem of a lowercase English word, as NLTK's PorterStemmer gives it.");
     module.def("rouge", &rouge, arg("output"), arg("expected"), nb::kw_only(), arg("variant"), arg("measure"),
                arg("tokenizer"), arg("stemmer"), arg("details"), arg("threads"));
     module.def("word_sets", &word_sets, arg("output"), arg("expected"), nb::kw_only(), arg("metric"), arg("tokenizer"),

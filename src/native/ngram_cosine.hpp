@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "unicode.hpp"
+#include "words/tokenizers.hpp"
+#include "words/vocabulary.hpp"
 
 namespace pe {
 
@@ -28,13 +30,14 @@ public:
     std::size_t size() const { return size_; }
 
     std::uint32_t child(std::uint32_t node, std::uint32_t symbol) {
-        const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 | symbol;
-        Slot& slot = find(key);
-        if (slot.generation == generation_) return slot.node;
-        const std::uint32_t added = size_++;
-        slot = {key, added, generation_};
-        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
-        return added;
+        return number(static_cast<std::uint64_t>(node) << 32 | symbol);
+    }
+    // The node of the first one to three code points of a sequence, in one step. None is 0 once 1 is added, so that
+    // sequences of different length differ.
+    std::uint32_t start(const std::uint32_t* codes, std::size_t count) {
+        std::uint64_t packed = 0;
+        for (std::size_t i = 0; i < count; ++i) packed = packed << 21 | (codes[i] + 1);
+        return number(packed | std::uint64_t{1} << 63);
     }
 
 private:
@@ -45,6 +48,14 @@ private:
         std::uint64_t key = 0;
         std::uint32_t node = 0, generation = 0;
     };
+    std::uint32_t number(std::uint64_t key) {
+        Slot& slot = find(key);
+        if (slot.generation == generation_) return slot.node;
+        const std::uint32_t added = size_++;
+        slot = {key, added, generation_};
+        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
+        return added;
+    }
     Slot& find(std::uint64_t key) {
         std::uint64_t hash = key * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 32;
@@ -72,6 +83,7 @@ class NgramCosine {
 public:
     double operator()(Text output, Text expected, const NgramOptions& options) {
         tree_.clear();
+        vocabulary_.start_pair(false);
         read(output, options, output_);
         read(expected, options, expected_);
         if (output_.empty() || expected_.empty()) return output_.empty() && expected_.empty() ? 1.0 : 0.0;
@@ -94,42 +106,30 @@ public:
     }
 
 private:
-    // Tells the units of n-grams from the characters of words; code points are far below.
-    static constexpr std::uint32_t unit_bit = 1u << 31;
-
-    // As Python's str.split.
-    static bool is_space(std::uint32_t code) {
-        if (code < 0x80) return code == ' ' || (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F);
-        return code == 0x85 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
-               code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+    void read_units(Text text, const NgramOptions& options) {
+        if (!options.words) return decode(text, options.fold_case, text.size(), units_);
+        units_.clear();
+        reader_.for_each(text, Tokenizer::whitespace, options.fold_case, [this](const char* word, std::size_t length) {
+            units_.push_back(vocabulary_.number(word, length));
+        });
     }
-
     // The n-grams of a text, by number. A text of fewer than n units is one shorter n-gram.
     void read(Text text, const NgramOptions& options, std::vector<std::uint32_t>& ngrams) {
-        decode(text, options.fold_case, text.size(), codes_);
-        units_.clear();
-        if (!options.words)
-            for (const std::uint32_t code : codes_) units_.push_back(tree_.child(SequenceTree::root, code));
-        else
-            for (auto at = codes_.begin(); at != codes_.end();) {
-                if (is_space(*at)) {
-                    ++at;
-                    continue;
-                }
-                std::uint32_t word = SequenceTree::root;
-                for (; at != codes_.end() && !is_space(*at); ++at) word = tree_.child(word, *at);
-                units_.push_back(word);
-            }
-        ngrams = units_;
-        for (std::size_t order = 1; order < options.n && ngrams.size() > 1; ++order) {
-            ngrams.pop_back();
-            for (std::size_t i = 0; i < ngrams.size(); ++i)
-                ngrams[i] = tree_.child(ngrams[i], units_[i + order] | unit_bit);
+        read_units(text, options);
+        const std::size_t order = std::min(options.n, units_.size());
+        const std::size_t first = options.words ? 1 : std::min<std::size_t>(order, 3);
+        ngrams.resize(order == 0 ? 0 : units_.size() - order + 1);
+        for (std::size_t i = 0; i < ngrams.size(); ++i) {
+            std::uint32_t node = options.words ? tree_.child(SequenceTree::root, units_[i]) : tree_.start(&units_[i], first);
+            for (std::size_t k = first; k < order; ++k) node = tree_.child(node, units_[i + k]);
+            ngrams[i] = node;
         }
     }
 
+    TokenReader reader_;
+    Vocabulary vocabulary_;
     SequenceTree tree_;
-    std::vector<std::uint32_t> codes_, units_, output_, expected_;
+    std::vector<std::uint32_t> units_, output_, expected_;
     std::vector<std::uint32_t> output_counts_, expected_counts_;  // all zero between calls
 };
 

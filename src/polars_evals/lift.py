@@ -35,7 +35,7 @@ AVERAGE_DECIMALS = 12
 def lift(
     metric: str,
     output: IntoText,
-    expected: IntoText | None,
+    expected: IntoText,
     kernel: Kernel,
     *,
     threshold: float,
@@ -48,6 +48,7 @@ def lift(
     rank_by: str = "score",
     name: str | None = None,
     expected_name: str = "expected",
+    output_alone: bool = False,
 ) -> pl.Expr:
     """Make the expression of a metric.
 
@@ -56,8 +57,7 @@ def lift(
     metric
         The metric's name, for errors and for the result.
     output, expected
-        The two columns: expressions, column names, or Series. Without `expected`, the metric is of the output
-        alone, and the kernel gets it twice.
+        The two columns: expressions, column names, or Series.
     kernel
         Scores pairs of texts.
     threshold
@@ -80,9 +80,12 @@ def lift(
         The result's name, where it is not the metric's.
     expected_name
         What the metric calls its second argument.
+    output_alone
+        Whether the metric has no second argument: then `expected` is ignored, and the kernel gets the output
+        twice.
     """
     kinds = result_fields(fields if details else None)
-    arguments = {"output": output} if expected is None else {"output": output, expected_name: expected}
+    arguments = {"output": output} if output_alone else {"output": output, expected_name: expected}
 
     def score(columns: Sequence[pl.Series]) -> pl.Series:
         texts = [read_text(metric, *c) for c in zip(arguments, columns, strict=True)]
@@ -102,7 +105,7 @@ def lift(
             )
         if details and "reason" not in scored.columns:
             scored = scored.with_columns(reason=explain_missing(left, right, len(scored)))
-        if details and expected is None:
+        if details and output_alone:
             scored = scored.with_columns(pl.col("reason").replace(NO_EXPECTED, NO_OUTPUT))
         return assemble(scored, kinds, threshold, missing)
 
@@ -352,7 +355,16 @@ def round_half_up(average: pl.Expr, decimals: int | None) -> pl.Expr:
     whole: int = 10**AVERAGE_DECIMALS
     units = (average * whole).round().cast(pl.Int64)
     if decimals is None or decimals >= AVERAGE_DECIMALS:
-        return units / whole
+        return divide(units, whole)
     scale: int = 10**decimals
     step = whole // scale
-    return (units + step // 2) // step / scale
+    return divide((units + step // 2) // step, scale)
+
+
+def divide(units: pl.Expr, scale: int) -> pl.Expr:
+    """Divide whole numbers, to the nearest float.
+
+    By a column: where a column has several rows, Polars divides it by a scalar as it multiplies it by the
+    inverse, and 7 / 10 would be 0.7000000000000001.
+    """
+    return units / (units * 0 + scale)

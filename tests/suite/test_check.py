@@ -1,11 +1,9 @@
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.lift import label
 
 LEVENSHTEIN = pe.Suite([pe.Metric("levenshtein")])
 
@@ -64,28 +62,78 @@ def test_the_worst_comes_first_with_its_share_and_advice() -> None:
     assert findings["advice"].null_count() == 0
 
 
-def test_rows_that_cannot_pass(add_metric: Callable[[Callable[..., pl.Expr]], None]) -> None:
-    def blind(
-        output: pl.Expr, expected: pl.Expr, *, threshold: float = 0.5, missing: str = "fail"
-    ) -> pl.Expr:
-        """Score 0.0 where the output is not ASCII, as word metrics do that know no other script."""
-        score = output.str.contains(r"^[\x00-\x7f]*$").cast(pl.Float64)
-        return pl.struct(score=score, label=label(score, threshold)).alias("blind")
-
-    add_metric(blind)
+def test_rows_that_cannot_pass() -> None:
     df = pl.DataFrame(
         {
             "output": ["a", "b", "c", "d"],
             "expected": ["x", "да", None, "нет"],
             "references": [["да", "x"], [None, "x"], [], ["x", "да"]],
+            "turns": [["x"], ["да", "x"], ["да", "нет"], []],
+            "vector": [[1.0], [0.0], None, [2.0]],
         }
     )
-    suite = pe.Suite([pe.Metric("blind"), pe.Metric("blind", name="several", expected="references")])
+    suite = pe.Suite(
+        [
+            pe.Metric("rouge", name="words"),
+            pe.Metric("rouge", name="several", expected="references"),
+            pe.Metric("rouge", name="conversation", output="turns", expected="turns", threshold=0.5),
+            pe.Metric("numeric_match", name="number"),
+            pe.Metric("cosine", name="vectors", output="vector", expected="vector"),
+            pe.Metric("rouge", name="seen", tokenizer="unicode"),
+        ]
+    )
     findings = suite.check(df).filter(finding="cannot_pass")
     assert findings.select("severity", "metric", "column", "rows", "example").rows() == [
-        ("error", "blind", "expected", 2, "да"),
+        ("error", "words", "expected", 2, "да"),
         ("error", "several", "references", 1, "['да', 'x']"),
+        ("error", "conversation", "turns", 1, "['да', 'нет']"),
+        ("error", "number", "expected", 3, "x"),
+        ("error", "vectors", "vector", 1, "[0.0]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "finding"),
+    [
+        (pe.Metric("rouge"), "unseen_script"),
+        (pe.Metric("response"), "unseen_script"),
+        (pe.Metric("response", match_type="recall"), None),
+        (pe.Metric("rouge", tokenizer="unicode"), None),
+        (pe.Metric("levenshtein"), None),
+    ],
+    ids=repr,
+)
+def test_scripts_that_are_not_seen(metric: pe.Metric, finding: str | None) -> None:
+    df = pl.DataFrame({"output": ["naïve café", "ответ 42", "b"], "expected": ["naïve café", "x", "y"]})
+    findings = pe.Suite([metric]).check(df)
+    assert findings.select("finding", "column", "rows", "example").rows() == (
+        [(finding, "output", 1, "ответ 42")] if finding else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "finding"),
+    [
+        (pe.Metric("jaccard"), "unspaced_script"),
+        (pe.Metric("rouge", tokenizer="unicode"), "unspaced_script"),
+        (pe.Metric("response", match_type="semantic"), "unspaced_script"),
+        (pe.Metric("token_f1"), "unspaced_script"),
+        (pe.Metric("bleu"), "unspaced_script"),
+        (pe.Metric("similarity"), "unspaced_script"),
+        (pe.Metric("jaccard", tokenizer="characters"), None),
+        (pe.Metric("bleu", tokenize="char"), None),
+        (pe.Metric("similarity", unit="characters"), None),
+        (pe.Metric("response", match_type="exact"), None),
+        (pe.Metric("chrf"), None),
+    ],
+    ids=repr,
+)
+def test_scripts_without_spaces(metric: pe.Metric, finding: str | None) -> None:
+    df = pl.DataFrame({"output": ["東京です", "สวัสดี", "b"], "expected": ["Tokyo it is", "Привет всем", "y"]})
+    findings = pe.Suite([metric]).check(df)
+    assert findings.select("finding", "column", "rows", "example").rows() == (
+        [(finding, "output", 2, "東京です")] if finding else []
+    )
 
 
 def test_what_must_not_be_there_need_not_match_itself() -> None:

@@ -1,14 +1,11 @@
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.lift import IntoText
 
 SUITE = pe.Suite(
     [
@@ -189,6 +186,8 @@ FORMAT_ERRORS = {
         "metric:\n- type: contains\n  mode: any\n  mode: all",
         'evals.yaml: line 2: the key "mode" is given twice',
     ),
+    "deep YAML": ("evals.yaml", "- " * 5000 + "a", "evals.yaml: nested too deeply"),
+    "deep JSON": ("evals.json", "[" * 100_000, "evals.json: nested too deeply"),
     "objects in YAML": (
         "evals.yaml",
         "metric: !!python/object/apply:os.getcwd []",
@@ -220,147 +219,22 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         pe.Suite.load(tmp_path / "latin.toml")
 
 
-def test_2signal_objects(tmp_path: Path) -> None:
-    strict = '{"type": "levenshtein", "config": {"threshold": 0.9, "case_sensitive": true}}'
-    path = write(tmp_path, "evaluator.json", strict)
-    assert pe.Suite.load(path) == pe.Suite([pe.Metric("levenshtein", threshold=0.9, case_sensitive=True)])
-
-    path = write(
-        tmp_path, "evaluators.json", f'[{strict}, {{"type": "levenshtein"}}, {{"type": "exact_match"}}]'
+def test_schemas_stand_in_the_file(tmp_path: Path) -> None:
+    text = """
+    metric:
+      - type: json_schema
+        schema: {type: object, required: [city], properties: {city: {type: string}}}
+      - {type: length_between, maximum: 20}
+    """
+    suite = pe.Suite.load(write(tmp_path, "evals.yaml", text))
+    scored = suite.score(
+        pl.DataFrame({"output": ['{"city": "Bern"}', '{"city": 3}', "not JSON, but a long text"]})
     )
-    suite = pe.Suite.load(path, output="o")
-    assert [metric.name for metric in suite.metrics] == ["levenshtein", "levenshtein_2", "exact_match"]
-    assert [metric.threshold for metric in suite.metrics] == [0.9, 0.7, 1.0]
-    assert {metric.output for metric in suite.metrics} == {"o"}
-
-
-@pytest.mark.parametrize(
-    ("config", "expected", "outcomes"),
-    [
-        (
-            {"threshold": 0.7},
-            "The quick brown fox",
-            {
-                "The quick brown fox": (1.0, "pass"),
-                "The quick brown dog": (0.89, "pass"),
-                "Something entirely different": (0.18, "fail"),
-            },
-        ),
-        (
-            {"threshold": 0.9, "case_sensitive": True},
-            "Hello World",
-            {"Hello World": (1.0, "pass"), "Hello World!": (0.92, "pass"), "hello world": (0.82, "fail")},
-        ),
-        (
-            {"threshold": 0.5},
-            "customer support",
-            {"customer service": (0.63, "pass"), "billing department": (0.11, "fail")},
-        ),
-    ],
-)
-def test_2signal_levenshtein(config: Any, expected: str, outcomes: dict[str, tuple[float, str]]) -> None:
-    suite = pe.Suite.from_dict({"type": "levenshtein", "config": config})
-    scored = suite.score(pl.DataFrame({"output": list(outcomes), "expected": expected}))
-    assert scored.select("levenshtein_score", "levenshtein_label").rows() == list(outcomes.values())
-
-
-@pytest.mark.parametrize(
-    ("config", "expected", "outcomes"),
-    [
-        (
-            {"case_sensitive": False},
-            "positive",
-            {"Positive": "pass", "POSITIVE": "pass", "positive!": "fail"},
-        ),
-        ({"case_sensitive": True}, "OK", {"OK": "pass", "ok": "fail", "Ok": "fail"}),
-        ({"normalize_whitespace": True}, "Hello World", {"Hello   World": "pass", "Hello\nWorld": "pass"}),
-        ({}, "Hello World", {"  Hello World\n": "pass", "Hello\nWorld": "fail"}),
-    ],
-)
-def test_2signal_exact_match(config: Any, expected: str, outcomes: dict[str, str]) -> None:
-    suite = pe.Suite.from_dict([{"type": "exact_match", "config": config}])
-    scored = suite.score(pl.DataFrame({"output": list(outcomes), "expected": expected}))
-    assert scored["exact_match_label"].to_list() == list(outcomes.values())
-
-
-@pytest.fixture
-def _response(add_metric: Callable[[Callable[..., pl.Expr]], None]) -> None:
-    """Let `response` be a metric that computes nothing: these tests are about its options."""
-
-    def response(
-        output: IntoText,
-        expected: IntoText,
-        *,
-        match_type: str = "auto",
-        threshold: float = 0.8,
-        case_sensitive: bool = False,
-        normalize_whitespace: bool = True,
-        missing: str = "fail",
-        details: bool = False,
-    ) -> pl.Expr:
-        return pl.struct(score=0.0, label=pl.lit("fail")).alias("response")
-
-    add_metric(response)
-
-
-JUDGE_LLM = """
-agent: {name: support}
-providers:
-  - type: mock
-    agent_id: test
-evaluators:
-  - type: response_evaluator
-    enabled: true
-    config:
-      similarity_threshold: 0.9 # Pass threshold (0.0-1.0)
-      match_type: semantic
-      case_sensitive: false
-      normalize_whitespace: true
-  - type: response_evaluator
-  - type: cost_evaluator
-    enabled: false
-    config: {max_cost: 1}
-  - type: response_evaluator
-    config: {similarity_threshold: 1.0, match_type: exact}
-"""
-
-
-@pytest.mark.usefixtures("_response")
-def test_judge_llm_evaluators(tmp_path: Path) -> None:
-    suite = pe.Suite.load(write(tmp_path, "judge.yaml", JUDGE_LLM))
-    assert [(metric.name, metric.threshold, metric.settings["match_type"]) for metric in suite.metrics] == [
-        ("response", 0.9, "semantic"),
-        ("response_2", 0.8, "auto"),
-        ("response_3", 1.0, "exact"),
-    ]
-
-
-EVALUATOR_ERRORS = {
-    "unknown type": (
-        "- type: trajectory_evaluator",
-        'evaluators[1] "trajectory_evaluator": unknown metric "trajectory_evaluator"; ',
-    ),
-    "way out": ("- type: trajectory_evaluator", "; `enabled: false` leaves it out"),
-    "unknown key": (
-        "- {type: response_evaluator, confg: {}}",
-        'evaluators[1] "response_evaluator": unknown key "confg"; did you mean "config"?',
-    ),
-    "unknown option": (
-        "- {type: response_evaluator, config: {matchtype: exact}}",
-        'evaluators[1] "response_evaluator": unknown option "matchtype"; did you mean "match_type"?',
-    ),
-    "two names": (
-        "- {type: response_evaluator, config: {threshold: 1, similarity_threshold: 1}}",
-        "an option is given under two names: threshold, similarity_threshold",
-    ),
-    "enabled": ("- {type: response_evaluator, enabled: 5}", "`enabled` must be true or false, got 5"),
-    "config": ("- {type: response_evaluator, config: 5}", "config: must be a table of options, got 5"),
-    "none left": ("- {type: response_evaluator, enabled: false}", "a suite needs at least one metric"),
-    "not a list": ("  type: response_evaluator", "a suite holds a list of metrics under `evaluators`"),
-}
-
-
-@pytest.mark.usefixtures("_response")
-@pytest.mark.parametrize(("text", "message"), EVALUATOR_ERRORS.values(), ids=EVALUATOR_ERRORS)
-def test_errors_of_evaluators(text: str, message: str, tmp_path: Path) -> None:
-    assert message in load_error(tmp_path, "judge.yaml", f"evaluators:\n{text}")
+    assert scored["json_schema_score"].to_list() == [1.0, 0.0, 0.0]
+    assert scored["length_between_score"].to_list() == [1.0, 1.0, 0.0]
+    assert (
+        'schema:{"properties":{"city":{"type":"string"}},"required":["city"]'
+        in suite.signature["json_schema"]
+    )
+    message = load_error(tmp_path, "evals.yaml", "metric: [{type: json_schema, schema: {type: 5}}]")
+    assert message.startswith('evals.yaml: metric[1] "json_schema": ')

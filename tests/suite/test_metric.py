@@ -68,6 +68,8 @@ def test_metrics_are_values() -> None:
     assert metric != pe.Metric(metric.type, name="a", threshold=0.6)
     assert pickle.loads(pickle.dumps(metric)) == copy.deepcopy(metric) == metric
     assert eval(repr(metric), {"Metric": pe.Metric}) == metric
+    suite = pe.Suite([metric, pe.Metric("regex_match", pattern=pl.col("p"))])
+    assert pickle.loads(pickle.dumps(suite)).signature == suite.signature
     with pytest.raises(AttributeError):
         metric.name = "b"  # type: ignore[misc]
 

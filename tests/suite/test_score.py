@@ -177,6 +177,7 @@ def test_names() -> None:
     plain = pe.Metric("levenshtein")
     assert names(plain, plain, plain) == ["levenshtein", "levenshtein_2", "levenshtein_3"]
     assert names(plain, pe.Metric("contains", name="levenshtein")) == ["levenshtein_2", "levenshtein"]
+    assert names(pe.Metric("rouge"), pe.Metric("rouge", variant="rougeL")) == ["rouge1", "rougeL"]
     assert names(plain, plain, pe.Metric("contains", name="levenshtein_2")) == [
         "levenshtein",
         "levenshtein_3",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_evals.traces.fields import TIME, Field, Fields, as_time
+from polars_evals.traces.fields import TIME, Field, Fields, as_time, with_text_as_time
+from polars_evals.traces.files import FileGroup
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NESTED = pl.DataFrame(
     {
@@ -58,21 +62,27 @@ def test_text(name: str, values: list[Any] | None) -> None:
     assert read(name) == values
 
 
-def test_lines_are_read_like_columns() -> None:
-    fields = Fields({"a": pl.String(), "x.y": pl.String()}, lines=True)
-    lines = pl.DataFrame({"line": ['{"a": {"b": 1}, "x.y": "dot", "s": "null", "n": null}', '{"a"', "[]"]})
-    names = {"a.b": "1", "x.y": "dot", "x.z": None, "s": "null", "n": None, "never.seen": None}
+def test_lines_are_read_like_columns(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"a": {"b": 1}, "x.y": "dot", "s": "null", "n": null, "\\u00e9": "\\u00e9"}\n{"a"\n[]\n')
+    group = FileGroup("lines", (), [str(file)], {"a": pl.String(), "x.y": pl.String()})
+    names = {"a.b": "1", "x.y": "dot", "x.z": None, "s": "null", "n": None, "never.seen": None, "é": "é"}
+    fields = group.fields
     for name, first in names.items():
         expr = fields.text(name)
         assert expr is not None
-        assert lines.select(expr.alias("v")).get_column("v").to_list() == [first, None, None], name
+        found = group.scan(fields.used).select(expr.alias("v")).collect().get_column("v").to_list()
+        assert found == [first, None, None], name
 
 
 def times(values: list[Any], dtype: pl.DataType | None = None) -> list[datetime | None]:
     series = pl.Series("t", values, dtype=dtype)
-    expr = as_time(Field(pl.col("t"), series.dtype))
-    assert expr is not None
-    result = series.to_frame().select(expr.alias("t")).get_column("t")
+    if series.dtype == pl.String:
+        result = with_text_as_time(series.to_frame().lazy(), "t").collect().get_column("t")
+    else:
+        expr = as_time(Field(pl.col("t"), series.dtype))
+        assert expr is not None
+        result = series.to_frame().select(expr.alias("t")).get_column("t")
     assert result.dtype == TIME
     return result.to_list()
 
@@ -87,7 +97,9 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ("2026-03-01T12:00:00", NOON),
         ("2026-03-01 12:00:00.000000", NOON),
         ("2026-03-01 12:00:00 UTC", NOON),
+        ("2026-03-01 12:00:00 +0000 UTC", NOON),
         ("2026-03-01T12:00", NOON),
+        ("2026-03-01 12:00Z", NOON),
         ("2026-03-01T13:00:00+01:00", NOON),
         ("2026-03-01T06:30:00.5-0530", NOON + timedelta(milliseconds=500)),
         ("2026-03-01T12:00:00.123456789Z", NOON + timedelta(microseconds=123456)),

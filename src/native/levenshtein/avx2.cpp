@@ -8,12 +8,17 @@
 namespace pe::vector_kernels {
 
 std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances) {
-    return run_short(pairs, count, fold_case, distances);
+    return run_short<Lanes32>(pairs, count, fold_case, distances);
+}
+
+std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances) {
+    return run_short<Lanes64>(pairs, count, fold_case, distances);
 }
 
 void four_distances(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* distances) {
     std::size_t rows = 0;
-    for (std::size_t lane = 0; lane < lanes; ++lane) rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
     switch ((rows + block_rows - 1) / block_rows) {
         case 0:
         case 1: return run_four<1>(pairs, unused, scratch, distances);

@@ -27,7 +27,8 @@ inline std::uint64_t equal_bits(const std::uint32_t* at, std::uint32_t symbol) {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     const auto half = [&](const std::uint32_t* from) {
         const auto equal = [&](std::size_t i) { return _mm256_cmpeq_epi32(load_unaligned(from + 8 * i), wanted); };
-        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(equal(0), equal(1)), _mm256_packs_epi32(equal(2), equal(3)));
+        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(equal(0), equal(1)),
+                                                 _mm256_packs_epi32(equal(2), equal(3)));
         return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(bytes, order)));
     };
     return std::uint64_t{half(at + 32)} << 32 | half(at);

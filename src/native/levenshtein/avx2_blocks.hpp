@@ -36,8 +36,9 @@ template <int blocks>
 struct Wavefront {
     __m256i vp[blocks];
     __m256i vn[blocks];
-    __m256i no_hp_in[blocks];  // what the blocks take in their next step
-    __m256i hn_in[blocks];
+    // What the blocks take in their next step, and at the end what the last block hands down.
+    __m256i no_hp_in[blocks + 1];
+    __m256i hn_in[blocks + 1];
 
     // A block without a match that takes flat differences stays as it starts: that is how blocks wait for their turn.
     inline void start() {
@@ -53,21 +54,17 @@ struct Wavefront {
         hn_in[k] = carry.hn;
     }
 
-    // One step of every block; returns what the last one hands down. texts[l][-k] is where in the table block k of lane l
+    // One step of every block. texts[l][-k] is where in the table block k of lane l
     // finds the match bits of its symbol: plain loads and blends, since gathers are slower.
-    inline Carry step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes]) {
-        Carry out = flat_carry();
+    inline void step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes]) {
         for (int k = blocks - 1; k >= 0; --k) {
             const auto match = [&](std::size_t lane) {
                 return _mm256_load_si256(reinterpret_cast<const __m256i*>(table + *(texts[lane] - k)) + k);
             };
             const __m256i equal = _mm256_blend_epi32(_mm256_blend_epi32(match(0), match(1), 0x0C),
                                                      _mm256_blend_epi32(match(2), match(3), 0xC0), 0xF0);
-            const Carry down = advance(k, equal);
-            if (k == blocks - 1) out = down;
-            else take(k + 1, down);
+            take(k + 1, advance(k, equal));
         }
-        return out;
     }
 
     // One column of Myers' recurrence. Holding the complement of the positive horizontal differences saves an operation;
@@ -87,17 +84,16 @@ struct Wavefront {
 
     // The step after which block 0 of lane 0 had its last column was step 0: in step `late`, only blocks that lag behind it
     // by that much or more may still change.
-    inline Carry late_step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes], int late,
-                           const int (&lag)[lanes]) {
+    inline void late_step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes], int late,
+                          const int (&lag)[lanes]) {
         const Wavefront before = *this;
-        const Carry out = step(table, texts);
+        step(table, texts);
         for (int k = 0; k < blocks; ++k) {
             const __m256i behind = _mm256_setr_epi64x(lag[0] + k, lag[1] + k, lag[2] + k, lag[3] + k);
             const __m256i done = _mm256_cmpgt_epi64(_mm256_set1_epi64x(late), behind);
             vp[k] = _mm256_blendv_epi8(vp[k], before.vp[k], done);
             vn[k] = _mm256_blendv_epi8(vn[k], before.vn[k], done);
         }
-        return out;
     }
 
     // How much deeper than row 0 the first `size` rows of a lane lead in the last column.
@@ -200,6 +196,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
     state.start();
     const __m256i low_half = _mm256_set1_epi64x(0xFFFFFFFF);
     const std::uint32_t* at = scratch.offsets + last_lag;
+    const std::uint64_t* table = scratch.table;
     std::uint64_t* carries = scratch.carries;
     Carry from_lane_above = flat_carry();
     const auto take = [&](Wavefront<blocks>& wave) {
@@ -209,21 +206,24 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
                       _mm256_blend_epi32(from_lane_above.hn, _mm256_srli_epi64(stored, 32), 0x03)});
     };
     // Each lane's carry goes to the next lane; the last lane's, now in the place of the first, is for the rows below.
-    const auto give = [&](Carry out) {
-        from_lane_above = {_mm256_permute4x64_epi64(out.no_hp, 0x93), _mm256_permute4x64_epi64(out.hn, 0x93)};
+    const auto give = [&](const Wavefront<blocks>& wave) {
+        from_lane_above = {_mm256_permute4x64_epi64(wave.no_hp_in[blocks], 0x93),
+                           _mm256_permute4x64_epi64(wave.hn_in[blocks], 0x93)};
         const __m128i last = _mm_unpacklo_epi32(_mm256_castsi256_si128(from_lane_above.no_hp),
                                                 _mm256_castsi256_si128(from_lane_above.hn));
         _mm_storel_epi64(reinterpret_cast<__m128i*>(carries + most_lag - last_lag), last);
     };
     for (const std::uint32_t* end = at + columns; at < end; ++at, ++carries) {
         take(state);
-        give(state.step(scratch.table, {at, at - blocks, at - 2 * blocks, at - 3 * blocks}));
+        state.step(table, {at, at - blocks, at - 2 * blocks, at - 3 * blocks});
+        give(state);
     }
     Wavefront<blocks> rest = state;
     for (int late = 1; late <= last_lag; ++late, ++at, ++carries) {
         take(rest);
-        give(rest.late_step(scratch.table, {at, at - blocks, at - 2 * blocks, at - 3 * blocks}, late,
-                            {0, blocks, 2 * blocks, 3 * blocks}));
+        rest.late_step(table, {at, at - blocks, at - 2 * blocks, at - 3 * blocks}, late,
+                       {0, blocks, 2 * blocks, 3 * blocks});
+        give(rest);
     }
     std::int64_t descent = 0;
     for (std::size_t lane = 0; lane * lane_rows < rows; ++lane) {

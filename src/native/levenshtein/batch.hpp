@@ -9,6 +9,7 @@
 
 #include "../text.hpp"
 #include "../unicode.hpp"
+#include "ascii.hpp"
 #include "options.hpp"
 #include "pair.hpp"
 #include "vector_kernels.hpp"
@@ -27,19 +28,20 @@ public:
     void add(std::size_t row) {
         // Where the first max_chars bytes are ASCII, they are the first max_chars characters.
         const Text left = left_[row].substr(0, options_.max_chars), right = right_[row].substr(0, options_.max_chars);
-        if (use_vectors() && left.size() <= vector_kernels::short_size && right.size() <= vector_kernels::short_size) {
+        if (use_vectors() && is_short(std::max(left.size(), right.size()))) {
             set_sizes(row, left.size(), right.size());
             add_short(row, bytes_of(left), left.size(), bytes_of(right), right.size());
-        } else if (is_ascii(left) && is_ascii(right)) {
-            add_ascii(row, left, right);
-        } else {
+        } else if (!add_ascii(row, left, right)) {
             add_unicode(row);
         }
     }
 
     void finish() {
         // Pairs that turn out not to be ASCII come back as numbers, which never do.
-        while (short_count_ > 0) run_short();
+        while (short_.count + middling_.count > 0) {
+            run(short_);
+            run(middling_);
+        }
         run_medium();
     }
 
@@ -47,6 +49,14 @@ private:
     // How much text to hold before the lanes are filled with what there is, small enough for the cache.
     static constexpr std::size_t usual_bytes = 1 << 17;
     static constexpr std::size_t most_medium = 256;
+
+    // Pairs that wait until there are enough to fill the lanes of a kernel.
+    template <std::size_t most>
+    struct Queue {
+        std::array<vector_kernels::ShortPair, most> pairs;
+        std::array<std::size_t, most> rows;
+        std::size_t count = 0;
+    };
 
     struct Medium {
         vector_kernels::BytePair pair;
@@ -57,14 +67,18 @@ private:
 
     bool use_vectors() const { return has_vector_kernels && workspace_.engine == Engine::avx2; }
 
-    void add_ascii(std::size_t row, Text left, Text right) {
-        set_sizes(row, left.size(), right.size());
+    bool add_ascii(std::size_t row, Text left, Text right) {
         make_room(left.size(), right.size());
         const std::size_t before = bytes_used_;
-        const Sequence<std::uint8_t> folded_left = hold(left.size()), folded_right = hold(right.size());
-        copy_ascii(left, folded_left.data);
-        copy_ascii(right, folded_right.data);
-        add_bytes(row, folded_left, folded_right, before);
+        const Sequence<std::uint8_t> left_copy = hold(left.size()), right_copy = hold(right.size());
+        const auto copy = options_.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        if (!copy(left, left_copy.data) || !copy(right, right_copy.data)) {
+            bytes_used_ = before;
+            return false;
+        }
+        set_sizes(row, left.size(), right.size());
+        add_bytes(row, left_copy, right_copy, before);
+        return true;
     }
 
     void add_unicode(std::size_t row) {
@@ -96,7 +110,7 @@ private:
         if (!use_vectors() || right.size == 0 || is_long(right.size)) {
             results_[row].distance = pair_distance(left, right, byte_symbols, workspace_);
             bytes_used_ = before;
-        } else if (left.size <= vector_kernels::short_size) {
+        } else if (is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
         } else {
             if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
@@ -106,23 +120,32 @@ private:
         }
     }
 
+    static bool is_short(std::size_t size) { return size <= vector_kernels::middling_size; }
+
     static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
 
     void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
                    std::size_t right_size) {
-        short_rows_[short_count_] = row;
-        short_[short_count_] = {left, right, static_cast<std::uint32_t>(left_size), static_cast<std::uint32_t>(right_size)};
-        if (++short_count_ == vector_kernels::short_pairs) run_short();
+        const auto add_to = [&](auto& queue) {
+            queue.rows[queue.count] = row;
+            queue.pairs[queue.count] = {left, right, static_cast<std::uint32_t>(left_size),
+                                        static_cast<std::uint32_t>(right_size)};
+            if (++queue.count == queue.rows.size()) run(queue);
+        };
+        if (std::max(left_size, right_size) <= vector_kernels::short_size) add_to(short_);
+        else add_to(middling_);
     }
 
-    void run_short() {
+    template <std::size_t most>
+    void run(Queue<most>& queue) {
         if constexpr (has_vector_kernels) {
-            std::array<std::uint32_t, vector_kernels::short_pairs> distances;
-            const auto rows = short_rows_;
-            const std::size_t count = short_count_;
-            const std::uint32_t not_ascii =
-                vector_kernels::short_distances(short_.data(), count, options_.fold_case, distances.data());
-            short_count_ = 0;
+            constexpr auto kernel =
+                most == vector_kernels::short_pairs ? vector_kernels::short_distances : vector_kernels::middling_distances;
+            std::array<std::uint32_t, most> distances;
+            const std::array<std::size_t, most> rows = queue.rows;
+            const std::size_t count = queue.count;
+            const std::uint32_t not_ascii = kernel(queue.pairs.data(), count, options_.fold_case, distances.data());
+            queue.count = 0;
             for (std::size_t i = 0; i < count; ++i) results_[rows[i]].distance = distances[i];
             if (not_ascii == 0) return;
             for (std::size_t i = 0; i < count; ++i)
@@ -130,25 +153,29 @@ private:
         }
     }
 
+    // Pairs of as many blocks and of texts of like length share a vector.
     void run_medium() {
         if constexpr (has_vector_kernels) {
             using vector_kernels::lanes;
-            const auto by_text = [](const Medium& a, const Medium& b) { return a.pair.text_size < b.pair.text_size; };
-            std::sort(medium_.begin(), medium_.begin() + medium_count_, [&](const Medium& a, const Medium& b) {
-                const std::size_t a_blocks = block_count(a.pair.pattern_size), b_blocks = block_count(b.pair.pattern_size);
-                return a_blocks != b_blocks ? a_blocks < b_blocks : by_text(a, b);
-            });
+            static_assert(most_medium <= 256);
+            std::array<std::uint64_t, most_medium> order;  // block count, text size, place
+            for (std::size_t i = 0; i < medium_count_; ++i) {
+                const vector_kernels::BytePair& pair = medium_[i].pair;
+                order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
+            }
+            std::sort(order.begin(), order.begin() + medium_count_);
             for (std::size_t first = 0; first < medium_count_; first += lanes) {
-                std::array<Medium, lanes> group;
+                std::array<const Medium*, lanes> group;
                 for (std::size_t lane = 0; lane < lanes; ++lane)
-                    group[lane] = medium_[std::min(first + lane, medium_count_ - 1)];
-                std::sort(group.begin(), group.end(), by_text);
+                    group[lane] = &medium_[order[std::min(first + lane, medium_count_ - 1)] & 0xFF];
+                std::sort(group.begin(), group.end(),
+                          [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
                 vector_kernels::BytePair pairs[lanes];
-                for (std::size_t lane = 0; lane < lanes; ++lane) pairs[lane] = group[lane].pair;
+                for (std::size_t lane = 0; lane < lanes; ++lane) pairs[lane] = group[lane]->pair;
                 std::uint32_t distances[lanes];
                 vector_kernels::four_distances(pairs, unused_byte,
                                                workspace_.blocks_for(byte_symbols, pairs[lanes - 1].text_size), distances);
-                for (std::size_t lane = 0; lane < lanes; ++lane) results_[group[lane].row].distance = distances[lane];
+                for (std::size_t lane = 0; lane < lanes; ++lane) results_[group[lane]->row].distance = distances[lane];
             }
             medium_count_ = 0;
         }
@@ -172,14 +199,6 @@ private:
         return {data, size};
     }
 
-    void copy_ascii(Text from, std::uint8_t* to) const {
-        if (!options_.fold_case) {
-            std::copy(from.begin(), from.end(), to);
-            return;
-        }
-        for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<std::uint8_t>(ascii_lower(from[i]));
-    }
-
     static void narrow(Sequence<std::uint32_t> from, std::uint8_t* to) {
         for (std::size_t i = 0; i < from.size; ++i) to[i] = static_cast<std::uint8_t>(from.data[i]);
     }
@@ -190,9 +209,8 @@ private:
     EditResult* results_;
     LevenshteinWorkspace& workspace_;
     std::size_t bytes_used_ = 0;
-    std::array<vector_kernels::ShortPair, vector_kernels::short_pairs> short_;
-    std::array<std::size_t, vector_kernels::short_pairs> short_rows_;
-    std::size_t short_count_ = 0;
+    Queue<vector_kernels::short_pairs> short_;
+    Queue<vector_kernels::middling_pairs> middling_;
     std::array<Medium, most_medium> medium_;
     std::size_t medium_count_ = 0;
 };

@@ -20,28 +20,35 @@ public:
         for (std::size_t i = 0; i < first_size; ++i) largest = std::max(largest, first[i]);
         // Numbers of earlier pairs stay in the table: those up to base_ are void.
         if (base_ > UINT32_MAX - first_size) forget();
-        std::uint32_t last = base_;
+        const std::uint32_t base = base_;
+        std::uint32_t last = base;
         if (largest < direct_limit) {
             if (direct_.size() <= largest) direct_.resize(std::size_t{largest} + 1, 0);
+            std::uint32_t* const entries = direct_.data();
+            const std::size_t entry_count = direct_.size();
             for (std::size_t i = 0; i < first_size; ++i) {
-                std::uint32_t& entry = direct_[first[i]];
-                if (entry <= base_) entry = ++last;
-                first_numbers[i] = entry - base_;
+                // Without a branch: whether a symbol is new is hard to predict.
+                const std::uint32_t entry = entries[first[i]];
+                const std::uint32_t is_new = entry <= base;
+                last += is_new;
+                const std::uint32_t number = entry + (last - entry) * is_new;
+                entries[first[i]] = number;
+                first_numbers[i] = number - base;
             }
             for (std::size_t i = 0; i < second_size; ++i) {
-                const std::uint32_t entry = second[i] < direct_.size() ? direct_[second[i]] : 0;
-                second_numbers[i] = entry > base_ ? entry - base_ : 0;
+                const std::uint32_t entry = second[i] < entry_count ? entries[second[i]] : 0;
+                second_numbers[i] = entry > base ? entry - base : 0;
             }
         } else {
             make_room(first_size);
             for (std::size_t i = 0; i < first_size; ++i) {
                 Slot& slot = find(first[i]);
-                if (slot.entry <= base_) slot = {first[i], ++last};
-                first_numbers[i] = slot.entry - base_;
+                if (slot.entry <= base) slot = {first[i], ++last};
+                first_numbers[i] = slot.entry - base;
             }
             for (std::size_t i = 0; i < second_size; ++i) {
                 const Slot& slot = find(second[i]);
-                second_numbers[i] = slot.entry > base_ ? slot.entry - base_ : 0;
+                second_numbers[i] = slot.entry > base ? slot.entry - base : 0;
             }
         }
         const std::uint32_t used = last - base_;

@@ -1,5 +1,5 @@
-// The kernels of avx2.cpp, as plain data and functions: this header holds no code, so that nothing compiled for AVX2 can
-// be picked by the linker for a machine without it.
+// The kernels of avx2.cpp, as plain data and functions. There is nothing here that both sides would compile: the linker
+// could pick the AVX2 version for a machine without it.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace pe::vector_kernels {
 
-// Longest text of a pair that `short_distances` takes, and how many pairs it takes at once.
-constexpr std::size_t short_size = 32;
-constexpr std::size_t short_pairs = 16;
+// Longest text that the kernels of short pairs take, and how many pairs they take at once.
+constexpr std::size_t short_size = 32, short_pairs = 16;
+constexpr std::size_t middling_size = 64, middling_pairs = 8;
 
 struct ShortPair {
     const std::uint8_t* left;
@@ -18,9 +18,10 @@ struct ShortPair {
     std::uint32_t right_size;
 };
 
-// Up to `short_pairs` pairs at once. Bit i of the result says that pair i has a byte outside ASCII, and that its distance
-// means nothing. Reads nothing outside the texts.
+// Bit i of the result says that pair i has a byte outside ASCII, and that its distance means nothing. They read nothing
+// outside the texts.
 std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
+std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
 
 // Rows of the dynamic programme that one machine word holds.
 constexpr std::size_t block_rows = 64;
@@ -36,14 +37,14 @@ struct BytePair {
 
 // Memory for the kernels of longer texts.
 struct BlockScratch {
-    std::uint64_t* table;    // table_words(symbols) for symbols below `symbols`; aligned to 32 bytes; zero before and after
+    std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; aligned to 32 bytes; zero before and after
     std::uint32_t* offsets;  // columns + column_slack for one pair, lanes times as many for four
     std::uint64_t* carries;  // columns + column_slack
 };
-constexpr std::size_t table_words(std::size_t symbols) { return symbols * lanes * most_lane_blocks; }
+constexpr std::size_t symbol_words = lanes * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
 // Offsets into the table have 32 bits.
-constexpr std::size_t most_symbols = UINT32_MAX / (lanes * most_lane_blocks);
+constexpr std::size_t most_symbols = UINT32_MAX / symbol_words;
 
 // A sequence with room around it: the kernels may write the `margin` symbols before and after it.
 template <typename Symbol>

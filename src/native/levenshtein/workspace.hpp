@@ -52,7 +52,7 @@ public:
         using vector_kernels::lanes;
         if (offsets.size() < lanes * (columns + column_slack)) offsets.resize(lanes * (columns + column_slack));
         if (carries.size() < columns + column_slack) carries.resize(columns + column_slack);
-        return {table.at_least(vector_kernels::table_words(symbols)), offsets.data(), carries.data()};
+        return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data()};
     }
 
     const Engine engine;

@@ -15,6 +15,7 @@ from polars_evals.drift.result import Result, Table
 if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
+    from polars_evals.report import CalibrationPlots
 
 RESAMPLES = 1_000
 MOST_THRESHOLDS = 1_000
@@ -216,7 +217,7 @@ def _evaluate(
 
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
-    interval = f"{1 - alpha:.0%} interval {low:g} to {high:g}"
+    interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
     counted = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
         return "inconclusive", f"{counted} are too few to tell; at least {FEWEST_LABELS} of each are needed"
@@ -272,6 +273,13 @@ class Calibration(Result):
     def headline(self) -> str:
         """The verdict in one line."""
         return f"{self.verdict}: {self.settings['metric']} ≥ {self.threshold:g}; {self.best['reason'].item()}"
+
+    @property
+    def plot(self) -> CalibrationPlots:
+        """Charts of this calibration: `curve`."""
+        from polars_evals.report import CalibrationPlots
+
+        return CalibrationPlots(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""

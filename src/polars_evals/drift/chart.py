@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_evals.drift import control
 from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg, column, floats, t_interval, wilson
+from polars_evals.drift.text import cell
 from polars_evals.drift.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ def chart(
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = control.reference_of(windows, inside)
     nothing = np.full(len(n), np.nan)
-    sigma, z, p = nothing, nothing, nothing
+    sigma, z, p, p_change = nothing, nothing, nothing, nothing
     if known is not None:
         sigma, z = control.deviations(windows, known)
-        p = control.always_valid(windows, known, start, tau)
-    up, down = control.cusum(z, start)
+        p, p_change = control.always_valid(windows, known, start, tau)
+    up, down = control.cusum(z, start) if known is not None else (nothing, nothing)
     centre = np.nan if known is None else known.mean
     low, high = centre - control.SIGMAS * sigma, centre + control.SIGMAS * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,14 +85,16 @@ def chart(
         column("cusum_up", up),
         column("cusum_down", down),
         column("p_always_valid", p),
+        column("p_change", p_change),
     )
     change = {
         **series.identity,
         "windows": len(n),
         "empty_windows": int((n == 0).sum()),
         "n": int(n.sum()),
-        **_since(windows, known, start, [control.alarm(up), control.alarm(down)], alpha),
+        **_since(windows, known, start, [control.alarm(up, z), control.alarm(down, -z)], alpha),
         "p_always_valid": None if np.isnan(p[-1]) else float(p[-1]),
+        "p_change": None if np.isnan(p[-1]) else float(p_change[-1]),
     }
     return Chart(charted, change)
 
@@ -162,9 +165,10 @@ def judge_changes(
         "began": pl.UInt32,
         "detected": pl.UInt32,
         "p_always_valid": pl.Float64,
+        "p_change": pl.Float64,
     }
     frame = pl.DataFrame(list(changes), schema=schema)
-    tested = pl.when(pl.col("current_n") > 0).then("p_always_valid")
+    tested = pl.when(pl.col("current_n") > 0).then("p_change")
     q = benjamini_hochberg(floats(frame.select(tested).to_series()))
     dates = grid["window"]
     frame = frame.with_columns(
@@ -183,16 +187,15 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float) -> tuple[str, s
     if not row["current_n"]:
         return "inconclusive", "there are no scores after the reference period"
     change, q = row["difference"], row["q_value"]
-    interval = f"{1 - alpha:.0%} interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
-    since = f" since {row['began']}" if row["began"] is not None else " since the reference period"
+    interval = f"{100 * (1 - alpha):g}% interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
+    since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
     if q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
         moved = "fell" if change < 0 else "rose"
         reason = f"the mean score {moved} by {abs(change):.4f}{since} ({interval}, always-valid q = {q:.2g})"
         return "regressed" if change < 0 else "improved", reason
     if row["detected"] is not None:
-        return "inconclusive", (
-            f"the alarm of {row['detected']} is not confirmed{since} ({interval}, always-valid q = {q:.2g})"
-        )
+        alarm = f"the alarm of {cell(row['detected'])} is not confirmed"
+        return "inconclusive", f"{alarm}{since} ({interval}, always-valid q = {q:.2g})"
     if row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
         return "no_change", f"any change is smaller than {min_effect:g} ({interval})"
     return (

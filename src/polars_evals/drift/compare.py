@@ -10,6 +10,7 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
 from polars_evals.drift.measure import IDENTITY, measure
@@ -33,6 +34,7 @@ SUMMARY = [
     "newly_passing", "p_mcnemar", "ks", "psi", "mde", "n_needed", "verdict", "reason",
 ]  # fmt: skip
 SLICES = [*IDENTITY, *SUMMARY[2:]]
+MOST_SLICES = 1_000
 
 
 def compare(
@@ -90,7 +92,7 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, and a `verdict`.
+        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a `verdict`.
 
     Notes
     -----
@@ -156,9 +158,11 @@ def compare(
         answers = varying(rows, [f"by:{name}" for name in traits])
         rows = rows.drop(answers)
         traits = [name for name in traits if f"by:{name}" not in answers]
+    if not automatic:
+        _check_few_slices(rows, sets)
     notes += _count_missing(rows, item, cluster)
 
-    measured, searches, flips, unmatched = [], dict[tuple[str, str], Search](), [], []
+    measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
@@ -166,6 +170,7 @@ def compare(
             kept[one] = observations
         for name in names:
             measured.append(measure(observations, candidate=one, metric=name, seed=seed))
+            spread.append(histogram(observations, baseline=before, candidate=one, metric=name))
             if automatic:
                 searches[one, name] = Search(observations, name, traits)
             else:
@@ -193,6 +198,7 @@ def compare(
         flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         pass_rates=_pass_rates(judged, before, alpha),
+        distributions=pl.concat(spread),
         notes=tuple(notes),
         settings={
             "version": version, "baseline": before, "candidates": after, "item": item, "cluster": cluster,
@@ -213,6 +219,15 @@ def slice_sets(schema: Schema, by: By) -> list[tuple[str, ...]]:
             msg = f"by must name each slice once, got {by!r}"
             raise ValueError(msg)
     return sets
+
+
+def _check_few_slices(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]]) -> None:
+    for group in sets:
+        count = rows.select(pl.struct(f"by:{name}" for name in group).n_unique()).item()
+        if count > MOST_SLICES:
+            named = group[0] if len(group) == 1 else group
+            msg = f"by={named!r} gives {count:,} slices; at most {MOST_SLICES:,} are possible"
+            raise ValueError(msg)
 
 
 def _item_key(schema: Schema, item: str) -> pl.Expr:
@@ -323,7 +338,8 @@ def _flips(
         return with_texts(
             pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
         )
-    return with_texts(pl.concat(flips), frame, schema, item=item, version=version, baseline=baseline)
+    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
 def _pass_rates(judged: pl.DataFrame, baseline: str, alpha: float) -> pl.DataFrame:

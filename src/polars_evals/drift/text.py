@@ -22,7 +22,7 @@ def clean(text: str, limit: int | None = None) -> str:
     return _UNSAFE.sub("\ufffd", text)
 
 
-def cell(value: Any, limit: int) -> str:
+def cell(value: Any, limit: int = 60) -> str:
     """Return a value as one short line."""
     if value is None:
         return "–"

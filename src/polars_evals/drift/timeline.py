@@ -11,7 +11,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.chart import chart, judge_changes
 from polars_evals.drift.compare import slice_sets
 from polars_evals.drift.result import Result, Table
-from polars_evals.drift.text import change
+from polars_evals.drift.text import cell, change
 from polars_evals.drift.verdict import worst
 from polars_evals.drift.windows import dated, grid_of, read, series_of
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.chart import Period
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.compare import By
+    from polars_evals.report import TimelinePlots
 
 
 def timeline(
@@ -32,10 +33,10 @@ def timeline(
     by: By = None,
     cluster: str | None = None,
     metrics: Sequence[str] | None = None,
-    reference: int | Period = 7,
+    reference: int | Period = 14,
     min_effect: float = 0.01,
     alpha: float = 0.05,
-    tau: float = 0.05,
+    tau: float = 0.1,
 ) -> Timeline:
     """
     Follow the scores in windows of time, and find when they changed.
@@ -59,7 +60,8 @@ def timeline(
         Names of the metrics; None for every ``<name>_score`` column.
     reference
         The period that the rest is held against: so many first windows with data of each series, or a pair
-        ``(start, end)`` of times, the end excluded.
+        ``(start, end)`` of times, the end excluded. The longer it is, the smaller the changes that can be
+        seen. It must not move when the timeline is made again with new rows.
     min_effect
         The smallest difference in mean score that matters.
     alpha
@@ -83,7 +85,7 @@ def timeline(
     ...         "exact_score": [float(h % 5 > 0) if h < 24 * 12 else float(h % 2) for h in range(24 * 20)],
     ...     }
     ... )
-    >>> line = pe.timeline(scored, time="ts", every="1d")
+    >>> line = pe.timeline(scored, time="ts", every="1d", reference=7)
     >>> line.changes.select("verdict", "began", pl.col("difference").round(2))
     shape: (1, 3)
     ┌───────────┬─────────────────────┬────────────┐
@@ -165,9 +167,16 @@ class Timeline(Result):
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        first, last = (self.windows["window"][i] for i in (0, -1))
+        first, last = (cell(self.windows["window"][i]) for i in (0, -1))
         every = self.settings["every"]
         return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
+
+    @property
+    def plot(self) -> TimelinePlots:
+        """Charts of this timeline: `scores` and `pass_rates`."""
+        from polars_evals.report import TimelinePlots
+
+        return TimelinePlots(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""

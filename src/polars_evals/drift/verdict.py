@@ -34,7 +34,7 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float, tests: int) -> 
     if row["se"] is None:
         return "inconclusive", _why_no_test(row)
     change, low, high, q = row["difference"], row["ci_low"], row["ci_high"], row["q_value"]
-    interval = f"{1 - alpha:.0%} interval {low:+.4f} to {high:+.4f}"
+    interval = f"{100 * (1 - alpha):g}% interval {low:+.4f} to {high:+.4f}"
     if change == 0 and row["se"] == 0:
         return "no_change", f"all differences are 0 (n = {row['n']:,})"
     excludes_zero = low > 0 or high < 0

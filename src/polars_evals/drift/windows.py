@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Schema
 
-MOST_WINDOWS = 100_000
+MOST_WINDOWS = 10_000
 
 
 @dataclass(frozen=True)

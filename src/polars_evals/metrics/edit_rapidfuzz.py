@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from polars_evals.lift import IntoText, Kernel, Missing, lift, round_half_up, side_by_side
+from polars_evals.lift import IntoText, Kernel, Missing, divide, lift, round_half_up, side_by_side
 from polars_evals.options import check_common, check_flags, check_whole
 
 # Rows that are Python strings at a time: enough to keep all cores busy, few enough to need little memory.
@@ -19,7 +19,7 @@ LONGER = pl.max_horizontal(OUTPUT_CHARS, EXPECTED_CHARS)
 
 @dataclass(frozen=True)
 class Scorer:
-    """A module of `rapidfuzz.distance`, and its largest distance; without one it gives similarities alone."""
+    """A module of `rapidfuzz.distance`, and its largest distance, unless distances are shares of 1."""
 
     name: str
     largest: pl.Expr | None
@@ -346,13 +346,13 @@ def lift_edit(
 
 
 def measure(pairs: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """Give the distance of each pair, or its similarity, beside the lengths of both texts."""
+    """Give the distance of each pair, beside the lengths of both texts."""
     import numpy as np
     from rapidfuzz import distance, process
 
     module = getattr(distance, scorer.name)
     function, dtype = (
-        (module.similarity, np.float64) if scorer.largest is None else (module.distance, np.int64)
+        (module.normalized_distance, np.float64) if scorer.largest is None else (module.distance, np.int64)
     )
     measured = [
         process.cpdist(
@@ -366,22 +366,21 @@ def measure(pairs: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
     ]
     return pairs.select(
         "row",
-        pl.Series(function.__name__, np.concatenate([np.empty(0, dtype), *measured])),
+        pl.Series("distance", np.concatenate([np.empty(0, dtype), *measured])),
         output_chars=pl.col("output").str.len_chars().cast(pl.Int64),
         expected_chars=pl.col("expected").str.len_chars().cast(pl.Int64),
     )
 
 
 def score_of(scorer: Scorer, decimals: int | None) -> pl.Expr:
-    """Make the score of what was measured, rounded half up."""
-    if scorer.largest is None:
-        similarity = pl.col("similarity")
-        return similarity if decimals is None else round_half_up(similarity, decimals)
+    """Make the score of a distance, rounded half up."""
     distance, largest = pl.col("distance"), scorer.largest
+    if largest is None:
+        return 1.0 - distance if decimals is None else round_half_up(1.0 - distance, decimals)
     if decimals is None or decimals > MOST_DECIMALS:
         score = 1.0 - distance / largest
     else:
         scale: int = 10**decimals
         wide = largest.cast(pl.Int128)
-        score = ((wide - distance) * (2 * scale) + wide) // (2 * wide) / scale
+        score = divide(((wide - distance) * (2 * scale) + wide) // (2 * wide), scale)
     return pl.when(largest == 0).then(1.0).otherwise(score)

@@ -195,10 +195,11 @@ def length_between(
     return lift(
         "length_between",
         output,
-        None,
+        output,
         kernel,
         threshold=threshold,
         missing=missing,
         details=details,
         fields={"length": pl.Int64},
+        output_alone=True,
     )

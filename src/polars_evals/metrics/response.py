@@ -30,7 +30,7 @@ def response(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score a response as judge-llm's Response Evaluator does: list markers and white space do not count.
+    r"""Score a response as judge-llm's Response Evaluator does: list markers and white space do not count.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def response(
     --------
     >>> df = pl.DataFrame(
     ...     {
-    ...         "output": ["1. Mercury\\n2. Venus", "Mercury and Mars", None],
-    ...         "expected": ["- mercury\\n- venus"] * 3,
+    ...         "output": ["1. Mercury\n2. Venus", "Mercury and Mars", None],
+    ...         "expected": ["- mercury\n- venus"] * 3,
     ...     }
     ... )
     >>> df.select(pe.response("output", "expected", details=True)).unnest("response").select(

@@ -10,7 +10,7 @@ import polars as pl
 from polars.exceptions import InvalidOperationError
 
 from polars_evals import _native
-from polars_evals.lift import IntoText, Missing, as_expr, lift, side_by_side
+from polars_evals.lift import IntoText, Missing, lift, side_by_side
 from polars_evals.options import check_common, check_flags
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def json_schema(
     is not valid is an error.
 
     What `json_match` does not take for JSON scores 0.0, and so do values nested deeper than 255 levels,
-    integers of more than 4,000 digits and other numbers beyond 1e308.
+    integers of more than 4,000 digits and other numbers from 1e308 on.
 
     Examples
     --------
@@ -142,11 +142,7 @@ def json_schema(
     """
     metric = "json_schema"
     check_common(metric, threshold=threshold, missing=missing, details=details)
-    text, column = (
-        (schema_text(schema), None)
-        if isinstance(schema, Mapping)
-        else (None, as_expr(metric, "schema", schema))
-    )
+    text = schema_text(schema) if isinstance(schema, Mapping) else None
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         if text is not None:
@@ -157,13 +153,14 @@ def json_schema(
     return lift(
         metric,
         output,
-        column,
+        output if isinstance(schema, Mapping) else schema,
         kernel,
         threshold=threshold,
         missing=missing,
         details=details,
         fields={"error": pl.String},
         expected_name="schema",
+        output_alone=text is not None,
     )
 
 

@@ -120,7 +120,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
     for column, counted in zip(repeated, results[1:], strict=True):
         again, example = counted.row(0)
         if again:
-            advice = "fine for classes; if whole cases are repeated, they count more than once"
+            advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
             rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
     return findings(rows, total).sort("severity", maintain_order=True)
@@ -188,9 +188,12 @@ def tokenizer(metric: Metric) -> str | None:
     if metric.type == "response":
         by_match_type = {"auto": "rouge", "rouge": "rouge", "semantic": "whitespace", "recall": "whitespace"}
         return by_match_type.get(settings["match_type"])
-    if metric.type == "token_f1" or (metric.type == "bleu" and settings["tokenize"] != "char"):
-        return "whitespace"
-    return settings.get("tokenizer")
+    by_spaces = {
+        "token_f1": True,
+        "bleu": settings.get("tokenize") != "char",
+        "similarity": settings.get("unit") == "words",
+    }
+    return "whitespace" if by_spaces.get(metric.type) else settings.get("tokenizer")
 
 
 def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:

@@ -27,6 +27,8 @@ def read_file(path: str | Path) -> object:
         return parse(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 text: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

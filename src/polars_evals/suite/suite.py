@@ -141,7 +141,7 @@ class Suite:
         └──────────────┴─────────┴────────────────┴────────────────┘
         """
         schema = frame.collect_schema()
-        self.check_columns(schema.names())
+        check_columns(self.metrics, schema.names())
         return Plan(self.metrics, schema, self.signature if signatures else {}).score(frame)
 
     def sink_parquet(
@@ -206,7 +206,7 @@ class Suite:
 
         lazy = frame.lazy()
         schema = lazy.collect_schema()
-        self.check_columns(schema.names())
+        check_columns(self.metrics, schema.names())
         return find(self.metrics, lazy, schema)
 
     @property
@@ -225,15 +225,14 @@ class Suite:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
 
-    def check_columns(self, existing: list[str]) -> None:
-        """Refuse a frame without the columns that the metrics read."""
-        for metric in self.metrics:
-            for column in metric.columns:
-                if column not in existing:
-                    hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
-                    raise ColumnNotFoundError(
-                        f'metric "{metric.name}": the frame has no column "{column}"{hint}'
-                    )
+
+def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
+    """Refuse a frame without the columns that the metrics read."""
+    for metric in metrics:
+        for column in metric.columns:
+            if column not in existing:
+                hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
+                raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
 
 
 def choose_names(metrics: list[Metric]) -> list[str]:

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from polars.datatypes import DataTypeClass
 
 # The columns of a JSON Lines scan; the second is also added to Parquet scans.
-LINE = "line"
+LINE = "source_line"
 FILE = "source_file"
 
 TIME = pl.Datetime("us", "UTC")
 
 _COLUMN = re.compile(r"[^.\[]+")
 _SEGMENT = re.compile(r"\.([^.\[]+)|\['([^']*)'\]")
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _ARROW = re.compile(r"\s*->\s*")
+
+_OFFSET = r"[+-]\d{2}:?\d{2}$"
+_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
+_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
 
 
 class Field(NamedTuple):
@@ -51,6 +56,8 @@ class Fields:
         self.schema = dict(schema)
         self.lines = lines
         self.hive = hive
+        # The keys of JSON Lines that were asked for, which a scan must then read from the lines.
+        self.used: dict[str, None] = {}
 
     def find(self, name: str) -> Field | None:
         """Resolve a name; None where these files have no such column."""
@@ -88,14 +95,13 @@ class Fields:
         return max(known, key=len, default=head.group() if head else name)
 
     def _column(self, name: str) -> Field | None:
-        if name == FILE:
-            return Field(pl.col(FILE), pl.String())
-        if not self.lines:
-            dtype = pl.String() if name in self.hive else self.schema.get(name)
-            return None if dtype is None else Field(pl.col(name), dtype)
-        if name in self.hive:
-            return Field(pl.col(FILE).str.extract(rf"(?:^|/){re.escape(name)}=([^/]*)/"), pl.String())
-        return Field(pl.col(LINE).str.json_path_match(f"$['{name}']"), pl.String())
+        if name in (FILE, LINE) or name in self.hive:
+            return Field(pl.col(name), pl.String())
+        if self.lines:
+            self.used[name] = None
+            return Field(pl.col(name), pl.String())
+        dtype = self.schema.get(name)
+        return None if dtype is None else Field(pl.col(name), dtype)
 
 
 def _descend(field: Field, path: str) -> Field | None:
@@ -109,7 +115,20 @@ def _descend(field: Field, path: str) -> Field | None:
 
 
 def _json(field: Field, path: str) -> Field:
-    return Field(as_text(field).str.json_path_match(f"${path}"), pl.String())
+    return Field(json_value(as_text(field), path), pl.String())
+
+
+def json_value(text: pl.Expr, path: str) -> pl.Expr:
+    """Read the value at a path of JSON text; null where there is none, or null, or the JSON is broken.
+
+    Parsing costs many times what a search does, and most of the places that are tried are not there: only
+    texts that hold the path's keys in quotes are parsed. A key of other characters may be escaped there.
+    """
+    keys = [segment.group(1) or segment.group(2) for segment in _SEGMENT.finditer(path)]
+    present = [text.str.contains(f'"{key}"', literal=True) for key in keys if _PLAIN_KEY.fullmatch(key)]
+    if present:
+        text = pl.when(*present).then(text)
+    return text.str.json_path_match(f"${path}")
 
 
 def _member(field: Field, key: str) -> Field | None:
@@ -144,7 +163,7 @@ def as_text(field: Field) -> pl.Expr:
 
 
 def as_time(field: Field) -> pl.Expr | None:
-    """Read dates, times, ISO 8601 text, or numbers since 1970, as UTC times; None for other types."""
+    """Read dates, times, or numbers since 1970, as UTC times; None for other types."""
     expr, dtype = field
     if isinstance(dtype, pl.Datetime):
         zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
@@ -153,12 +172,36 @@ def as_time(field: Field) -> pl.Expr | None:
         return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     if dtype.is_numeric():
         return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
-    if isinstance(dtype, pl.String):
-        number = expr.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")
-        seconds = pl.when(number).then(expr.str.strip_chars()).cast(pl.Float64, strict=False)
-        whole = pl.when(number).then(expr.str.strip_chars()).cast(pl.Int64, strict=False)
-        return pl.coalesce(_epoch(whole), _epoch(seconds), _iso(expr))
     return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
+
+
+def with_text_as_time(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Read a column of texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
+
+    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing. This goes in steps of
+    the frame, for an expression that repeats its input grows with every repetition.
+    """
+    text, stamp, common = pl.col(column), pl.col("__stamp"), pl.col("__common")
+    bare = text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z")
+    rare = pl.when(common.is_null()).then(stamp)
+    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
+        text.str.strip_chars()
+    )
+    return (
+        frame.with_columns(__stamp=bare)
+        .with_columns(__stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
+        .with_columns(__stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
+        .with_columns(__common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
+        .with_columns(
+            pl.coalesce(
+                common,
+                *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
+                _epoch(number.cast(pl.Int64, strict=False)),
+                _epoch(number.cast(pl.Float64, strict=False)),
+            ).alias(column)
+        )
+        .drop("__stamp", "__common")
+    )
 
 
 def _epoch(number: pl.Expr) -> pl.Expr:
@@ -176,16 +219,3 @@ def _epoch(number: pl.Expr) -> pl.Expr:
         .otherwise((number // 1_000).cast(pl.Int64, strict=False))
     )
     return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-
-
-def _iso(text: pl.Expr) -> pl.Expr:
-    """Parse ISO 8601 row by row: with `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing."""
-    parts = text.str.extract_groups(
-        r"^\s*(?<date>\d{4}-\d{2}-\d{2})(?:[T ](?<time>\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)"
-        r"\s*(?<zone>Z|UTC|[+-]\d{2}:?\d{2})?)?\s*$"
-    ).struct
-    clock = parts.field("time").fill_null("00:00:00")
-    clock = pl.when(clock.str.len_chars() == 5).then(clock + ":00").otherwise(clock)
-    zone = parts.field("zone").replace(["Z", "UTC"], "+00:00").fill_null("+00:00")
-    stamp = pl.concat_str(parts.field("date"), pl.lit("T"), clock, zone)
-    return stamp.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f%z", time_unit="us", strict=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from polars_evals.traces.fields import FILE, LINE, TIME, Fields, instance
+from polars_evals.traces.fields import FILE, LINE, TIME, Fields, instance, json_value
 
 Paths: TypeAlias = str | Path | Sequence[str | Path]
 
@@ -45,13 +45,24 @@ class FileGroup:
         """The values that the files hold."""
         return Fields(self.schema, lines=self.kind == "lines", hive=self.hive)
 
-    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
-        """Scan the files; JSON Lines become a column of lines, without the blank ones."""
+    def scan(self, keys: Iterable[str] = (), storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+        """Scan the files; of JSON Lines, these keys become columns of text, and blank lines are left out."""
         if self.kind == "lines":
             lines = pl.scan_lines(
                 self.files, name=LINE, glob=False, storage_options=storage_options, include_file_paths=FILE
             )
-            return lines.with_columns(pl.col(LINE).str.strip_chars(" \t\r\ufeff")).filter(pl.col(LINE) != "")
+            line = pl.col(LINE)
+            return (
+                lines.with_columns(line.str.strip_chars(" \t\r\ufeff"))
+                .filter(line != "")
+                .with_columns(
+                    **{key: json_value(line, f"['{key}']") for key in keys if key not in (LINE, FILE)}
+                )
+                .with_columns(
+                    pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
+                    for key in self.hive
+                )
+            )
         return pl.scan_parquet(
             self.files,
             schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
@@ -77,7 +88,10 @@ def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[
     files = [file for path in listed for file in _expand_one(os.fspath(path), storage_options)]
     if not files:
         raise FileNotFoundError("no path to scan: the list of paths is empty")
-    return list(dict.fromkeys(files))
+    # A file that is named twice, however it is written, is read once.
+    return list(
+        {file if "://" in file else os.path.abspath(file): file for file in reversed(files)}.values()
+    )[::-1]
 
 
 def _expand_one(path: str, storage_options: dict[str, Any] | None) -> list[str]:

@@ -277,8 +277,9 @@ def _check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str]) ->
 def _check_path(name: str, mapped: str) -> None:
     """Try a path on an empty object, so that a malformed one fails now and not while the query runs."""
     try:
-        value = Fields({}, lines=True).text(mapped)
-        pl.DataFrame({LINE: ["{}"], FILE: [""]}).select(pl.lit(None) if value is None else value)
+        fields = Fields({}, lines=True)
+        value = fields.text(mapped)
+        pl.DataFrame({key: [""] for key in fields.used}).select(pl.lit(None) if value is None else value)
     except pl.exceptions.ComputeError:
         raise ValueError(
             f"columns= maps {name!r} to {mapped!r}, which is not a column or a path such as "

@@ -1,0 +1,146 @@
+"""Calibration: measures by threshold, the best one, and whether it is settled."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
+
+import polars_evals as pe
+
+
+def judged(n: int = 400, *, seed: int = 0, noise: float = 0.1, decimals: int = 2) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    score = np.round(rng.random(n), decimals)
+    return pl.DataFrame({"m_score": score, "ok": score + rng.normal(0, noise, n) >= 0.6})
+
+
+def test_measures_equal_statsmodels_at_every_threshold() -> None:
+    frame = judged(120)
+    curve = pe.calibrate(frame, metric="m", truth="ok").curve
+    score, truth = frame["m_score"].to_numpy(), frame["ok"].to_numpy()
+    assert curve["threshold"].to_list() == sorted(set(score))
+    for row in curve.iter_rows(named=True):
+        said = score >= row["threshold"]
+        tp, fp, fn, tn = (
+            (said & truth).sum(),
+            (said & ~truth).sum(),
+            (~said & truth).sum(),
+            (~said & ~truth).sum(),
+        )
+        assert [row[c] for c in ("tp", "fp", "fn", "tn")] == [tp, fp, fn, tn]
+        assert row["precision"] == pytest.approx(tp / (tp + fp), rel=1e-9)
+        assert row["recall"] == pytest.approx(tp / (tp + fn), rel=1e-9)
+        assert row["f1"] == pytest.approx(2 * tp / (2 * tp + fp + fn), rel=1e-9)
+        assert row["accuracy"] == pytest.approx((tp + tn) / 120, rel=1e-9)
+        assert row["kappa"] == pytest.approx(
+            cohens_kappa([[tp, fp], [fn, tn]], return_results=False), rel=1e-9, abs=1e-12
+        )
+        intervals = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "accuracy": (tp + tn, 120)}
+        for name, counts in intervals.items():
+            expected = proportion_confint(*counts, method="wilson")
+            assert (row[f"{name}_ci_low"], row[f"{name}_ci_high"]) == pytest.approx(
+                expected, rel=1e-9, abs=1e-12
+            )
+        for name in ("f1", "kappa"):
+            assert row[f"{name}_ci_low"] <= row[name] + 0.05
+            assert row[f"{name}_ci_high"] >= row[name] - 0.05
+
+
+@pytest.mark.parametrize("objective", ["kappa", "f1", "accuracy"])
+def test_the_best_threshold_is_found(objective: str) -> None:
+    calibration = pe.calibrate(judged(3000), metric="m", truth="ok", objective=objective)
+    best = calibration.best.row(0, named=True)
+    assert best[objective] == calibration.curve[objective].max()
+    assert best["threshold_ci_low"] <= calibration.threshold <= best["threshold_ci_high"]
+    assert abs(calibration.threshold - 0.6) < 0.12
+    assert calibration.verdict == "calibrated"
+
+
+def test_the_threshold_interval_covers() -> None:
+    covered = 0
+    for seed in range(60):
+        calibration = pe.calibrate(judged(400, seed=seed, noise=0.15), metric="m", truth="ok")
+        low, high = calibration.best.select("threshold_ci_low", "threshold_ci_high").row(0)
+        covered += low <= 0.6 <= high
+    assert covered >= 60 * 0.95 - 3 * np.sqrt(60 * 0.95 * 0.05) - 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (judged(30), "too few to tell"),
+        (judged(400).with_columns(ok=pl.lit(True)), "400 pass and 0 fail verdicts are too few"),
+        (judged(400).with_columns(pl.col("ok").shuffle(seed=1)), "by chance only"),
+        (judged(80, noise=0.5), "not settled|by chance only"),
+    ],
+)
+def test_too_little_to_tell(frame: pl.DataFrame, reason: str) -> None:
+    calibration = pe.calibrate(frame, metric="m", truth="ok")
+    assert calibration.verdict == "inconclusive"
+    assert any(part in calibration.best["reason"].item() for part in reason.split("|"))
+    for series in [
+        *calibration.best.select(pl.selectors.float()),
+        *calibration.curve.select(pl.selectors.float()),
+    ]:
+        assert series.drop_nulls().is_finite().all()
+
+
+@pytest.mark.parametrize("kind", [pl.Int8, pl.String, pl.Categorical, pl.Enum(["fail", "pass"])])
+def test_verdicts_of_any_type(kind: Any) -> None:
+    frame = judged(200)
+    words = (
+        pl.when("ok").then(pl.lit("pass")).otherwise(pl.lit("fail")).cast(kind) if kind != pl.Int8 else None
+    )
+    other = frame.with_columns(ok=pl.col("ok").cast(kind) if words is None else words)
+    expected = pe.calibrate(frame, metric="m", truth="ok")
+    assert pe.calibrate(other.lazy(), metric="m", truth="ok").curve.equals(expected.curve)
+
+
+def test_rows_without_score_or_verdict_are_counted() -> None:
+    frame = pl.concat([judged(100), pl.DataFrame({"m_score": [None, 0.5, None], "ok": [True, None, None]})])
+    calibration = pe.calibrate(frame, metric="m", truth="ok")
+    assert calibration.notes == (
+        "2 rows have no score and were left out",
+        "2 rows have no ok and were left out",
+    )
+    assert calibration.best["n"].item() == 100
+
+
+def test_many_thresholds_are_thinned() -> None:
+    frame = judged(20_000, decimals=9)
+    curve = pe.calibrate(frame, metric="m", truth="ok").curve
+    assert 900 < curve.height <= 1000
+    at = curve.row(500, named=True)
+    said = frame["m_score"] >= at["threshold"]
+    assert at["tp"] == (said & frame["ok"]).sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"metric": "mm"}, pl.exceptions.ColumnNotFoundError, "did you mean 'm'"),
+        ({"truth": "okk"}, pl.exceptions.ColumnNotFoundError, "did you mean 'ok'"),
+        ({"objective": "f2"}, ValueError, "one of kappa, f1, accuracy"),
+        ({"truth": "m_score"}, pl.exceptions.InvalidOperationError, "verdicts are booleans"),
+        ({"truth": "grade"}, pl.exceptions.InvalidOperationError, "holds a value other than"),
+        ({"truth": "none"}, ValueError, "no row has both"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(options: Any, error: type[Exception], message: str) -> None:
+    frame = judged(50).with_columns(grade=pl.lit("A"), none=pl.lit(None, dtype=pl.Boolean))
+    with pytest.raises(error, match=message):
+        pe.calibrate(frame, **{"metric": "m", "truth": "ok"} | options)
+
+
+def test_forms() -> None:
+    calibration = pe.calibrate(judged(3000), metric="m", truth="ok")
+    assert repr(calibration).startswith("calibrated: m ≥ 0.")
+    assert json.loads(calibration.to_json())["best"]["rows"][0]["verdict"] == "calibrated"
+    assert "<caption>best</caption>" in calibration._repr_html_()
+    assert calibration.to_markdown().startswith("**calibrated")

@@ -1,0 +1,148 @@
+"""Whatever the texts hold, every form of a result stays whole, inert and small."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_evals as pe
+from polars_evals.drift.text import cell, clean, line, to_json
+
+from .frames import drawn, versions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "a|b\n| c | d |\r\n---",
+    "\x00\x01\x1b[31mred\x07\x7f\x85",
+    "]]> <!-- -- > &amp; &#x0;",
+    "`code` **bold** [link](javascript:alert(1)) ~~x~~",
+    "\u202eevil\u2066\ufffe\uffff",
+    "{{ template }} ${x} {% raw %}",
+    "x" * 1_000_000,
+    "\u0301" * 500,
+    "",
+]
+
+
+@pytest.fixture(name="hostile", scope="module")
+def _hostile() -> pe.Comparison:
+    n = len(HOSTILE)
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "case_id": HOSTILE,
+                "model": [model] * n,
+                "topic": HOSTILE,
+                "input": HOSTILE,
+                "expected": HOSTILE,
+                "output": HOSTILE,
+                "m<b>|_score": [score] * n,
+                "m<b>|_label": ["pass" if score > 0.5 else "fail"] * n,
+            }
+        )
+        for model, score in (("v1<i>|\n", 1.0), ("v2\x00</title>&", 0.0))
+    )
+    return pe.compare(frame, version="model", baseline="v1<i>|\n", item="case_id", by=["topic"])
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_html_has_only_its_own_tags(hostile: pe.Comparison) -> None:
+    text = hostile._repr_html_()
+    tags = Tags()
+    tags.feed(text)
+    assert tags.seen <= {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+    assert tags.attributes <= {"style", "scope"}
+    assert len(text) < 100_000
+    text.encode("utf-8")
+    assert text.index("regressed") < 200
+
+
+def test_junit_is_xml(hostile: pe.Comparison) -> None:
+    root = ET.fromstring(hostile.to_junit())
+    assert root.attrib == {
+        "name": "polars-evals",
+        "tests": "12",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "11",
+    }
+    names = [case.attrib["name"] for case in root.iter("testcase")]
+    assert any("<script>alert(1)</script>" in name for name in names)
+    assert max(map(len, names)) < 300
+
+
+def test_markdown_tables_keep_their_columns(hostile: pe.Comparison) -> None:
+    markdown = hostile.to_markdown()
+    assert len(markdown) < 100_000
+    widths: dict[int, set[int]] = {}
+    block = 0
+    for row in markdown.splitlines():
+        if not row.startswith("|"):
+            block += 1
+            continue
+        widths.setdefault(block, set()).add(row.replace("\\\\", "").replace("\\|", "").count("|"))
+    assert widths
+    assert all(len(found) == 1 for found in widths.values())
+    assert "<script>" not in markdown
+    assert "[link](" not in markdown
+
+
+def test_json_and_text(hostile: pe.Comparison) -> None:
+    document = json.loads(hostile.to_json())
+    assert document["verdict"] == "regressed"
+    assert document["summary"]["rows"][0]["newly_failing"] == len(HOSTILE)
+    assert document["flips"]["total"] == len(HOSTILE)
+    text = repr(hostile)
+    assert len(text) < 50_000
+    assert not any(ord(c) < 32 and c != "\n" for c in text)
+    assert str(hostile) == text
+
+
+def test_to_a_file(hostile: pe.Comparison, tmp_path: Path) -> None:
+    for name in ("html", "json", "markdown", "junit"):
+        write = getattr(hostile, f"to_{name}")
+        assert write(tmp_path / name) == str(tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8") == write()
+
+
+def test_lone_surrogates_and_long_texts() -> None:
+    assert clean("a\ud800b") == "a\ufffdb"
+    assert clean("abcdef", 3) == "abc… (+3 characters)"
+    assert line("a\n\t b", 10) == "a b"
+    assert cell("x" * 100, 5) == "xxxxx…"
+    assert [cell(v) for v in (None, True, 1234, 0.5, 1e-9)] == ["–", "yes", "1,234", "0.5000", "1e-09"]
+    to_json({"a\ud800": ["\udfff", None, 1.5]}).encode("utf-8")
+
+
+def test_large_frames_are_bounded_and_say_so() -> None:
+    a, b = drawn(3000, shift=-0.2)
+    comparison = pe.compare(
+        versions({"a": a, "b": b}, topic=np.arange(3000) % 100),
+        version="model", baseline="a", item="case_id", by=["topic"],
+    )  # fmt: skip
+    text = repr(comparison)
+    assert "… and 80 more" in text
+    assert len(text.splitlines()) < 80
+    document = json.loads(comparison.to_json())
+    assert document["flips"]["total"] == comparison.flips.height > 1000
+    assert len(document["flips"]["rows"]) == 1000

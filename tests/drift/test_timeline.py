@@ -1,0 +1,250 @@
+"""Timelines: windows, limits, CUSUM, always-valid p-values, and when a change began."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from polars.testing import assert_frame_equal
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+import polars_evals as pe
+from polars_evals.drift import control
+
+from .frames import label
+
+START = datetime(2025, 1, 1)
+
+
+def traffic(days: int, rows: int, *, drop: float = 0.0, since: int = 10**6, seed: int = 0) -> pl.DataFrame:
+    """`rows` scores a day, lower by `drop` from day `since` on."""
+    rng = np.random.default_rng(seed)
+    day = np.repeat(np.arange(days), rows)
+    score = np.clip(rng.beta(5, 2, days * rows) - drop * (day >= since), 0, 1)
+    times = [
+        START + timedelta(days=int(d), seconds=int(s))
+        for d, s in zip(day, rng.integers(0, 86400, len(day)), strict=True)
+    ]
+    return pl.DataFrame({"ts": times, "m_score": score}).with_columns(label("m_score"))
+
+
+def test_windows_equal_scipy_and_statsmodels() -> None:
+    frame = traffic(20, 30)
+    windows = pe.timeline(frame, time="ts").windows
+    assert windows.height == 20
+    for row in windows.iter_rows(named=True):
+        mine = frame.filter(pl.col("ts").dt.truncate("1d") == row["window"])
+        scores, passed = mine["m_score"].to_numpy(), (mine["m_label"] == "pass").sum()
+        interval = stats.ttest_1samp(scores, 0).confidence_interval(0.95)
+        low, high = proportion_confint(passed, 30, method="wilson")
+        found = [row[c] for c in ("mean", "ci_low", "ci_high", "pass_rate", "pass_ci_low", "pass_ci_high")]
+        expected = [scores.mean(), interval.low, interval.high, passed / 30, low, high]
+        assert found == pytest.approx(expected, rel=1e-9)
+        assert row["window_end"] - row["window"] == timedelta(days=1)
+
+
+def test_clustered_windows_equal_statsmodels() -> None:
+    frame = traffic(16, 40).with_columns(session=pl.int_range(pl.len()) // 4)
+    first = pe.timeline(frame, time="ts", cluster="session").windows.row(0, named=True)
+    mine = frame.filter(pl.col("ts").dt.truncate("1d") == first["window"])
+    fit = sm.OLS(mine["m_score"].to_numpy(), np.ones(40)).fit(
+        cov_type="cluster", cov_kwds={"groups": mine["session"].to_numpy()}, use_t=True
+    )
+    assert [first["ci_low"], first["ci_high"]] == pytest.approx(fit.conf_int(0.05)[0].tolist(), rel=1e-9)
+
+
+def test_a_drop_is_found_with_its_date() -> None:
+    line = pe.timeline(traffic(60, 40, drop=0.12, since=40), time="ts")
+    change = line.changes.row(0, named=True)
+    assert line.verdict == change["verdict"] == "regressed"
+    assert abs(change["began"] - (START + timedelta(days=40))) <= timedelta(days=1)
+    assert change["detected"] >= change["began"]
+    assert change["difference"] == pytest.approx(-0.12, abs=0.03)
+    assert change["p_change"] < 1e-6
+    assert "since 2025-02" in change["reason"]
+    recovered = pe.timeline(traffic(60, 40, drop=-0.12, since=40), time="ts")
+    assert recovered.verdict == "improved"
+
+
+def test_no_change_is_said_only_with_enough_rows() -> None:
+    assert pe.timeline(traffic(40, 20), time="ts").verdict == "inconclusive"
+    assert pe.timeline(traffic(40, 900), time="ts").verdict == "no_change"
+
+
+def test_empty_late_and_undated_windows_are_shown() -> None:
+    frame = traffic(20, 10)
+    gone = [START + timedelta(days=d) for d in (5, 6, 16)]
+    holes = frame.filter(~pl.col("ts").dt.truncate("1d").is_in(gone))
+    line = pe.timeline(holes.reverse(), time="ts", reference=5)
+    assert line.windows.height == 20
+    empty = line.windows.filter(pl.col("n") == 0)
+    assert empty["window"].to_list() == gone
+    assert (
+        empty.select("mean", "ci_low", "limit_low", "outside", "pass_rate")
+        .null_count()
+        .sum_horizontal()
+        .item()
+        == 15
+    )
+    assert empty["cusum_up"].null_count() == 0
+    assert line.changes["empty_windows"].item() == 3
+    undated = pl.concat([holes, frame.head(2).with_columns(ts=pl.lit(None, dtype=pl.Datetime))])
+    again = pe.timeline(undated.sample(fraction=1, shuffle=True, seed=0), time="ts", reference=5)
+    assert again.notes == ("2 rows have no time (ts) and were left out",)
+    assert_frame_equal(again.windows, line.windows, abs_tol=1e-12)
+
+
+def test_versions_and_slices_are_series_of_their_own() -> None:
+    frame = traffic(30, 20).with_columns(
+        model=pl.when(pl.col("ts") < START + timedelta(days=20)).then(pl.lit("v1")).otherwise(pl.lit("v2")),
+        topic=pl.Series(["x", "y"] * 300),
+    )
+    line = pe.timeline(frame, time="ts", version="model", by=["topic"], reference=3)
+    assert set(line.changes.select("version", "slice").rows()) == {
+        (v, s) for s in (None, "topic=x", "topic=y") for v in ("v1", "v2")
+    }
+    assert line.windows.height == 6 * 30
+    second = line.windows.filter(pl.col("version") == "v2", pl.col("slice").is_null())
+    assert second.filter("reference")["n"].sum() == 60
+    nameless = pe.timeline(
+        frame.with_columns(model=pl.lit(None, dtype=pl.String)).vstack(frame), time="ts", version="model"
+    )
+    assert nameless.notes == ("600 rows have no version (model) and were left out",)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("every", ["1h", "1d", "1w", "1mo"])
+def test_windows_follow_the_calendar(zone: str | None, every: str) -> None:
+    times = pl.datetime_range(datetime(2025, 3, 20), datetime(2025, 4, 10), "3h", eager=True, time_zone=zone)
+    frame = pl.DataFrame({"ts": times, "m_score": [0.5, 0.6] * (len(times) // 2) + [0.5] * (len(times) % 2)})
+    windows = pe.timeline(frame, time="ts", every=every, reference=2).windows
+    assert windows["n"].sum() == frame.height
+    assert windows["window"].is_sorted()
+    assert windows["window"].n_unique() == windows.height
+    assert windows["window"].dtype == times.dtype
+
+
+def test_dates_and_lazy_frames() -> None:
+    frame = traffic(20, 5).with_columns(pl.col("ts").dt.date())
+    line = pe.timeline(frame.lazy(), time="ts")
+    assert line.windows["window"].to_list() == [date(2025, 1, 1) + timedelta(days=d) for d in range(20)]
+
+
+def test_reference_as_a_period() -> None:
+    frame = traffic(30, 30, drop=0.2, since=15)
+    period = (START + timedelta(days=15), START + timedelta(days=25))
+    line = pe.timeline(frame, time="ts", reference=period)
+    assert line.windows.filter("reference")["window"].to_list() == [
+        START + timedelta(days=d) for d in range(15, 25)
+    ]
+    assert line.verdict in {"no_change", "inconclusive"}
+    zoned = frame.with_columns(pl.col("ts").dt.replace_time_zone("UTC"))
+    aware = pe.timeline(
+        zoned, time="ts", reference=(datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 11, tzinfo=UTC))
+    )
+    assert aware.verdict == "regressed"
+
+
+@pytest.mark.parametrize("score", [1.0, 0.0, 0.1, None])
+def test_constant_and_missing_scores_have_no_nan(score: float | None) -> None:
+    frame = (
+        traffic(20, 3)
+        .sample(55, seed=0)
+        .with_columns(m_score=pl.lit(score, dtype=pl.Float64))
+        .with_columns(label("m_score"))
+    )
+    line = pe.timeline(frame, time="ts")
+    for series in [*line.windows.select(pl.selectors.float()), *line.changes.select(pl.selectors.float())]:
+        assert series.is_finite().all(), series.name
+    assert line.verdict == ("inconclusive" if score is None else "no_change")
+    assert line.windows["n_null"].sum() == (55 if score is None else 0)
+
+
+def test_a_constant_score_that_drops_is_seen() -> None:
+    frame = traffic(40, 5).with_columns(
+        m_score=pl.when(pl.col("ts") < START + timedelta(days=20)).then(1.0).otherwise(0.0)
+    )
+    line = pe.timeline(frame, time="ts")
+    assert line.verdict == "regressed"
+    assert line.changes["began"].item() == START + timedelta(days=20)
+
+
+def test_too_few_windows_say_so() -> None:
+    assert "fewer than 2 windows" in pe.timeline(traffic(1, 9), time="ts").changes["reason"].item()
+    assert "no scores after the reference" in pe.timeline(traffic(9, 9), time="ts").changes["reason"].item()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"time": "when"}, pl.exceptions.ColumnNotFoundError, "time: there is no column 'when'"),
+        ({"time": "text"}, pl.exceptions.InvalidOperationError, "str.to_datetime"),
+        ({"by": "auto"}, ValueError, "name the columns"),
+        ({"reference": 1}, ValueError, "at least 2 windows"),
+        ({"every": "1s"}, ValueError, "take longer ones"),
+        ({"tau": 0.0}, ValueError, "tau must lie"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(options: Any, error: type[Exception], message: str) -> None:
+    frame = traffic(3, 3).with_columns(text=pl.lit("2025"))
+    with pytest.raises(error, match=message):
+        pe.timeline(frame, **{"time": "ts"} | options)
+
+
+def test_cusum_and_alarm_by_hand() -> None:
+    z = np.array([9.0, 1.0, -1.0, 2.0, np.nan, 3.0, 2.5])
+    up, down = control.cusum(z, start=1)
+    assert up.tolist() == [0, 0.5, 0, 1.5, 1.5, 4.0, 6.0]
+    assert down.tolist() == [0, 0, 0.5, 0, 0, 0, 0]
+    assert control.alarm(up, z) == (6, 3)
+    assert control.alarm(down, -z) is None
+    late = np.array([0.6, 0.6, 0.6, np.nan, 4.0, 4.0])
+    assert control.alarm(control.cusum(late, 0)[0], late) == (5, 4)
+
+
+def test_always_valid_is_the_formula() -> None:
+    n, mean = np.array([30.0, 0.0, 60.0]), np.array([0.5, np.nan, 0.2])
+    windows = control.Windows(n, mean, np.array([0.1, np.nan, 0.1]))
+    reference, tau = control.Reference(n=50.0, mean=0.6, variance=0.1), 0.1
+    p, p_change = control.always_valid(windows, reference, 0, tau)
+
+    def ratio(rows: float, d: float) -> float:
+        m, v = 1 / (1 / rows + 1 / 50), 0.1
+        return float(
+            np.sqrt(v / (v + m * tau**2)) * np.exp(m**2 * tau**2 * d**2 / (2 * v * (v + m * tau**2)))
+        )
+
+    first, both, last = ratio(30, -0.1), ratio(90, (30 * 0.5 + 60 * 0.2) / 90 - 0.6), ratio(60, -0.4)
+    assert p.tolist() == pytest.approx([min(1, 1 / first)] * 2 + [min(1, 1 / first, 1 / both)])
+    assert p_change[-1] == pytest.approx(min(1, 2 / first, 2 / both, 6 / last))
+    wider = control.Windows(n, mean, np.array([0.1, np.nan, 0.4]))
+    assert (control.always_valid(wider, reference, 0, tau)[0][-1]) > p[-1]
+
+
+def test_always_valid_stays_valid_under_daily_looks() -> None:
+    rng = np.random.default_rng(0)
+    alarms = np.zeros(2)
+    for _ in range(300):
+        x = rng.beta(5, 2, (60, 8))
+        windows = control.Windows(np.full(60, 8.0), x.mean(axis=1), x.var(axis=1, ddof=1))
+        inside = np.arange(60) < 14
+        reference = control.reference_of(windows, inside)
+        assert reference is not None
+        alarms += [p[-1] <= 0.05 for p in control.always_valid(windows, reference, 14, 0.1)]
+    assert (alarms / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)).all()
+
+
+def test_forms() -> None:
+    line = pe.timeline(traffic(30, 30, drop=0.3, since=20), time="ts")
+    assert repr(line).startswith("regressed: 1 series from 2025-01-01 to 2025-01-30, every 1d")
+    assert "<table>" in line._repr_html_()
+    document = json.loads(line.to_json())
+    assert document["changes"]["rows"][0]["began"].startswith("2025-01-2")
+    assert line.to_markdown().startswith("**regressed")
+    assert line.to_html().startswith("<!DOCTYPE html>")

@@ -1,0 +1,69 @@
+"""The pages name every metric, every option and every public name there is."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import polars_evals as pe
+from polars_evals import metrics
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+# The overview says once what these are.
+COMMON = {"output", "expected", "threshold", "missing", "details"}
+
+
+def find_section(metric: str) -> tuple[str, str]:
+    """The section that a metric's heading begins, and the page that it is in."""
+    for page in sorted(DOCS.glob("metrics/*.md")):
+        text = page.read_text("utf-8")
+        for section in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]:
+            if metric in re.findall(r"\w+", section.partition("\n")[0]):
+                return section, text
+    raise AssertionError(f"no page has a heading for {metric}")
+
+
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_every_metric_has_a_section_with_an_example_and_its_options(name: str) -> None:
+    section, page = find_section(name)
+    assert re.search(rf"^(>>>|\.\.\.) .*\b{name}\(", section, flags=re.MULTILINE)
+    defaults = dict(re.findall(r"^\| `(\w+)` \| `(.*?)` \|", section, flags=re.MULTILINE))
+    for option, parameter in inspect.signature(getattr(pe, name)).parameters.items():
+        if option in COMMON:
+            continue
+        assert re.search(rf"`{option}\b", page), option
+        if option in defaults:
+            written = re.sub(r"(?<=\d)_(?=\d)", "", defaults[option])
+            assert written == repr(parameter.default).replace("'", '"'), option
+
+
+def test_the_overview_names_every_metric() -> None:
+    overview = (DOCS / "metrics/index.md").read_text("utf-8")
+    assert [name for name in metrics.__all__ if f"`{name}`" not in overview] == []
+
+
+def test_the_reference_has_every_public_name() -> None:
+    reference = (DOCS / "reference.md").read_text("utf-8")
+    assert "::: polars_evals.metrics\n" in reference
+    entries = {
+        path.rpartition(".")[2] for path in re.findall(r"^::: ([\w.]+)$", reference, flags=re.MULTILINE)
+    }
+    assert entries - {"metrics"} == set(pe.__all__) - set(metrics.__all__) - {"__version__"}
+
+
+def test_the_site_has_every_page() -> None:
+    def pages(entry: Any) -> Iterator[str]:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for part in entry.values() if isinstance(entry, dict) else entry:
+                yield from pages(part)
+
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    assert sorted(pages(config["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
