@@ -208,8 +208,8 @@ def run(
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
     with stoppable(), explained():
-        from polars_evals.jobs.run import Watch
-        from polars_evals.jobs.run import run as run_job
+        from polars_evals.jobs.runner import Watch
+        from polars_evals.jobs.runner import run as run_job
 
         with progress("scoring files") as (start, advance):
             outcome = run_job(job, rescore=rescore, watch=Watch(tell, start, advance))

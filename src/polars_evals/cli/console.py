@@ -91,6 +91,8 @@ def stoppable() -> Iterator[None]:
     A query keeps Python from running signal handlers until it ends, so a thread waits for the signal instead.
     Leaving at any point is safe: nothing counts before its commit.
     """
+    from polars_evals.jobs.store import clear_staging
+
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = {number: signal(number, lambda *_: None) for number in (SIGTERM, SIGINT)}
@@ -99,6 +101,7 @@ def stoppable() -> Iterator[None]:
     def wait() -> None:
         received = os.read(reader, 1)
         if received and received[0]:
+            clear_staging()
             tell(f"stopped by {Signals(received[0]).name}; nothing was half done")
             os._exit(128 + received[0])
 

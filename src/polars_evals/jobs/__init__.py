@@ -4,6 +4,6 @@ from polars_evals.jobs.config import Job
 from polars_evals.jobs.errors import ConfigError, InputError, JobError, StoreError
 from polars_evals.jobs.open import scan_store
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.run import run
+from polars_evals.jobs.runner import run
 
 __all__ = ["ConfigError", "InputError", "Job", "JobError", "Outcome", "StoreError", "run", "scan_store"]

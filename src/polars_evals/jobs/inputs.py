@@ -46,10 +46,12 @@ class Input:
             found = trace_files(self.path, self.format)
         except FileNotFoundError as error:
             raise InputError(str(error)) from None
-        if outside is None:
-            return found
-        inside = outside.resolve()
-        return [file for file in found if not Path(file).resolve().is_relative_to(inside)]
+        if outside is not None:
+            inside = outside.resolve()
+            found = [file for file in found if not Path(file).resolve().is_relative_to(inside)]
+        if not found:
+            raise InputError(f"{', '.join(self.path)} matches no file but those of the store")
+        return found
 
     def scan(self, file: str) -> pl.LazyFrame:
         """Scan one file: to the canonical columns if it is a platform's, else as it is."""

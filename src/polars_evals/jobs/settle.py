@@ -32,7 +32,7 @@ def outdated(
 
     Only the keys' hashes of the new rows are held, 8 bytes each, and the keys of rows that are not alone.
     """
-    order = [*([newest] if newest else []), *ROW]
+    order = [*([newest] if newest else []), "source_time", "source_file", "source_row"]
     columns = list(dict.fromkeys([*key, *order, PART]))
     hashed = pl.struct(key).hash().alias(HASH)
 

@@ -34,6 +34,9 @@ LAYOUT = 1
 KEPT = 10
 PART_BYTES = 512 << 20
 
+# The folders that this process is writing to.
+staged: set[Path] = set()
+
 
 @dataclass(frozen=True)
 class State:
@@ -241,10 +244,11 @@ class Store(ABC):
         """Give a folder to write data files to, which nobody reads."""
         folder = self.own / f"staging-{uuid4().hex}"
         folder.mkdir()
+        staged.add(folder)
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            clear_staging()
 
     def commit(
         self,
@@ -274,6 +278,12 @@ class Store(ABC):
     @abstractmethod
     def tidy(self) -> None:
         """Remove what no reader needs any more."""
+
+
+def clear_staging() -> None:
+    """Remove what this process was writing; what it cannot, the next run does."""
+    while staged:
+        shutil.rmtree(staged.pop(), ignore_errors=True)
 
 
 def is_part(path: Path) -> bool:
