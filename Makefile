@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup test lint browser notebooks docs bench sanitize clean
+.PHONY: setup demo test lint browser notebooks docs faults bench sanitize clean
 
 setup: .venv/installed
 
@@ -11,6 +11,10 @@ setup: .venv/installed
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
+
+# The main job on the data in data/: score, compare two model versions, write the report.
+demo: setup
+	$(BIN)/polars-evals demo --output build/demo
 
 test: lint
 	$(MAKE) -C tests/native test
@@ -33,6 +37,10 @@ notebooks: setup
 docs: setup
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The job under kill -9, at many more points than `test` has time for.
+faults: setup
+	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
