@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup demo test lint browser notebooks docs faults bench sanitize clean
+.PHONY: setup demo test lint browser notebooks docs faults simulate bench sanitize clean
 
 setup: .venv/installed
 
@@ -41,6 +41,10 @@ docs: setup
 # The job under kill -9, at many more points than `test` has time for.
 faults: setup
 	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
+
+# False alarms, coverage and power of the statistics, over thousands of simulated comparisons.
+simulate: setup
+	$(BIN)/python -m pytest tests/drift/simulations.py
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
