@@ -51,4 +51,5 @@ def test_children_and_attributes() -> None:
 
 
 def test_characters_that_cannot_be_seen_are_named() -> None:
-    assert reveal("a\u202eb\x00\n\tc") == "a⟨U+202E⟩b⟨U+0000⟩\n\tc"
+    assert reveal("a\u202eb\x00\n\tc\r\n") == "a⟨U+202E⟩b⟨U+0000⟩\n\tc␍\n"
+    assert "\r" not in tag("p", "a\rb", title="a\rb")

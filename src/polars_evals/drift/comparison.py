@@ -131,8 +131,8 @@ class Comparison(Result):
 
         Notes
         -----
-        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline, and its size
-        is bounded: it says what it leaves out.
+        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline. Its size is
+        bounded: it says what it leaves out.
         """
         from polars_evals.report import comparison_page
 

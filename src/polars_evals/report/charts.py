@@ -204,10 +204,11 @@ def series(
     shapes = alt.Scale(domain=kinds, range=["circle", "triangle-up", "triangle-down"])
     colours = alt.Scale(domain=kinds, range=[BLUE, VERMILION, VERMILION])
     layers.append(
-        base.mark_point(filled=True, size=50, opacity=1).encode(
+        base.mark_point(filled=True, opacity=1).encode(
             x=time,
             y=y,
             shape=alt.Shape("kind:N", scale=shapes, legend=None),
+            size=alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[45, 110, 110]), legend=None),
             color=alt.Color("kind:N", scale=colours, legend=None),
         )
     )

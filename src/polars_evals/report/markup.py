@@ -49,15 +49,20 @@ def tag(element: str, /, *children: Child, **attributes: str | int | float | boo
 
 
 def reveal(text: str) -> str:
-    """Name the characters that cannot be seen and would act on the text around them: ``⟨U+202E⟩``."""
-    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+    """Show what cannot be seen and yet acts on the text around it, as ``⟨U+202E⟩`` or ``␍``."""
+    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
+
+
+def _escape(text: str) -> str:
+    # A bare carriage return would be read back as a line feed.
+    return escape(clean(text)).replace("\r", "&#13;")
 
 
 def _attribute(key: str, value: str | int | float | bool | None) -> str:
     name = key.removesuffix("_").replace("_", "-")
     if value is None or value is False:
         return ""
-    return f" {name}" if value is True else f' {name}="{escape(clean(str(value)))}"'
+    return f" {name}" if value is True else f' {name}="{_escape(str(value))}"'
 
 
 def _html(child: Child) -> str:
@@ -66,7 +71,7 @@ def _html(child: Child) -> str:
     if isinstance(child, Html):
         return child
     if isinstance(child, str):
-        return escape(clean(child))
+        return _escape(child)
     if isinstance(child, int | float):
         return escape(str(child))
     return "".join(map(_html, child))
