@@ -15,8 +15,8 @@ import deltalake.transaction
 import polars as pl
 
 from polars_evals.cli import main as command
-from polars_evals.cli.app import app as app
-from polars_evals.jobs import run as run
+from polars_evals.cli.app import app
+from polars_evals.jobs import run
 
 STEPS: list[tuple[Any, str]] = [
     (os, "rename"),
@@ -58,6 +58,8 @@ def run_until(limit: int) -> None:
 
 
 def main() -> None:
+    assert callable(app)  # imported before the first fork, like the job
+    assert callable(run)
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

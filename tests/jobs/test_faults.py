@@ -154,11 +154,12 @@ def test_disk_full(tmp_path: Path, form: str) -> None:
     """A file system of 600 kB, which the first run fits in and the second does not."""
     job = make_job(tmp_path, form)
     inside = f"""
-        mount -t tmpfs -o size=600k tmpfs '{tmp_path}/scores' || exit 99
-        {sys.executable} -m polars_evals.cli run '{job}' > '{tmp_path}/first.out' 2>&1; echo $? > '{tmp_path}/first'
-        mv '{tmp_path}/large.parquet' '{tmp_path}/traces/large.parquet'
-        {sys.executable} -m polars_evals.cli run '{job}' > '{tmp_path}/second.out' 2>&1; echo $? > '{tmp_path}/second'
-        cp -r '{tmp_path}/scores' '{tmp_path}/copy'
+        cd '{tmp_path}'
+        mount -t tmpfs -o size=600k tmpfs scores || exit 99
+        {sys.executable} -m polars_evals.cli run '{job}' > first.out 2>&1; echo $? > first
+        mv large.parquet traces/large.parquet
+        {sys.executable} -m polars_evals.cli run '{job}' > second.out 2>&1; echo $? > second
+        cp -r scores copy
     """
     (tmp_path / "scores").mkdir()
     first_day(tmp_path)

@@ -58,17 +58,20 @@ class Input:
         if not os.access(file, os.R_OK):
             reason = "is not readable" if os.path.exists(file) else "is no longer there"
             raise InputError(f"{file!r} {reason}")
-        format_name = self.format
-        if format_name == "auto" and not self.columns and not self.keep:
-            try:
-                format_name = detect_traces(file).format
-            except pl.exceptions.SchemaError as error:
-                if "could be" in str(error):
-                    raise
-                format_name = "generic"
-            if format_name == "generic":
-                return scan_table(file)
+        format_name = detect(file) if self.format == "auto" else self.format
+        if format_name == "generic" and self.format == "auto" and not self.columns and not self.keep:
+            return scan_table(file)
         return scan_traces(file, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
+
+
+def detect(file: str) -> str:
+    """Tell the platform that a file is from; `generic` if it is from none."""
+    try:
+        return detect_traces(file).format
+    except pl.exceptions.SchemaError as error:
+        if "could be" in str(error):  # of several platforms: the user must say which
+            raise
+        return "generic"
 
 
 def scan_table(file: str) -> pl.LazyFrame:

@@ -80,12 +80,12 @@ class Outcome:
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
         told = [
-            f"FAILED  {one.name}: {text}"
+            f"FAILED {one.name}: {text}"
             for one in self.gates
             if one.status == "failed"
             for text in one.lines
         ]
-        told += [f"{one.status:7} {one.name}" for one in self.gates if one.status != "failed"]
+        told += [f"{one.status} {one.name}" for one in self.gates if one.status != "failed"]
         files = list(self.failures.items())
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
