@@ -80,10 +80,7 @@ class Outcome:
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
         told = [
-            f"FAILED {one.name}: {text}"
-            for one in self.gates
-            if one.status == "failed"
-            for text in one.lines
+            f"FAILED {one.name}: {text}" for one in self.gates if one.status == "failed" for text in one.lines
         ]
         told += [f"{one.status} {one.name}" for one in self.gates if one.status != "failed"]
         files = list(self.failures.items())
