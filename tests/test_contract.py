@@ -132,6 +132,18 @@ def test_null_dtype_is_all_missing(case: Case) -> None:
 
 
 @every_pair_metric
+def test_nothing_beside_anything(case: Case) -> None:
+    """A literal null is missing also over no rows and beside lists."""
+    nothing = pl.lit(None)
+    assert case.frame[:0].select(case(output=nothing)).is_empty()
+    assert case.frame[:0].select(case(expected=nothing)).is_empty()
+    if case.frame["output"].dtype == pl.String:
+        lists = case.frame.select(pl.concat_list("output", "output"), pl.concat_list("expected", "expected"))
+        for frame in (lists.with_columns(expected=None), lists.with_columns(output=None)):
+            assert fields(run(frame, case()))["score"].to_list() == [0.0] * len(frame)
+
+
+@every_pair_metric
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_literals_broadcast(case: Case, rows: int) -> None:
     frame = case.frame[:rows]

@@ -172,6 +172,10 @@ def test_turns_are_averaged_before_rounding() -> None:
         ([1, 2, 3], [1, 3], 1),
         ([1, 2], [1.0, 2.5], 1),
         ([True, False], [True, True], 1),
+        ([Decimal("10000000000000000000000001")], [Decimal("10000000000000000000000002")], 1),
+        ([Decimal("1.50"), Decimal(2)], [Decimal("1.5"), Decimal(2)], 0),
+        ([Decimal("2.0")], [2], 0),
+        ([0.0], [-0.0], 0),
     ],
 )
 def test_distance_of_lists(output: list[Any], expected: list[Any], distance: int) -> None:
@@ -226,6 +230,7 @@ def test_processor() -> None:
         ({"weights": (1, 1, 0.5)}, "weights"),
         ({"weights": (1, 1, 2**40)}, "weights"),
         ({"score_cutoff": -1}, "score_cutoff"),
+        ({"score_cutoff": 2**63}, "score_cutoff"),
         ({"processor": "lower"}, "processor"),
         ({"processor": lambda text: 3}, "processor"),
     ],
@@ -236,7 +241,8 @@ def test_bad_options_of_the_distance(options: dict[str, Any], named: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "options", [{"max_chars": 0}, {"max_chars": 1.5}, {"decimals": -1}, {"decimals": True}]
+    "options",
+    [{"max_chars": 0}, {"max_chars": 1.5}, {"max_chars": 2**64}, {"decimals": -1}, {"decimals": True}],
 )
 def test_bad_options(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"levenshtein: `{next(iter(options))}` must be a whole number"):

@@ -137,7 +137,7 @@ def test_bad_options() -> None:
         ({"smooth_value": -1}, "`smooth_value`"),
         ({"smooth_value": float("nan")}, "`smooth_value`"),
         ({"max_ngram_order": 0}, "`max_ngram_order`"),
-        ({"max_ngram_order": 101}, "`max_ngram_order` must be at most 100"),
+        ({"max_ngram_order": 101}, "`max_ngram_order` must be a whole number from 1 to 100"),
         ({"effective_order": None}, "`effective_order`"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -145,3 +145,11 @@ def test_bad_options() -> None:
     for option, value in [("char_order", 0), ("word_order", -1), ("beta", 0), ("whitespace", "no")]:
         with pytest.raises(ValueError, match=f"chrf: `{option}`"):
             pe.chrf("output", "expected", **{option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"), [(pe.chrf, {"beta": 1e200}), (pe.bleu, {"smooth_value": 10**400})]
+)
+def test_amounts_beyond_floats_are_refused(metric: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"`{next(iter(options))}` must be a number from"):
+        metric("output", "expected", **options)

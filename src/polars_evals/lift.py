@@ -174,13 +174,21 @@ def elementwise(
     """
 
     def checked(columns: Sequence[pl.Series]) -> pl.Series:
-        result = function(columns)
-        if len(result) != row_count(*columns):
-            raise AssertionError(f"{metric}: {len(result)} results for {row_count(*columns)} rows")
+        rows = row_count(*columns)
+        result = function(align(columns, rows))
+        if len(result) != rows:
+            raise AssertionError(f"{metric}: {len(result)} results for {rows} rows")
         return result
 
     columns = [as_expr(metric, argument, value) for argument, value in arguments.items()]
     return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=True)
+
+
+def align(columns: Sequence[pl.Series], rows: int) -> list[pl.Series]:
+    """Take the row of a literal away where there are none, and make a column of nothing a list beside one."""
+    columns = [column.clear() if rows == 0 else column for column in columns]
+    lists = [pl.List(inner_dtype(c)) for c in columns if isinstance(c.dtype, pl.List | pl.Array)]
+    return [c.cast(lists[0]) if c.dtype == pl.Null and lists else c for c in columns]
 
 
 def as_expr(metric: str, argument: str, value: object) -> pl.Expr:
@@ -275,8 +283,14 @@ def read_tokens(metric: str, left: pl.Series, right: pl.Series) -> list[pl.Serie
         raise InvalidOperationError(
             f"{metric}: cannot compare {left.dtype} with {right.dtype}; cast one to the other"
         )
-    is_float = all(numbers) and any(kind.is_float() or kind.is_decimal() for kind in kinds)
-    columns = [column.cast(pl.List(pl.Float64)) if is_float else column for column in (left, right)]
+    columns = [left, right]
+    if all(numbers) and any(kind.is_float() for kind in kinds):
+        # -0.0 is another text than 0.0, but the same number.
+        number = pl.when(pl.element() == 0).then(0.0).otherwise(pl.element())
+        columns = [column.cast(pl.List(pl.Float64)).list.eval(number) for column in columns]
+    elif all(numbers) and any(kind.is_decimal() for kind in kinds):
+        scale = max(getattr(kind, "scale", 0) for kind in kinds)
+        columns = [column.cast(pl.List(pl.Decimal(38, scale))) for column in columns]
     return [column.cast(pl.List(pl.String)) for column in columns]
 
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
-from math import inf
+from sys import float_info
 from typing import Any
+
+# What the kernels can count.
+LARGEST_WHOLE = 2**31 - 1
 
 
 def check_common(metric: str, *, threshold: object, missing: object, details: object) -> None:
@@ -19,10 +22,12 @@ def check_fraction(metric: str, option: str, value: object) -> None:
         raise ValueError(f"{metric}: `{option}` must be a number from 0 to 1, got {value!r}")
 
 
-def check_amount(metric: str, option: str, value: object) -> None:
-    """Accept a finite number from 0 on."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-        raise ValueError(f"{metric}: `{option}` must be a number from 0 on, got {value!r}")
+def check_amount(
+    metric: str, option: str, value: object, *, least: float = 0, most: float = float_info.max
+) -> None:
+    """Accept a finite number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise ValueError(f"{metric}: `{option}` must be a number from {least:g} to {most:g}, got {value!r}")
 
 
 def check_flags(metric: str, **flags: object) -> None:
@@ -41,13 +46,23 @@ def check_choice(metric: str, option: str, value: object, choices: Collection[st
         )
 
 
-def check_whole(metric: str, option: str, value: object, *, least: int, optional: bool = False) -> None:
-    """Accept a whole number from `least` on, or None if `optional`."""
+def check_whole(
+    metric: str,
+    option: str,
+    value: object,
+    *,
+    least: int,
+    most: int = LARGEST_WHOLE,
+    optional: bool = False,
+) -> None:
+    """Accept a whole number from `least` to `most`, or None if `optional`."""
     if optional and value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         none = " or None" if optional else ""
-        raise ValueError(f"{metric}: `{option}` must be a whole number from {least} on{none}, got {value!r}")
+        raise ValueError(
+            f"{metric}: `{option}` must be a whole number from {least} to {most}{none}, got {value!r}"
+        )
 
 
 def did_you_mean(word: Any, known: Collection[str]) -> str:

@@ -9,6 +9,7 @@ from polars_evals.lift import IntoText, Kernel, Missing, as_expr, lift, lift_dis
 from polars_evals.options import check_common, check_flags, check_whole
 
 LARGEST_WEIGHT = 2**31 - 1
+LARGEST_CUTOFF = 2**62
 
 
 def levenshtein(
@@ -139,7 +140,7 @@ def levenshtein_distance(
     """
     metric = "levenshtein_distance"
     weights = check_weights(metric, weights)
-    check_whole(metric, "score_cutoff", score_cutoff, least=0, optional=True)
+    check_whole(metric, "score_cutoff", score_cutoff, least=0, most=LARGEST_CUTOFF, optional=True)
     if processor is not None:
         output = processed(metric, processor, as_expr(metric, "output", output))
         expected = processed(metric, processor, as_expr(metric, "expected", expected))

@@ -313,10 +313,10 @@ def regex_match(
     """
     check_common("regex_match", threshold=threshold, missing=missing, details=details)
     check_flags("regex_match", case_sensitive=case_sensitive, negate=negate)
-    if isinstance(pattern, str):
-        check_pattern("regex_match", pattern)
-        pattern = pl.lit(pattern, pl.String)
     flag = "" if case_sensitive else "(?i)"
+    if isinstance(pattern, str):
+        check_pattern("regex_match", pattern, flag)
+        pattern = pl.lit(pattern, pl.String)
     search = compare(lambda left, right: left.str.contains(flag + right), negate=negate)
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
@@ -341,10 +341,10 @@ def regex_match(
     )
 
 
-def check_pattern(metric: str, pattern: str) -> None:
+def check_pattern(metric: str, pattern: str, flag: str = "") -> None:
     """Refuse a pattern that Polars cannot compile."""
     try:
-        pl.Series([""]).str.contains(pattern)
+        pl.Series([""]).str.contains(flag + pattern)
     except ComputeError as error:
         raise ValueError(f"{metric}: {pattern!r} is not a valid pattern: {error}") from None
 

@@ -1,13 +1,12 @@
 """BLEU and chrF, the metrics of machine translation, by the native kernels."""
 
-import math
 from typing import Literal
 
 import polars as pl
 
 from polars_evals import _native
 from polars_evals.lift import IntoText, Missing, lift
-from polars_evals.options import check_choice, check_common, check_flags, check_whole
+from polars_evals.options import check_amount, check_choice, check_common, check_flags, check_whole
 
 TOKENIZERS = ("13a", "char", "intl", "none")
 # sacrebleu's other tokenizers, which read models or dictionaries of other packages.
@@ -88,9 +87,9 @@ def bleu(
     check_choice("bleu", "tokenize", tokenize, TOKENIZERS)
     check_choice("bleu", "smooth_method", smooth_method, SMOOTHING)
     check_flags("bleu", lowercase=lowercase, effective_order=effective_order)
-    check_order("bleu", "max_ngram_order", max_ngram_order, least=1)
+    check_whole("bleu", "max_ngram_order", max_ngram_order, least=1, most=LARGEST_ORDER)
     value = SMOOTHING[smooth_method] if smooth_value is None else smooth_value
-    check_positive("bleu", "smooth_value", value, least=0)
+    check_amount("bleu", "smooth_value", value)
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         return pl.DataFrame(
@@ -182,9 +181,9 @@ def chrf(
     └───────────────────────────────┴──────────┴───────┘
     """
     check_common("chrf", threshold=threshold, missing=missing, details=details)
-    check_order("chrf", "char_order", char_order, least=1)
-    check_order("chrf", "word_order", word_order, least=0)
-    check_positive("chrf", "beta", beta, least=1e-6)
+    check_whole("chrf", "char_order", char_order, least=1, most=LARGEST_ORDER)
+    check_whole("chrf", "word_order", word_order, least=0, most=LARGEST_ORDER)
+    check_amount("chrf", "beta", beta, least=1e-6, most=1e6)
     check_flags("chrf", lowercase=lowercase, whitespace=whitespace, eps_smoothing=eps_smoothing)
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
@@ -213,17 +212,3 @@ def chrf(
         details=details,
         fields={"precision": pl.Float64, "recall": pl.Float64},
     )
-
-
-def check_order(metric: str, option: str, value: int, *, least: int) -> None:
-    """Accept the length of the longest n-grams."""
-    check_whole(metric, option, value, least=least)
-    if value > LARGEST_ORDER:
-        raise ValueError(f"{metric}: `{option}` must be at most {LARGEST_ORDER}, got {value!r}")
-
-
-def check_positive(metric: str, option: str, value: object, *, least: float) -> None:
-    """Accept a finite number from `least` on."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < least:  # type: ignore[arg-type, operator]
-        raise ValueError(f"{metric}: `{option}` must be a number from {least:g} on, got {value!r}")
