@@ -83,10 +83,19 @@ def test_repeats_are_averaged_and_never_count_as_items() -> None:
     a, b = drawn(40, shift=-0.05)
     frame = versions({"a": a, "b": b})
     once, thrice = compare(frame), compare(pl.concat([frame] * 3))
-    same = [c for c in SUMMARY if c not in {"ks", "psi"}]
+    same = [c for c in SUMMARY if c not in {"ks", "psi", "reason"}]
     assert_frame_equal(once.summary.select(same), thrice.summary.select(same))
     one_sided = pl.concat([frame, frame.filter(pl.col("model") == "b").with_columns(pl.col("m_score") * 0)])
     assert compare(one_sided).summary["candidate_mean"].item() == pytest.approx(b.mean() / 2)
+
+
+def test_the_same_frame_gives_the_same_result() -> None:
+    a, b = drawn(500, shift=-0.01)
+    frame = pl.concat([versions({"a": a, "b": b}, topic=np.arange(500) % 3)] * 2)
+    texts = {
+        compare(frame.sample(fraction=1, shuffle=True, seed=1), by=["topic"]).to_json() for _ in range(5)
+    }
+    assert len(texts) == 1
 
 
 def test_an_item_flips_when_most_of_its_repeats_do() -> None:
@@ -278,6 +287,18 @@ def test_bad_frames_are_refused() -> None:
         compare(frame.with_columns(m_label=pl.lit("ok")))
     with pytest.raises(pl.exceptions.InvalidOperationError, match="'m_label' is Float64"):
         compare(frame.with_columns(m_label=pl.lit(1.0)))
+
+
+def test_extreme_options_and_values() -> None:
+    frame = versions({"a": [0.1, 0.2, 0.9], "b": [0.1, 0.3, 0.4]})
+    assert compare(frame, min_effect=1e-30).summary["n_needed"].item() is None
+    assert compare(frame, min_effect=0).summary["n_needed"].item() is None
+    assert_no_nan(compare(frame.with_columns(pl.col("m_score") * 1e49), alpha=1e-9))
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        compare(frame.with_columns(pl.col("m_score") * 1e300))
+    users = pl.concat([frame.with_columns(case_id=pl.col("case_id") + 3 * i) for i in range(400)])
+    with pytest.raises(ValueError, match="by='case_id' gives 1,200 slices; at most 1,000"):
+        compare(users, by=["case_id"])
 
 
 def test_scores_of_different_signatures_are_refused() -> None:

@@ -151,16 +151,19 @@ def test_reference_as_a_period() -> None:
     assert aware.verdict == "regressed"
 
 
-@pytest.mark.parametrize("score", [1.0, 0.0, None])
+@pytest.mark.parametrize("score", [1.0, 0.0, 0.1, None])
 def test_constant_and_missing_scores_have_no_nan(score: float | None) -> None:
     frame = (
-        traffic(20, 3).with_columns(m_score=pl.lit(score, dtype=pl.Float64)).with_columns(label("m_score"))
+        traffic(20, 3)
+        .sample(55, seed=0)
+        .with_columns(m_score=pl.lit(score, dtype=pl.Float64))
+        .with_columns(label("m_score"))
     )
     line = pe.timeline(frame, time="ts")
     for series in [*line.windows.select(pl.selectors.float()), *line.changes.select(pl.selectors.float())]:
         assert series.is_finite().all(), series.name
     assert line.verdict == ("inconclusive" if score is None else "no_change")
-    assert line.windows["n_null"].sum() == (60 if score is None else 0)
+    assert line.windows["n_null"].sum() == (55 if score is None else 0)
 
 
 def test_a_constant_score_that_drops_is_seen() -> None:
@@ -206,7 +209,7 @@ def test_cusum_and_alarm_by_hand() -> None:
 
 
 def test_always_valid_is_the_formula() -> None:
-    n, mean = np.array([10.0, 0.0, 20.0]), np.array([0.5, np.nan, 0.2])
+    n, mean = np.array([30.0, 0.0, 60.0]), np.array([0.5, np.nan, 0.2])
     windows = control.Windows(n, mean, np.array([0.1, np.nan, 0.1]))
     reference, tau = control.Reference(n=50.0, mean=0.6, variance=0.1), 0.1
     p, p_change = control.always_valid(windows, reference, 0, tau)
@@ -217,9 +220,11 @@ def test_always_valid_is_the_formula() -> None:
             np.sqrt(v / (v + m * tau**2)) * np.exp(m**2 * tau**2 * d**2 / (2 * v * (v + m * tau**2)))
         )
 
-    first, both, last = ratio(10, -0.1), ratio(30, (10 * 0.5 + 20 * 0.2) / 30 - 0.6), ratio(20, -0.4)
+    first, both, last = ratio(30, -0.1), ratio(90, (30 * 0.5 + 60 * 0.2) / 90 - 0.6), ratio(60, -0.4)
     assert p.tolist() == pytest.approx([min(1, 1 / first)] * 2 + [min(1, 1 / first, 1 / both)])
     assert p_change[-1] == pytest.approx(min(1, 2 / first, 2 / both, 6 / last))
+    wider = control.Windows(n, mean, np.array([0.1, np.nan, 0.4]))
+    assert (control.always_valid(wider, reference, 0, tau)[0][-1]) > p[-1]
 
 
 def test_always_valid_stays_valid_under_daily_looks() -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Schema = Mapping[str, pl.DataType]
 
 LABELS = ["fail", "pass"]
+# Squares of squares must stay finite.
+LARGEST = 1e50
 
 
 def lazy(frame: Frame) -> pl.LazyFrame:
@@ -109,7 +111,10 @@ def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
             raise
         msg = f"a <name>_label column holds a value other than 'fail' and 'pass': {error}"
         raise pl.exceptions.InvalidOperationError(msg) from error
-    bad = rows.select((~pl.col(f"{m}:score").is_finite()).sum().alias(m) for m in metrics).row(0, named=True)
+    bad = rows.select(
+        (~(pl.col(f"{m}:score").abs() < LARGEST)).sum().alias(m)  # not >=, which NaN would pass
+        for m in metrics
+    ).row(0, named=True)
     for name, count in bad.items():
         if count:
             msg = (

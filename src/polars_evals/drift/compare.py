@@ -33,6 +33,7 @@ SUMMARY = [
     "newly_passing", "p_mcnemar", "ks", "psi", "mde", "n_needed", "verdict", "reason",
 ]  # fmt: skip
 SLICES = [*IDENTITY, *SUMMARY[2:]]
+MOST_SLICES = 1_000
 
 
 def compare(
@@ -156,6 +157,8 @@ def compare(
         answers = varying(rows, [f"by:{name}" for name in traits])
         rows = rows.drop(answers)
         traits = [name for name in traits if f"by:{name}" not in answers]
+    if not automatic:
+        _check_few_slices(rows, sets)
     notes += _count_missing(rows, item, cluster)
 
     measured, searches, flips, unmatched = [], dict[tuple[str, str], Search](), [], []
@@ -213,6 +216,15 @@ def slice_sets(schema: Schema, by: By) -> list[tuple[str, ...]]:
             msg = f"by must name each slice once, got {by!r}"
             raise ValueError(msg)
     return sets
+
+
+def _check_few_slices(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]]) -> None:
+    for group in sets:
+        count = rows.select(pl.struct(f"by:{name}" for name in group).n_unique()).item()
+        if count > MOST_SLICES:
+            named = group[0] if len(group) == 1 else group
+            msg = f"by={named!r} gives {count:,} slices; at most {MOST_SLICES:,} are possible"
+            raise ValueError(msg)
 
 
 def _item_key(schema: Schema, item: str) -> pl.Expr:
@@ -323,7 +335,8 @@ def _flips(
         return with_texts(
             pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
         )
-    return with_texts(pl.concat(flips), frame, schema, item=item, version=version, baseline=baseline)
+    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
 def _pass_rates(judged: pl.DataFrame, baseline: str, alpha: float) -> pl.DataFrame:

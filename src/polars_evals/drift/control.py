@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polars_evals.drift.inference import NEGLIGIBLE
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 SLACK = 0.5
 DECISION = 5.0
 SIGMAS = 3.0
+FEWEST_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,16 @@ class Windows:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the reference period says: its rows, its mean, and the variance of a row as windows show it."""
+    """
+    What the reference period says: its rows, its mean, and the variance of a row as windows show it.
+
+    `excess` is the factor in `variance` by which window means vary more than their rows explain.
+    """
 
     n: float
     mean: float
     variance: float
+    excess: float = 1.0
 
 
 def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference | None:
@@ -57,9 +65,10 @@ def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference |
             means, weights = windows.mean[data], windows.n[data]
             middle = float((weights * means).sum() / weights.sum())
             variance = float((weights * (means - middle) ** 2).sum() / weights.sum())
+            variance = variance if variance > NEGLIGIBLE else 0.0
         return Reference(total, centre, variance)
-    excess = float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1))
-    return Reference(total, centre, variance * max(1.0, excess))
+    excess = max(1.0, float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1)))
+    return Reference(total, centre, variance * excess, excess)
 
 
 def within(windows: Windows, used: npt.NDArray[np.bool_]) -> float:
@@ -67,7 +76,8 @@ def within(windows: Windows, used: npt.NDArray[np.bool_]) -> float:
     # A window with one row or one cluster has no spread.
     used = used & np.isfinite(windows.spread)
     freedom = windows.n[used] - 1
-    return float((freedom * windows.spread[used]).sum() / freedom.sum()) if freedom.size else 0.0
+    variance = float((freedom * windows.spread[used]).sum() / freedom.sum()) if freedom.size else 0.0
+    return variance if variance > NEGLIGIBLE else 0.0
 
 
 def deviations(windows: Windows, reference: Reference) -> tuple[Floats, Floats]:
@@ -128,28 +138,37 @@ def always_valid(windows: Windows, reference: Reference, start: int, tau: float)
     then still form the martingale that makes p valid.
 
     A start at the k-th window is allowed 1 / (k(k+1)) of the error, which sums to 1 over all starts: the
-    second p-value is the smallest k(k+1)/Λ so far, at most 1.
+    second p-value is the smallest k(k+1)/Λ so far, at most 1. It takes 30 rows for their mean to be tested.
+
+    V is the variance of a row in the reference, or in all windows so far if that is greater: a reference with
+    few failures knows little about how scores vary.
     """
-    n, v = windows.n[start:], reference.variance
+    n = windows.n[start:]
     count = len(n)
     whole, any_start = np.full(len(windows.n), np.nan), np.full(len(windows.n), np.nan)
-    if v <= 0:
+    if reference.variance <= 0:
         whole[start:] = any_start[start:] = 1.0
         return whole, any_start
     rows = np.concatenate([[0.0], np.cumsum(n)])
     total = np.concatenate([[0.0], np.cumsum(n * np.nan_to_num(windows.mean[start:]))])
     order = np.arange(1, count + 1, dtype=np.float64)
     penalty = np.log(order * (order + 1))
+    spread = np.nan_to_num(windows.spread)
+    freedom = np.where(np.isfinite(windows.spread), windows.n - 1, 0.0)
+    pooled = np.cumsum(freedom * spread) / np.maximum(np.cumsum(freedom), 1.0)
+    variance = np.maximum(reference.variance, reference.excess * pooled)[start:]
     smallest = [0.0, 0.0]
     for i in range(count):
         since = rows[i + 1] - rows[: i + 1]
-        used = since > 0
+        used = since >= FEWEST_ROWS
+        v = variance[i]
         mean = np.divide(total[i + 1] - total[: i + 1], since, out=np.zeros(i + 1), where=used)
         effective = since * reference.n / (since + reference.n)
         share = v + effective * tau**2
         # Logarithms, because the ratio of a clear change is beyond what a float can hold.
         log_p = 0.5 * np.log(share / v) - (effective * tau * (mean - reference.mean)) ** 2 / (2 * v * share)
-        smallest[0] = min(smallest[0], float(log_p[0]))
+        if used[0]:
+            smallest[0] = min(smallest[0], float(log_p[0]))
         smallest[1] = min(smallest[1], float((log_p + penalty[: i + 1])[used].min(initial=0.0)))
         whole[start + i], any_start[start + i] = np.exp(smallest)
     return whole, any_start

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 
+# Beyond this an effect is too small for any number of items that can be counted.
+MOST_NEEDED = 1e18
+
 # Averages of floats differ in their last bits; below this, a difference or a spread is none.
 NEGLIGIBLE = 1e-12
 
@@ -115,6 +118,7 @@ def infer(rows: pl.DataFrame, *, alpha: float, min_effect: float, also_tried: Fl
     needed = np.full(len(rows), np.nan)
     if min_effect > 0:
         needed = np.maximum(2.0, np.ceil(floats(rows["n"]) * (mde / min_effect) ** 2))
+        needed[needed > MOST_NEEDED] = np.nan
     return rows.with_columns(
         column("ci_low", low),
         column("ci_high", high),
