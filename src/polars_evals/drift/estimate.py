@@ -1,8 +1,8 @@
 """
 Means, differences and their standard errors, as Polars aggregations over all items or by slice.
 
-In two steps: `moments` and `cluster_moments` sum up the rows, `conclude` makes estimates of the sums. The sums of
-several parts of a table can be merged before the second step.
+In two steps: `moments` and `cluster_moments` sum up the rows, `conclude` makes estimates of the sums, so that
+the sums of several parts of a table can be merged in between.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def estimate(observations: Observations, metric: str, keys: Sequence[str]) -> pl
     if observations.clustered:
         sides = sides_of(paired=observations.paired)
         spreads = {side: cluster_moments(cluster_sums(frame, side, keys), keys) for side in sides}
-    return conclude(moments(frame, keys, paired=observations.paired), spreads, keys, paired=observations.paired)
+    return conclude(
+        moments(frame, keys, paired=observations.paired), spreads, keys, paired=observations.paired
+    )
 
 
 def sides_of(*, paired: bool) -> list[str]:

@@ -67,9 +67,7 @@ def tabulate(
     for value in slices:
         names.append(slice_name(by, value))
         row = f"{candidate}\n{metric}\n{names[-1]}"
-        p_permutation.append(
-            flip_units(units[value], seed=seed, name=row) if value in units else None
-        )
+        p_permutation.append(flip_units(units[value], seed=seed, name=row) if value in units else None)
         distance.append(ks(*scores[value]))
         stability.append(psi(*scores[value]))
     identity = pl.DataFrame(
