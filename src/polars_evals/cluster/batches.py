@@ -53,7 +53,8 @@ class Scorer:
             name: polars_type(existing.field(name).type) if name in columns_of(suite) else pl.Null()
             for name in existing.names
         }
-        scored = suite.score(pl.LazyFrame(schema=columns), signatures=signatures).collect_schema()
+        # Run without a row, not only planned: metrics refuse types that they cannot score when they run.
+        scored = suite.score(pl.DataFrame(schema=columns), signatures=signatures).schema
         results = {name: portable(dtype) for name, dtype in scored.items() if name not in columns}
         added = with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
         return cls(suite, existing, added, signatures, max_bytes)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
 
 from polars_evals.cluster.aggregates import Aggregates
-from polars_evals.cluster.batches import MAX_BYTES, Scorer, polars_type
+from polars_evals.cluster.batches import MAX_BYTES, Scorer, bounded, polars_type
 from polars_evals.cluster.merging import merge
 from polars_evals.cluster.plan import Plan, make_plan
 from polars_evals.cluster.steps import GROUP, MESSAGE, merge_messages, sum_up_tables
@@ -68,7 +67,7 @@ def score_spark(
     scorer = Scorer.of(suite, to_arrow_schema(dataframe.schema), signatures=signatures, max_bytes=max_bytes)
     schema = StructType([*dataframe.schema, *from_arrow_schema(scorer.added)])
     with _threads(dataframe.sparkSession):
-        return dataframe.mapInArrow(partial(_score, scorer=scorer), schema)
+        return dataframe.mapInArrow(lambda batches: _score(batches, scorer), schema)
 
 
 def aggregate_spark(
@@ -136,13 +135,13 @@ def aggregate_spark(
     rows = dataframe.select([dataframe[name] for name in plan.needed(arrow.names)])
     with _threads(dataframe.sparkSession):
         if item is None:
-            messages = rows.mapInArrow(partial(_sum_up_all, plan=plan, parts=parts), MESSAGES)
+            messages = rows.mapInArrow(lambda batches: _sum_up_all(batches, plan, parts), MESSAGES)
         else:
             anywhere = functions.monotonically_increasing_id()
             known = functions.xxhash64(rows[item])
             key = functions.when(rows[item].isNull(), anywhere).otherwise(known)
             grouped = rows.withColumn(GROUP, functions.pmod(key, functions.lit(parts))).groupBy(GROUP)
-            messages = grouped.applyInArrow(partial(_sum_up, plan=plan, parts=parts), MESSAGES)
+            messages = grouped.applyInArrow(lambda table: _sum_up(table, plan, parts), MESSAGES)
         merged = messages.groupBy(GROUP).applyInArrow(merge_messages, MESSAGES)
         return merge(Aggregates.from_bytes(bytes(row[MESSAGE])) for row in merged.collect())
 
@@ -157,8 +156,6 @@ def _sum_up(table: pa.Table, plan: Plan, parts: int) -> pa.Table:
 
 
 def _sum_up_all(batches: Iterable[pa.RecordBatch], plan: Plan, parts: int) -> Iterator[pa.RecordBatch]:
-    from polars_evals.cluster.batches import bounded
-
     tables = bounded((pa.Table.from_batches([batch]) for batch in batches), MAX_BYTES)
     yield from sum_up_tables(tables, plan, parts).to_batches()
 
