@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ray: Any = pytest.importorskip("ray", reason="Ray is tested by `make test-cluster`")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    # All tests of a cluster belong in one process.
-    pytest.mark.xdist_group("ray"),
-]
+# Warnings are Ray's own.
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module", autouse=True)

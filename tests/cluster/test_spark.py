@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pyspark: Any = pytest.importorskip("pyspark.sql", reason="Spark is tested by `make test-cluster`")
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.xdist_group("spark"),
-]
+# Warnings are Spark's own.
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module", autouse=True)
