@@ -10,6 +10,9 @@ from polars.exceptions import InvalidOperationError
 
 import polars_evals as pe
 
+# Python also strips U+001C to U+001F, which Unicode does not count as white space.
+WHITE_SPACE = "".join(chr(c) for c in range(0x110000) if chr(c).isspace() and not 0x1C <= c <= 0x1F)
+
 
 def score(metric: Any, output: Any, expected: Any, **options: Any) -> float:
     frame = pl.DataFrame({"output": [output], "expected": [expected]})
@@ -131,8 +134,6 @@ def test_bad_options() -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30), st.booleans(), st.booleans())
 def test_exact_match_is_pythons_equality(left: str, right: str, case_sensitive: bool, trim: bool) -> None:
-    # Python also strips U+001C to U+001F, which Unicode does not count as white space.
-    white = "".join(chr(c) for c in range(0x110000) if chr(c).isspace() and not 0x1C <= c <= 0x1F)
-    a, b = (text.strip(white) if trim else text for text in (left, right))
+    a, b = (text.strip(WHITE_SPACE) if trim else text for text in (left, right))
     a, b = (text if case_sensitive else pl.Series([text]).str.to_lowercase().item() for text in (a, b))
     assert score(pe.exact_match, left, right, case_sensitive=case_sensitive, trim=trim) == float(a == b)

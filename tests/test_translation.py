@@ -137,6 +137,7 @@ def test_bad_options() -> None:
         ({"smooth_value": -1}, "`smooth_value`"),
         ({"smooth_value": float("nan")}, "`smooth_value`"),
         ({"max_ngram_order": 0}, "`max_ngram_order`"),
+        ({"max_ngram_order": 101}, "`max_ngram_order` must be at most 100"),
         ({"effective_order": None}, "`effective_order`"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -30,13 +30,14 @@ public:
     std::size_t size() const { return size_; }
 
     std::uint32_t child(std::uint32_t node, std::uint32_t symbol) {
-        const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 | symbol;
-        Slot& slot = find(key);
-        if (slot.generation == generation_) return slot.node;
-        const std::uint32_t added = size_++;
-        slot = {key, added, generation_};
-        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
-        return added;
+        return number(static_cast<std::uint64_t>(node) << 32 | symbol);
+    }
+    // The node of the first one to three code points of a sequence, in one step. None is 0 once 1 is added, so that
+    // sequences of different length differ.
+    std::uint32_t start(const std::uint32_t* codes, std::size_t count) {
+        std::uint64_t packed = 0;
+        for (std::size_t i = 0; i < count; ++i) packed = packed << 21 | (codes[i] + 1);
+        return number(packed | std::uint64_t{1} << 63);
     }
 
 private:
@@ -47,6 +48,14 @@ private:
         std::uint64_t key = 0;
         std::uint32_t node = 0, generation = 0;
     };
+    std::uint32_t number(std::uint64_t key) {
+        Slot& slot = find(key);
+        if (slot.generation == generation_) return slot.node;
+        const std::uint32_t added = size_++;
+        slot = {key, added, generation_};
+        if (2 * static_cast<std::size_t>(size_) > slots_.size()) grow();
+        return added;
+    }
     Slot& find(std::uint64_t key) {
         std::uint64_t hash = key * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 32;
@@ -107,13 +116,13 @@ private:
     // The n-grams of a text, by number. A text of fewer than n units is one shorter n-gram.
     void read(Text text, const NgramOptions& options, std::vector<std::uint32_t>& ngrams) {
         read_units(text, options);
-        ngrams.assign(units_.size(), SequenceTree::root);
-        for (std::size_t order = 0; order < options.n; ++order) {
-            if (order > 0) {
-                if (ngrams.size() < 2) break;
-                ngrams.pop_back();
-            }
-            for (std::size_t i = 0; i < ngrams.size(); ++i) ngrams[i] = tree_.child(ngrams[i], units_[i + order]);
+        const std::size_t order = std::min(options.n, units_.size());
+        const std::size_t first = options.words ? 1 : std::min<std::size_t>(order, 3);
+        ngrams.resize(order == 0 ? 0 : units_.size() - order + 1);
+        for (std::size_t i = 0; i < ngrams.size(); ++i) {
+            std::uint32_t node = options.words ? tree_.child(SequenceTree::root, units_[i]) : tree_.start(&units_[i], first);
+            for (std::size_t k = first; k < order; ++k) node = tree_.child(node, units_[i + k]);
+            ngrams[i] = node;
         }
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -10,8 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 import polars_evals as pe
+from polars_evals.cli.app import app
+from polars_evals.cluster import score_files
 from polars_evals.cluster.batches import MAX_BYTES, Scorer, bounded
 from tests.texts import any_text
 
@@ -91,3 +95,22 @@ def test_what_would_fail_on_a_worker_fails_now() -> None:
         Scorer.of(SUITE, pa.schema(numbers), signatures=False, max_bytes=1)
     with pytest.raises(ValueError, match="max_bytes"):
         Scorer.of(SUITE, pa.schema({"output": pa.string()}), signatures=False, max_bytes=0)
+
+
+def test_the_command_names_its_engines(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    pl.DataFrame({"output": ["a"], "expected": ["a"]}).write_parquet(path)
+    arguments = ["score", str(path), "--metric", "levenshtein", "--output", str(tmp_path / "out")]
+    ended = CliRunner().invoke(app, [*arguments, "--engine", "sparc"])
+    assert ended.exit_code == 2
+    assert 'did you mean "spark"' in ended.stderr
+    ended = CliRunner().invoke(app, [*arguments, "--engine", "ray", "--format", "langfuse"])
+    assert ended.exit_code == 2
+    assert "as they are" in ended.stderr
+
+
+def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError, match="exists already"):
+        score_files("in.parquet", SUITE, tmp_path, engine="ray")
+    with pytest.raises(ValueError, match="engine must be one of 'ray', 'spark', got 'dask'"):
+        score_files("in.parquet", SUITE, tmp_path, engine="dask")  # type: ignore[arg-type]

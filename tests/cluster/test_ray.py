@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 import polars_evals as pe
+from polars_evals.cli.app import app
 from polars_evals.cluster import aggregate_ray, score_files, score_ray
 from polars_evals.cluster.ray import _map
 from tests.cluster.data import PARTS, SUITE, answers, dies_once, wanted
@@ -83,6 +86,36 @@ def test_files(tmp_path: Path) -> None:
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
     with pytest.raises(FileExistsError, match="exists already"):
         score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    answers().write_parquet(tmp_path / "in.parquet")
+    arguments = [
+        "score",
+        str(tmp_path / "in.parquet"),
+        "--metric",
+        "levenshtein",
+        "--engine",
+        "ray",
+        "--json",
+    ]
+    ended = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "out")])
+    assert ended.exit_code == 0, ended.stderr
+    told = json.loads(ended.stdout[ended.stdout.index("{") :])
+    assert told["rows"] == len(answers())
+    assert told["metrics"]["levenshtein"]["mean"] == pytest.approx(wanted()["levenshtein_score"].mean())
+    compared = [
+        "compare",
+        str(tmp_path / "out"),
+        "--version",
+        "model",
+        "--baseline",
+        "v1",
+        "--item",
+        "item_id",
+    ]
+    assert CliRunner().invoke(app, compared).exit_code in (0, 1)
+    assert CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "out")]).exit_code == 3
 
 
 def test_errors_come_before_anything_runs() -> None:

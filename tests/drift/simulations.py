@@ -30,11 +30,17 @@ def at_most(rate: float, sets: int = SETS) -> float:
     return float(rate + 3 * np.sqrt(rate * (1 - rate) / sets))
 
 
-def pairs(rng: np.random.Generator, n: int, shift: float, *, binary: bool, doc: Any = None) -> pl.DataFrame:
-    """Two versions of n items; items of a document share a part of their change."""
-    base = rng.beta(5, 2, n)
-    shared = np.zeros(n) if doc is None else rng.normal(0, 0.1, doc.max() + 1)[doc]
-    a, b = base + rng.normal(0, 0.1, n), base + shift + shared + rng.normal(0, 0.1, n)
+def pairs(
+    rng: np.random.Generator, n: int, shift: float, *, binary: bool, doc: Any = None, apart: bool = False
+) -> pl.DataFrame:
+    """
+    Two versions of n items that differ by `shift` alone, or of n items each where they are `apart`.
+
+    Items of a document share a part of their deviation, in each version another.
+    """
+    base = rng.beta(5, 2, (2, n)) if apart else np.tile(rng.beta(5, 2, n), (2, 1))
+    shared = np.zeros((2, n)) if doc is None else rng.normal(0, 0.1, (2, doc.max() + 1))[:, doc]
+    a, b = base + shared + rng.normal(0, 0.1, (2, n)) + [[0.0], [shift]]
     if binary:
         a, b = (a > 0.6).astype(float), (b > 0.6).astype(float)
     frame = pl.DataFrame(
@@ -53,8 +59,8 @@ def rows(
     found = []
     for _ in range(sets):
         doc = rng.integers(0, documents, n) if documents else None
-        frame = pairs(rng, n, shift, binary=binary, doc=doc)
         chosen = {"item": "item", "cluster": "doc" if documents else None} | options
+        frame = pairs(rng, n, shift, binary=binary, doc=doc, apart=chosen["item"] is None)
         found.append(pe.compare(frame, version="model", baseline="a", max_flips=0, **chosen).summary)
     return pl.concat(found)
 

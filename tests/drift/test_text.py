@@ -67,17 +67,14 @@ class Tags(HTMLParser):
 
 
 def test_html_has_only_its_own_tags(hostile: pe.Comparison) -> None:
-    for text in (hostile._repr_html_(), hostile.to_html()):
-        tags = Tags()
-        tags.feed(text)
-        assert tags.seen <= {
-            "html", "head", "meta", "title", "style", "body", "main", "div", "p", "table", "caption", "thead",
-            "tbody", "tr", "th", "td", "ul", "li",
-        }  # fmt: skip
-        assert tags.attributes <= {"style", "scope", "lang", "charset", "name", "content", "http-equiv"}
-        assert len(text) < 100_000
-        text.encode("utf-8")
-    assert hostile._repr_html_().index("regressed") < 200
+    text = hostile._repr_html_()
+    tags = Tags()
+    tags.feed(text)
+    assert tags.seen <= {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+    assert tags.attributes <= {"style", "scope"}
+    assert len(text) < 100_000
+    text.encode("utf-8")
+    assert text.index("regressed") < 200
 
 
 def test_junit_is_xml(hostile: pe.Comparison) -> None:
@@ -125,7 +122,7 @@ def test_to_a_file(hostile: pe.Comparison, tmp_path: Path) -> None:
     for name in ("html", "json", "markdown", "junit"):
         write = getattr(hostile, f"to_{name}")
         assert write(tmp_path / name) == str(tmp_path / name)
-        assert (tmp_path / name).read_text(encoding="utf-8") == write()
+        assert (tmp_path / name).read_bytes().decode("utf-8") == write()
 
 
 def test_lone_surrogates_and_long_texts() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import logging
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -123,6 +125,19 @@ def test_folder_pattern_list_and_url_are_the_same(tmp_path: Path) -> None:
     ]
     for path in paths:
         assert_frame_equal(pe.scan_traces(path).collect(), whole)
+
+
+def test_a_file_named_twice_is_read_once(spans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(spans.parent)
+    assert pe.scan_traces(["spans.parquet", "./spans.parquet", spans, "*.parquet"]).collect().height == 2
+
+
+def test_traces_are_imported_when_they_are_used() -> None:
+    code = "import sys, polars_evals as pe; assert 'polars_evals.traces' not in sys.modules; pe.scan_traces"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert set(pe.traces.__all__) - {"Detection", "trace_files"} <= set(pe.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'scan_trace'"):
+        pe.scan_trace  # noqa: B018
 
 
 def test_url_of_lines(tmp_path: Path) -> None:

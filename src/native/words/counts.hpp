@@ -13,15 +13,15 @@ inline constexpr std::uint32_t no_number = 0xFFFFFFFF;
 
 class Counts {
 public:
-    // The size of the multiset intersection. Numbers are below `limit`; `no_number` in `output` matches nothing.
+    // The size of the multiset intersection. Numbers are below `limit`.
     std::size_t overlap(const Numbers& expected, const Numbers& output, std::size_t limit) {
         if (counts_.size() < limit) counts_.resize(limit);
         for (const std::uint32_t number : expected) ++counts_[number];
         std::size_t shared = 0;
         for (const std::uint32_t number : output) {
-            if (number == no_number || counts_[number] == 0) continue;
-            --counts_[number];
-            ++shared;
+            const std::uint32_t left = counts_[number];  // no branch: whether a word is shared is hard to predict
+            shared += left != 0;
+            counts_[number] = left - (left != 0);
         }
         for (const std::uint32_t number : expected) counts_[number] = 0;
         return shared;

@@ -39,9 +39,8 @@ public:
             if (output_[i] == no_number) continue;
             Slot& slot = find(key(output_[i], (*output_tokens_)[i + order_]));
             output_[i] = slot.name;
-            if (slot.count == 0) continue;
-            --slot.count;
-            ++shared;
+            shared += slot.count != 0;
+            slot.count -= slot.count != 0;
         }
         ++order_;
         return shared;

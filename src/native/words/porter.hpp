@@ -70,7 +70,9 @@ private:
         return false;
     }
     bool ends_with(Text suffix) const {
-        return length_ >= suffix.size() && std::memcmp(word_ + length_ - suffix.size(), suffix.data(), suffix.size()) == 0;
+        // The last letter decides nearly always.
+        return word_[length_ - 1] == suffix.back() && length_ >= suffix.size() &&
+               std::memcmp(word_ + length_ - suffix.size(), suffix.data(), suffix.size()) == 0;
     }
     bool ends_double_consonant() const {
         return length_ >= 2 && word_[length_ - 1] == word_[length_ - 2] && is_consonant(length_ - 1);

@@ -273,7 +273,7 @@ def _score_histogram(observations: Observations, metric: str, keys: Sequence[str
     counted = (
         observations.rows.lazy()
         .filter(score.is_not_null())
-        .group_by(*keys, kind.alias("kind"), (score * STEPS).round().cast(pl.Int64).alias("step"))
+        .group_by(*keys, kind.alias("kind"), _step(score).alias("step"))
         .agg(count=pl.len().cast(pl.Int64))
         .collect(engine="streaming")
     )
@@ -282,14 +282,18 @@ def _score_histogram(observations: Observations, metric: str, keys: Sequence[str
 
 def _unit_histogram(units: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Count the absolute values of what keeps its sign as a whole."""
-    step = (pl.col("total").abs() * STEPS).round().cast(pl.Int64)
     counted = (
         units.lazy()
-        .group_by(*keys, step.alias("step"))
+        .group_by(*keys, _step(pl.col("total").abs()).alias("step"))
         .agg(count=pl.len().cast(pl.Int64), squares=pl.col("total").pow(2).sum())
         .collect(engine="streaming")
     )
     return counted.select(*keys, pl.lit("unit").alias("kind"), "step", "count", "squares")
+
+
+def _step(value: pl.Expr) -> pl.Expr:
+    """Return the step that a value is in; one that is a step but for its last bits is in that one."""
+    return (value * STEPS + 1e-6).floor().cast(pl.Int64)
 
 
 def _named(

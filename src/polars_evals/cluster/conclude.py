@@ -15,10 +15,10 @@ from polars_evals.drift.compare import (
     choose_versions,
     conclude,
     describe_missing,
-    gather_flips,
     require_few_slices,
 )
-from polars_evals.drift.flips import UNMATCHED, rows_without_item
+from polars_evals.drift.flips import UNMATCHED, gather_flips, rows_without_item
+from polars_evals.drift.histogram import binned
 from polars_evals.drift.inference import floats
 from polars_evals.drift.measure import tabulate
 from polars_evals.drift.permutation import DIGITS, Units
@@ -55,6 +55,11 @@ def compare(aggregates: Aggregates, *, min_effect: float, alpha: float, seed: in
             version=pl.col("version"), baseline=plan.baseline,
         ),
         unmatched=_unmatched(summed),
+        distributions=pl.concat(
+            _distribution(summed, candidate, metric)
+            for candidate in plan.candidates
+            for metric in plan.metrics
+        ),
         notes=[*notes, *describe_missing(nulls, plan.item, plan.cluster)],
         settings={
             "version": plan.version, "baseline": plan.baseline, "candidates": list(plan.candidates),
@@ -121,6 +126,17 @@ def _scores(counted: pl.DataFrame) -> tuple[Sample, Sample]:
         Sample(floats(part["step"]) / STEPS, part["count"].to_numpy()) for part in (baseline, candidate)
     )
     return left, right
+
+
+def _distribution(summed: Aggregates, candidate: str, metric: str) -> pl.DataFrame:
+    counted = summed.histogram.filter(
+        pl.col("candidate") == candidate,
+        pl.col("metric") == metric,
+        pl.col("group") == 0,
+        pl.col("kind") != "unit",
+    )
+    scores = counted.select("count", side=pl.col("kind") == "candidate", score=pl.col("step") / STEPS)
+    return binned(scores, baseline=summed.plan.baseline, candidate=candidate, metric=metric)
 
 
 def _unmatched(summed: Aggregates) -> pl.DataFrame:

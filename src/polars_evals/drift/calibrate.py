@@ -15,6 +15,7 @@ from polars_evals.drift.result import Result, Table
 if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
+    from polars_evals.report import CalibrationPlots
 
 RESAMPLES = 1_000
 MOST_THRESHOLDS = 1_000
@@ -272,6 +273,13 @@ class Calibration(Result):
     def headline(self) -> str:
         """The verdict in one line."""
         return f"{self.verdict}: {self.settings['metric']} ≥ {self.threshold:g}; {self.best['reason'].item()}"
+
+    @property
+    def plot(self) -> CalibrationPlots:
+        """Charts of this calibration: `curve`."""
+        from polars_evals.report import CalibrationPlots
+
+        return CalibrationPlots(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""

@@ -9,7 +9,8 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.flips import UNMATCHED, changed_labels, gather_flips, unmatched_items
+from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
 from polars_evals.drift.measure import IDENTITY, measure
@@ -91,7 +92,7 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, and a `verdict`.
+        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a `verdict`.
 
     Notes
     -----
@@ -153,7 +154,7 @@ def compare(
         check_few_slices(rows, sets)
     notes += describe_missing(rows.null_count().row(0, named=True), item, cluster)
 
-    measured, searches, flips, unmatched = [], dict[tuple[str, str], Search](), [], []
+    measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
@@ -161,6 +162,7 @@ def compare(
             kept[one] = observations
         for name in names:
             measured.append(measure(observations, candidate=one, metric=name, seed=seed))
+            spread.append(histogram(observations, baseline=before, candidate=one, metric=name))
             if automatic:
                 searches[one, name] = Search(observations, name, traits)
             else:
@@ -181,6 +183,7 @@ def compare(
         also_tried=unseen,
         flips=gather_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
+        distributions=pl.concat(spread),
         notes=notes,
         settings={
             "version": version, "baseline": before, "candidates": after, "item": item, "cluster": cluster,
@@ -196,6 +199,7 @@ def conclude(
     also_tried: Floats,
     flips: pl.DataFrame,
     unmatched: pl.DataFrame,
+    distributions: pl.DataFrame,
     notes: Sequence[str],
     settings: dict[str, Any],
 ) -> Comparison:
@@ -209,6 +213,7 @@ def conclude(
         flips=flips,
         unmatched=unmatched,
         pass_rates=_pass_rates(judged, settings["baseline"], settings["alpha"]),
+        distributions=distributions,
         notes=tuple(notes),
         settings=settings,
     )
@@ -360,29 +365,6 @@ def _search_note(traits: Sequence[str], tried: int, listed: int) -> str:
         return "by='auto' found no column with 2 to 20 values that describes the items"
     tally = f"tried {tried:,} slices of {', '.join(traits)} and lists {listed:,}"
     return f"by='auto' {tally} that moved apart from the rest"
-
-
-def gather_flips(
-    flips: list[pl.DataFrame],
-    frame: pl.LazyFrame,
-    schema: Schema,
-    *,
-    item: pl.Expr | None,
-    version: pl.Expr,
-    baseline: str,
-) -> pl.DataFrame:
-    """Return the flips of all candidates, most lost first, with the texts that the frame has."""
-    if item is None:
-        empty: dict[str, Any] = {
-            "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
-            "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
-            "baseline_label": pl.Enum(columns.LABELS), "candidate_label": pl.Enum(columns.LABELS),
-        }  # fmt: skip
-        return with_texts(
-            pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
-        )
-    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
-    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
 def _pass_rates(judged: pl.DataFrame, baseline: str, alpha: float) -> pl.DataFrame:

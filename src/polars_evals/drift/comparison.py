@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from polars_evals.drift.timeline import Timeline
+    from polars_evals.report import ComparisonPlots
+
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Put numbers that belong together into one short cell."""
@@ -60,6 +63,8 @@ class Comparison(Result):
         What could not be paired, and why.
     pass_rates
         Each version's pass rate with Wilson's interval.
+    distributions
+        How many scores of each version lie in each of twenty bins.
     notes
         What was left out or needs care, in words.
     settings
@@ -71,6 +76,7 @@ class Comparison(Result):
     flips: pl.DataFrame
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
+    distributions: pl.DataFrame
     notes: tuple[str, ...]
     settings: dict[str, Any]
 
@@ -90,9 +96,8 @@ class Comparison(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {
-            name: getattr(self, name) for name in ("summary", "slices", "flips", "unmatched", "pass_rates")
-        }
+        names = ("summary", "slices", "flips", "unmatched", "pass_rates", "distributions")
+        return {name: getattr(self, name) for name in names}
 
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
@@ -105,6 +110,33 @@ class Comparison(Result):
             Table.of("flips", self.flips, _flip),
             Table.of("unmatched", self.unmatched),
         ]
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Charts of this comparison: `differences`, `distributions` and `slices`."""
+        from polars_evals.report import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def to_html(self, path: str | PathLike[str] | None = None, *, timeline: Timeline | None = None) -> str:
+        """
+        Write a self-contained HTML page: verdict, charts, slices, and the flips with their texts compared.
+
+        Parameters
+        ----------
+        path
+            File to write. None returns the text instead.
+        timeline
+            The same scores over time, to show in the page too.
+
+        Notes
+        -----
+        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline. Its size is
+        bounded: it says what it leaves out.
+        """
+        from polars_evals.report import comparison_page
+
+        return deliver(comparison_page(self, timeline), path)
 
     def to_junit(self, path: str | PathLike[str] | None = None) -> str:
         """

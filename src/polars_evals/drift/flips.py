@@ -58,6 +58,29 @@ def changed_labels(
     return pl.concat(frames).collect()
 
 
+def gather_flips(
+    flips: list[pl.DataFrame],
+    frame: pl.LazyFrame,
+    schema: Schema,
+    *,
+    item: pl.Expr | None,
+    version: pl.Expr,
+    baseline: str,
+) -> pl.DataFrame:
+    """Return the flips of all candidates, most lost first, with the texts that the frame has."""
+    if item is None:
+        empty: dict[str, Any] = {
+            "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
+            "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
+            "baseline_label": pl.Enum(LABELS), "candidate_label": pl.Enum(LABELS),
+        }  # fmt: skip
+        return with_texts(
+            pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
+        )
+    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
+
+
 def with_texts(
     flips: pl.DataFrame,
     frame: pl.LazyFrame,

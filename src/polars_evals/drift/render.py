@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.result import Result, Table
 
 COLOURS = {"regressed": "#b3261e", "improved": "#1b7f3b", "no_change": "#5f6368", "inconclusive": "#8a5a00"}
+_CAPTION = "font-weight:600;padding-top:0.75em;text-align:left"
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
@@ -81,7 +82,8 @@ def html(result: Result) -> str:
     parts = [f'<div><p style="font-weight:600;color:{colour}">{escape(line(result.headline))}</p>']
     for table in filter(lambda table: table.rows, result.tables()):
         align = ["right" if right else "left" for right in _numeric(table)]
-        parts.append(f"<table><caption>{table.title}</caption><thead><tr>")
+        caption = f'<caption style="{_CAPTION}">{table.title}</caption>'
+        parts.append(f"<table>{caption}<thead><tr>")
         parts += [f'<th scope="col">{escape(name)}</th>' for name in table.rows[0]]
         parts.append("</tr></thead><tbody>")
         for row in _cells(table):

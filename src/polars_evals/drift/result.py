@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polars_evals.drift import render
-from polars_evals.drift.page import page
 from polars_evals.drift.text import to_json
 
 if TYPE_CHECKING:
@@ -112,7 +111,13 @@ class Result:
         ----------
         path
             File to write. None returns the text instead.
+
+        Notes
+        -----
+        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline.
         """
+        from polars_evals.report import page
+
         return deliver(page(self), path)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.chart import Period
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.compare import By
+    from polars_evals.report import TimelinePlots
 
 
 def timeline(
@@ -169,6 +170,13 @@ class Timeline(Result):
         first, last = (cell(self.windows["window"][i]) for i in (0, -1))
         every = self.settings["every"]
         return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
+
+    @property
+    def plot(self) -> TimelinePlots:
+        """Charts of this timeline: `scores` and `pass_rates`."""
+        from polars_evals.report import TimelinePlots
+
+        return TimelinePlots(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""

@@ -1,25 +1,17 @@
 """Cosines: of embeddings, and of n-gram counts."""
 
-from math import inf
 from typing import Literal
 
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import (
-    NO_EXPECTED,
-    NO_OUTPUT,
-    IntoText,
-    Missing,
-    lift,
-    lift_vectors,
-    row_count,
-    side_by_side,
-)
+from polars_evals.lift import NO_EXPECTED, NO_OUTPUT, IntoText, Missing, lift, lift_vectors
 from polars_evals.options import check_choice, check_common, check_flags, check_whole
 
-# Rows at a time: products of vectors take as much memory as the vectors.
-SLICE_ROWS = 4_096
+# How the comparison of two vectors ended, as the native kernel numbers it; 0 is well.
+REASONS = {1: NO_EXPECTED, 2: NO_OUTPUT, 4: "a vector of zeros"}
+MISSING = [1, 2]
+LENGTHS_DIFFER = 3
 
 
 def cosine(
@@ -69,45 +61,18 @@ def cosine(
     check_common("cosine", threshold=threshold, missing=missing, details=details)
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        starts = range(0, max(row_count(left, right), 1), SLICE_ROWS)
-        parts = [
-            [c if len(c) == 1 else c.slice(start, SLICE_ROWS) for c in (left, right)] for start in starts
-        ]
-        return pl.concat([score_vectors(side_by_side(*part)) for part in parts])
+        compared = pl.DataFrame(_native.cosine(left, right, threads=pl.thread_pool_size()))
+        reason = pl.col("comparison").replace_strict(REASONS, default=None, return_dtype=pl.String)
+        sizes = pl.format("length {}, expected {}", "output_size", "expected_size")
+        is_missing = pl.col("comparison").is_in(MISSING)
+        return compared.select(
+            pl.when(~is_missing).then("score").alias("score"),
+            pl.when(pl.col("comparison") == LENGTHS_DIFFER).then(sizes).otherwise(reason).alias("reason"),
+        )
 
     return lift_vectors(
         "cosine", output, expected, kernel, threshold=threshold, missing=missing, details=details
     )
-
-
-def score_vectors(rows: pl.DataFrame) -> pl.DataFrame:
-    """Score pairs of vectors, and say why where they cannot be compared."""
-    left, right = pl.col("output"), pl.col("expected")
-    left_peak, right_peak = pl.col("output_peak"), pl.col("expected_peak")
-    reason = (
-        pl.when(right.is_null() | right_peak.is_infinite()).then(pl.lit(NO_EXPECTED))
-        .when(left.is_null() | left_peak.is_infinite()).then(pl.lit(NO_OUTPUT))
-        .when(left.list.len() != right.list.len())
-        .then(pl.format("{} numbers, expected {}", left.list.len(), right.list.len()))
-        .when((left_peak == 0) | (right_peak == 0)).then(pl.lit("a vector of zeros"))
-    )  # fmt: skip
-    explained = rows.with_columns(output_peak=peak(left), expected_peak=peak(right)).with_columns(
-        reason=reason
-    )
-    # Divided by their peaks, vectors can neither overflow nor vanish when they are squared.
-    pairs = explained.filter(pl.col("reason").is_null()).select("row", left / left_peak, right / right_peak)
-    # The root of the product, not the product of the roots: equal vectors give exactly 1.
-    length = ((left * left).list.sum() * (right * right).list.sum()).sqrt()
-    scored = pairs.select("row", score=((left * right).list.sum() / length).clip(0.0, 1.0))
-    is_missing = pl.col("reason").is_in([NO_EXPECTED, NO_OUTPUT]).fill_null(False)
-    score = pl.when(~is_missing).then(pl.col("score").fill_null(0.0))
-    return explained.join(scored, on="row", how="left", maintain_order="left").select(score, "reason")
-
-
-def peak(vector: pl.Expr) -> pl.Expr:
-    """Give the largest number of each vector, signs apart: infinite where one is null, NaN or infinite."""
-    magnitude = pl.element().abs().fill_nan(inf).fill_null(inf)
-    return vector.list.eval(magnitude).list.max().fill_null(0.0)
 
 
 def similarity(

@@ -337,6 +337,7 @@ def regex_match(
         details=details,
         fields={},
         references="worst" if negate else "best",
+        expected_name="pattern",
     )
 
 

@@ -88,7 +88,7 @@ def bleu(
     check_choice("bleu", "tokenize", tokenize, TOKENIZERS)
     check_choice("bleu", "smooth_method", smooth_method, SMOOTHING)
     check_flags("bleu", lowercase=lowercase, effective_order=effective_order)
-    check_whole("bleu", "max_ngram_order", max_ngram_order, least=1)
+    check_order("bleu", "max_ngram_order", max_ngram_order, least=1)
     value = SMOOTHING[smooth_method] if smooth_value is None else smooth_value
     check_positive("bleu", "smooth_value", value, least=0)
 
@@ -182,8 +182,8 @@ def chrf(
     └───────────────────────────────┴──────────┴───────┘
     """
     check_common("chrf", threshold=threshold, missing=missing, details=details)
-    check_whole("chrf", "char_order", char_order, least=1)
-    check_whole("chrf", "word_order", word_order, least=0)
+    check_order("chrf", "char_order", char_order, least=1)
+    check_order("chrf", "word_order", word_order, least=0)
     check_positive("chrf", "beta", beta, least=1e-6)
     check_flags("chrf", lowercase=lowercase, whitespace=whitespace, eps_smoothing=eps_smoothing)
 
@@ -213,6 +213,13 @@ def chrf(
         details=details,
         fields={"precision": pl.Float64, "recall": pl.Float64},
     )
+
+
+def check_order(metric: str, option: str, value: int, *, least: int) -> None:
+    """Accept the length of the longest n-grams."""
+    check_whole(metric, option, value, least=least)
+    if value > LARGEST_ORDER:
+        raise ValueError(f"{metric}: `{option}` must be at most {LARGEST_ORDER}, got {value!r}")
 
 
 def check_positive(metric: str, option: str, value: object, *, least: float) -> None:

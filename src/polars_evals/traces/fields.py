@@ -122,11 +122,12 @@ def json_value(text: pl.Expr, path: str) -> pl.Expr:
     """Read the value at a path of JSON text; null where there is none, or null, or the JSON is broken.
 
     Parsing costs many times what a search does, and most of the places that are tried are not there: only
-    texts that hold the path's last key in quotes are parsed. A key of other characters may be escaped there.
+    texts that hold the path's keys in quotes are parsed. A key of other characters may be escaped there.
     """
     keys = [segment.group(1) or segment.group(2) for segment in _SEGMENT.finditer(path)]
-    if keys and _PLAIN_KEY.fullmatch(keys[-1]):
-        text = pl.when(text.str.contains(f'"{keys[-1]}"', literal=True)).then(text)
+    present = [text.str.contains(f'"{key}"', literal=True) for key in keys if _PLAIN_KEY.fullmatch(key)]
+    if present:
+        text = pl.when(*present).then(text)
     return text.str.json_path_match(f"${path}")
 
 

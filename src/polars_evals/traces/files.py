@@ -88,7 +88,10 @@ def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[
     files = [file for path in listed for file in _expand_one(os.fspath(path), storage_options)]
     if not files:
         raise FileNotFoundError("no path to scan: the list of paths is empty")
-    return list(dict.fromkeys(files))
+    # A file that is named twice, however it is written, is read once.
+    return list(
+        {file if "://" in file else os.path.abspath(file): file for file in reversed(files)}.values()
+    )[::-1]
 
 
 def _expand_one(path: str, storage_options: dict[str, Any] | None) -> list[str]:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 # Where the text of an answer is in the shapes that chat APIs return. A message is known by its role, so that
 # an answer which merely happens to be JSON with a `content` key is left alone.
-_ROLES = (".role", "[-1:].role")
-_CONTENTS = (".content", "[-1:].content", "[-1:].parts")
-_COMPLETIONS = (".choices[0].message.content", ".choices[0].text", "[0].message.content")
+_SHAPES = {
+    "{": (".role", (".content",), (".choices[0].message.content", ".choices[0].text")),
+    "[": ("[-1:].role", ("[-1:].parts", "[-1:].content"), ("[0].message.content",)),
+}
 
 
 def stable_hash(text: pl.Expr) -> pl.Expr:
@@ -37,21 +38,22 @@ def with_chat_text(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
 
     This goes in steps of the frame, for an expression that repeats its input grows with every repetition.
     """
-    answer, text, role, content = (pl.col(name) for name in (column, "__structured", "__role", "__content"))
-
-    def first(paths: tuple[str, ...]) -> pl.Expr:
-        return pl.coalesce(json_value(text, path) for path in paths)
-
+    answer, role, content = pl.col(column), pl.col("__role"), pl.col("__content")
+    shaped = {shape: pl.when(answer.str.starts_with(shape)).then(answer) for shape in _SHAPES}
+    roles = (json_value(shaped[shape], path) for shape, (path, _, _) in _SHAPES.items())
+    said = (json_value(shaped[shape], path) for shape, (_, paths, _) in _SHAPES.items() for path in paths)
+    completed = (
+        json_value(shaped[shape], path) for shape, (_, _, paths) in _SHAPES.items() for path in paths
+    )
     # A message without text (a tool call) is no answer, whereas other JSON may be just what was asked for.
     reduced = pl.when(role.is_null() & content.is_null()).then(answer).otherwise(parts_text(content))
     return (
-        frame.with_columns(__structured=pl.when(answer.str.contains(r"^\s*[\[{]")).then(answer))
-        .with_columns(__role=first(_ROLES))
+        frame.with_columns(__role=pl.coalesce(roles))
         .with_columns(
-            __content=pl.coalesce(pl.when(role.is_not_null()).then(first(_CONTENTS)), first(_COMPLETIONS))
+            __content=pl.coalesce(pl.when(role.is_not_null()).then(pl.coalesce(said)), pl.coalesce(completed))
         )
         .with_columns(reduced.alias(column))
-        .drop("__structured", "__role", "__content")
+        .drop("__role", "__content")
     )
 
 

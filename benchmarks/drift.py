@@ -1,25 +1,21 @@
-"""
-Compare two versions of five million items each, with four metrics: under 15 seconds and 4 GB on 2 cores.
+"""Compare two versions of five million items each, with four metrics, from Parquet files with texts.
 
-Run as ``python -m benchmarks.bench_drift [items]``. The rows are written to temporary Parquet files, with
-texts, and compared in a process of their own, so that the peak of memory is that of the comparison alone. The
-exit code is 1 where a full-size run is over its budget.
+The comparison runs in a process of its own, so that the peak of memory is its own.
 """
-
-from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.harness import OURS, Row
+
 ITEMS = 5_000_000
-SECONDS, GIGABYTES = 15.0, 4.0
 METRICS = ["levenshtein", "rougeL", "jaccard", "token_f1"]
 
 MEASURED = """
@@ -31,9 +27,8 @@ started = time.perf_counter()
 scored = pl.scan_parquet(sys.argv[1] + "/*.parquet")
 comparison = pe.compare(scored, version="model", baseline="v1", candidate="v2", item="item_id")
 seconds = time.perf_counter() - started
-used = resource.getrusage(resource.RUSAGE_SELF)
-result = {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "gigabytes": used.ru_maxrss / 1e6}
-print(json.dumps(result | {"n": comparison.summary["n"].to_list()}))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+print(json.dumps({"seconds": seconds, "gigabytes": peak, "n": comparison.summary["n"].to_list()}))
 """
 
 
@@ -56,26 +51,15 @@ def write_version(folder: Path, version: str, items: int, shift: float, seed: in
     frame.write_parquet(folder / f"{version}.parquet")
 
 
-def main() -> int:
-    items = int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else ITEMS
+def rows() -> Iterator[Row]:
+    """Run everything of this part."""
     with tempfile.TemporaryDirectory() as folder:
         for seed, (version, shift) in enumerate((("v1", 0.0), ("v2", -0.002)), start=1):
-            write_version(Path(folder), version, items, shift, seed)
-        run = subprocess.run(
-            [sys.executable, "-c", MEASURED, folder],
-            check=True,
-            capture_output=True,
-            text=True,
-            env=os.environ,
-        )
-    result = json.loads(run.stdout)
-    print(f"compare: 2 versions x {items:,} items x {len(METRICS)} metrics, {pl.thread_pool_size()} threads")
-    print(f"  {result['seconds']:.1f} s of {SECONDS:g} s ({result['cpu']:.1f} s of processor time)")
-    print(f"  {result['gigabytes']:.2f} GB of {GIGABYTES:g} GB at its peak")
-    assert result["n"] == [items] * len(METRICS)
-    over = result["seconds"] > SECONDS or result["gigabytes"] > GIGABYTES
-    return int(over and items >= ITEMS)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            write_version(Path(folder), version, ITEMS, shift, seed)
+        done = subprocess.run([sys.executable, "-c", MEASURED, folder], check=True, stdout=subprocess.PIPE)
+    result = json.loads(done.stdout)
+    assert result["n"] == [ITEMS] * len(METRICS)
+    case = f"2 versions of {ITEMS:,} items, {len(METRICS)} metrics"
+    contender = f"{OURS}, {result['seconds']:.1f} s, peak {result['gigabytes']:.2f} GB"
+    print(f"{'compare':12} {case:44} {contender}", file=sys.stderr, flush=True)
+    yield Row("compare", case, contender, 2 * ITEMS, result["seconds"])

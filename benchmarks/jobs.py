@@ -1,0 +1,106 @@
+"""The command over files: `score` beside a plain Polars scan and sink of the same file, with peak memory.
+
+Each contender runs in a process of its own, so that its peak memory is its own.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.harness import OURS, Row
+from benchmarks.texts import alike
+
+ROWS = 2_000_000
+CHARACTERS = 500
+SUITE = '[[metric]]\ntype = "exact_match"\n[[metric]]\ntype = "levenshtein"\n[[metric]]\ntype = "rouge"\n'
+
+# Reports the peak memory of the process itself, in bytes, after its work.
+MEASURED = """
+import json, resource, sys, time
+start = time.perf_counter()
+{work}
+seconds = time.perf_counter() - start
+print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+"""
+
+SCORE = """
+from contextlib import redirect_stdout
+from polars_evals.cli.app import app
+with redirect_stdout(sys.stderr):
+    app(["score", "texts.parquet", "--suite", "evals.toml", "--output", "out.parquet"], standalone_mode=False)
+"""
+PLAIN = """
+import polars as pl
+pl.scan_parquet("texts.parquet").sink_parquet("out.parquet", engine="streaming")
+"""
+JOB = """
+from polars_evals.jobs import run
+assert run("job.toml").rows == {rows}
+"""
+JOB_FILE = """
+[input]
+path = "texts.parquet"
+[suite]
+path = "evals.toml"
+[store]
+path = "scores"
+format = "{format}"
+key = ["item"]
+"""
+
+
+def write_texts(path: Path) -> None:
+    """Write the rows in pieces, so that making them needs no more memory than scoring them."""
+    piece = 100_000
+    some = alike(piece, CHARACTERS, 0.1)
+    # The order differs from piece to piece, the texts do not: making them would take longer than scoring.
+    pieces = [
+        some.sample(fraction=1.0, shuffle=True, seed=number)
+        .lazy()
+        .with_columns(item=pl.int_range(number * piece, (number + 1) * piece))
+        for number in range(ROWS // piece)
+    ]
+    pl.concat(pieces).sink_parquet(path)
+
+
+def rows() -> Iterator[Row]:
+    """Run everything of this part."""
+    contenders = {
+        f"{OURS} score": SCORE,
+        "Polars scan and sink, nothing scored": PLAIN,
+        f"{OURS} run, Delta store": JOB.format(rows=ROWS),
+        f"{OURS} run, Parquet store": JOB.format(rows=ROWS),
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_texts(folder / "texts.parquet")
+        size = (folder / "texts.parquet").stat().st_size
+        (folder / "evals.toml").write_text(SUITE)
+        case = f"{ROWS:,} rows of {CHARACTERS} characters"
+        for contender, work in contenders.items():
+            form = "delta" if "Delta" in contender else "parquet"
+            subprocess.run(["rm", "-rf", folder / "scores", folder / "out.parquet"], check=True)
+            (folder / "job.toml").write_text(JOB_FILE.format(format=form))
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURED.format(work=work)],
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                check=True,
+            )
+            seconds, peak = json.loads(done.stdout)
+            row = Row("command", case, f"{contender}, peak {peak / 1e9:.2f} GB", ROWS, seconds)
+            told = f"{ROWS / seconds:,.0f} rows/s, {size / seconds / 1e6:,.0f} MB/s of Parquet"
+            print(f"{row.part:12} {case:44} {row.contender:52} {told}", file=sys.stderr, flush=True)
+            yield row
+
+
+if __name__ == "__main__":
+    began = time.perf_counter()
+    list(rows())
+    print(f"{time.perf_counter() - began:.0f} s", file=sys.stderr)

@@ -1,0 +1,59 @@
+"""The main job on example data: from traces to a verdict and a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import polars_evals
+from polars_evals.drift import compare
+from polars_evals.drift.text import to_json
+from polars_evals.jobs.errors import InputError
+from polars_evals.jobs.outcome import write_whole
+from polars_evals.suite import Metric, Suite
+
+BASELINE, CANDIDATE = "assistant-1.0", "assistant-2.0"
+
+
+def example_traces() -> Path:
+    """Find the example traces: in the installed package, or in the project's folder."""
+    package = Path(polars_evals.__file__).parent
+    for path in (package / "demo" / "traces.parquet", package.parents[1] / "data" / "traces.parquet"):
+        if path.exists():
+            return path
+    raise InputError("the example traces are not installed: reinstall polars-evals")
+
+
+def run_demo(folder: Path, *, as_json: bool) -> str:
+    """Score, compare by topic, write the page, and say what came out and where it is."""
+    suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge")])
+    folder.mkdir(parents=True, exist_ok=True)
+    scored, page = folder / "scored.parquet", folder / "report.html"
+    suite.sink_parquet(pl.scan_parquet(example_traces()), scored)
+    comparison = compare(
+        pl.scan_parquet(scored),
+        version="model",
+        baseline=BASELINE,
+        candidate=CANDIDATE,
+        item="item_id",
+        cluster="session_id",
+        by=["topic"],
+    )
+    write_whole(page, comparison.to_html())
+    if as_json:
+        result = {"verdict": comparison.verdict, "scored": str(scored), "html": str(page)}
+        return to_json(
+            result | {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}
+        )
+    moved = comparison.slices.filter(pl.col("verdict").is_in(["regressed", "improved"]))
+    told = [
+        f"{CANDIDATE} against {BASELINE}: {comparison.verdict}",
+        *(
+            f"  {row['metric']} [{row['slice']}] {row['verdict']}: {row['reason']}"
+            for row in moved.iter_rows(named=True)
+        ),
+        f"scores: {scored}",
+        f"report: {page.resolve().as_uri()}",
+    ]
+    return "\n".join(told)

@@ -1,0 +1,131 @@
+"""Score files into a file, and read scored files back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import polars as pl
+
+from polars_evals.jobs.errors import ConfigError, InputError
+from polars_evals.jobs.inputs import Input, scan_all
+from polars_evals.jobs.open import kind_of, read_store
+from polars_evals.options import did_you_mean
+from polars_evals.suite import Metric, Suite, signatures
+
+ROWS = ("outputs", "all")
+ENGINES = ("polars", "ray", "spark")
+
+
+def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+    """Score the files and say what came out."""
+    if engine not in ENGINES:
+        hint = did_you_mean(engine, ENGINES)
+        raise ConfigError(f'--engine must be one of {", ".join(ENGINES)}, got "{engine}"{hint}')
+    return (
+        score_here(source, suite, output)
+        if engine == "polars"
+        else score_there(source, suite, output, engine)
+    )
+
+
+def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+    """Score the files on a cluster, into a folder."""
+    if source != Input(source.path):
+        raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
+    try:
+        from polars_evals.cluster import score_files
+
+        files = source.files()
+        score_files(files, suite, output, engine=engine)  # type: ignore[arg-type]
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
+    except FileExistsError as error:
+        raise InputError(str(error)) from None
+    return {"output": str(output), "files": len(files), **summary(output / "*.parquet", suite)}
+
+
+def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
+    """Score the files on this machine, streaming."""
+    if output.suffix.lower() not in (".parquet", ".pq"):
+        raise ConfigError(
+            f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
+        )
+    files = source.files()
+    if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
+        raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
+    frame = scan_all(source, files)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.{uuid4().hex}")
+    try:
+        suite.sink_parquet(frame, temporary, engine="streaming")
+        os.replace(temporary, output)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return {"output": str(output), "files": len(files), **summary(output, suite)}
+
+
+def choose_input(
+    paths: list[str], format_name: str, columns: list[str], *, keep: list[str], rows: str
+) -> Input:
+    """Take the files and how to read them from the options."""
+    if rows not in ROWS:
+        raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
+    return Input(paths, format_name, dict(map(mapped, columns)), keep, "all" if rows == "all" else "outputs")
+
+
+def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
+    """Take the suite file, or make a suite of metrics."""
+    if (suite is None) == (not metrics):
+        raise ConfigError("give either --suite with a file, or --metric with the name of a metric")
+    if suite is None:
+        return Suite([Metric(name) for name in metrics or []])
+    try:
+        return Suite.load(suite)
+    except OSError as error:
+        raise ConfigError(f"the suite cannot be read: {error}") from None
+
+
+def mapped(text: str) -> tuple[str, str]:
+    """Read `output=answer.text`."""
+    name, equals, source = text.partition("=")
+    if not equals or not name or not source:
+        raise ConfigError(
+            f"--column maps a canonical column to one of the files: output=answer, got {text!r}"
+        )
+    return name, source
+
+
+def summary(path: Path, suite: Suite) -> dict[str, Any]:
+    """Read means and pass rates back from the file that was written."""
+    names = [str(metric.name) for metric in suite.metrics]
+    scored = pl.scan_parquet(path, glob=path.stem == "*")
+    totals = scored.select(
+        pl.len().alias("rows"),
+        *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
+        *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
+    )
+    found = totals.collect(engine="streaming").row(0, named=True)
+    return {
+        "rows": found["rows"],
+        "metrics": {
+            name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
+        },
+        "signatures": suite.signature,
+    }
+
+
+def read_scored(paths: list[str]) -> pl.LazyFrame:
+    """Scan scored files, or the store of a job; scores that were made in different ways are refused."""
+    if len(paths) == 1 and kind_of(Path(paths[0])) is not None:
+        return read_store(paths[0]).scan()
+    source = Input(paths)
+    files = source.files()
+    try:
+        signatures(files)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    frames = [pl.scan_parquet(file, glob=False) for file in files]
+    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")

@@ -1,0 +1,299 @@
+"""The command as it is used: in processes, with files, exit codes and output that machines read."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import polars_evals as pe
+from polars_evals.cli.app import app
+from tests.jobs.support import command, deliver, make_job, traces
+
+DATA = Path(__file__).parents[2] / "data/traces.parquet"
+COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
+
+
+def invoke(*arguments: object) -> tuple[int, str, str]:
+    """Run the command in this process, for speed; tests of whole ways of use take one of its own."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scored") / "scored.parquet"
+    invoke("score", DATA, "--metric", "exact_match", "--metric", "levenshtein", "--output", path)
+    return path
+
+
+def test_from_traces_to_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "evals.toml").write_text('[[metric]]\ntype = "levenshtein"\nthreshold = 0.8\n')
+    ended = command(
+        "score", DATA, "--suite", "evals.toml", "--output", "scored.parquet", "--json", cwd=tmp_path
+    )
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    expected = pe.Suite.load(tmp_path / "evals.toml").score(pl.read_parquet(DATA))
+    assert told["rows"] == len(expected)
+    assert told["metrics"]["levenshtein"]["mean"] == pytest.approx(
+        expected["levenshtein_score"].mean(), abs=1e-12
+    )
+    assert pe.signatures(tmp_path / "scored.parquet") == told["signatures"]
+    ended = command(
+        "compare", "scored.parquet", *COMPARED, "--candidate", "assistant-2.0",
+        "--html", "report.html", "--junit", "report.xml", "--markdown", "report.md", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.returncode == 1, ended.stderr
+    compared = json.loads(ended.stdout)
+    assert compared["verdict"] == "regressed"
+    regressed = {row["slice"] for row in compared["slices"]["rows"] if row["verdict"] == "regressed"}
+    assert regressed == {"topic=medicine"}
+    assert "assistant-2.0" in (tmp_path / "report.html").read_text()
+    assert ET.parse(tmp_path / "report.xml").getroot().tag == "testsuites"
+    assert "regressed" in (tmp_path / "report.md").read_text()
+
+
+def test_a_job_from_end_to_end(tmp_path: Path) -> None:
+    """The scheduled way: run, run again, and read the store in Python."""
+    (tmp_path / "evals.toml").write_text('[[metric]]\ntype = "levenshtein"\n')
+    (tmp_path / "job.toml").write_text(
+        f"""
+[input]
+path = "{DATA}"
+[suite]
+path = "evals.toml"
+[store]
+path = "scores"
+[compare]
+version = "model"
+baseline = "assistant-1.0"
+candidate = "assistant-2.0"
+item = "item_id"
+by = ["topic"]
+[[gate]]
+metric = "levenshtein"
+fail_on = "regressed"
+[report]
+html = "out/report.html"
+junit = "out/report.xml"
+summary = "out/summary.json"
+markdown = "out/report.md"
+"""
+    )
+    steps = tmp_path / "steps.md"
+    environment = os.environ | {"GITHUB_STEP_SUMMARY": str(steps)}
+    ended = command("run", tmp_path / "job.toml", env=environment)
+    assert ended.returncode == 1, ended.stderr
+    assert (
+        "FAILED levenshtein: fail_on = regressed: levenshtein [topic=medicine] of assistant-2.0"
+        in ended.stdout
+    )
+    assert "2,160 rows added" in ended.stdout
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    assert (summary["verdict"], summary["exit_code"], summary["added"]) == ("regressed", 1, 2160)
+    assert set(summary["reports"]) == {"html", "junit", "markdown"}
+    assert ET.parse(tmp_path / "out/report.xml").getroot().get("failures") == "1"
+    assert steps.read_text() == (tmp_path / "out/report.md").read_text()
+    again = command("run", tmp_path / "job.toml", "--json")
+    assert json.loads(again.stdout)["added"] == 0
+    ended = command("compare", tmp_path / "scores", *COMPARED, "--candidate", "assistant-1.1")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_plain_python_does_the_same(tmp_path: Path) -> None:
+    traces_frame = pe.scan_traces(DATA, keep=["topic"], rows="all")
+    suite = pe.Suite([pe.Metric("levenshtein")])
+    comparison = pe.compare(
+        suite.score(traces_frame),
+        version="model",
+        baseline="assistant-1.0",
+        candidate="assistant-2.0",
+        item="item_id",
+        by="topic",
+    )
+    assert comparison.slices.filter(verdict="regressed")["slice"].to_list() == ["topic=medicine"]
+
+
+def test_platform_exports_are_scored_by_their_canonical_columns(tmp_path: Path) -> None:
+    export = Path(__file__).parents[1] / "traces/fixtures/braintrust/events.jsonl"
+    code, out, error = invoke(
+        "score", export, "--metric", "exact_match", "-o", tmp_path / "scored.parquet", "--json"
+    )
+    assert code == 0, error
+    assert json.loads(out)["rows"] > 0
+    assert "item_id" in pl.read_parquet_schema(tmp_path / "scored.parquet")
+
+
+def test_columns_of_ones_own(tmp_path: Path) -> None:
+    pl.DataFrame({"q": ["a", "b"], "answer": ["x", "y"], "truth": ["x", "z"]}).write_parquet(
+        tmp_path / "own.parquet"
+    )
+    code, _, error = invoke(
+        "score", tmp_path / "own.parquet", "--metric", "exact_match", "-o", tmp_path / "scored.parquet",
+        "--column", "output=answer", "--column", "expected=truth", "--column", "input=q",
+    )  # fmt: skip
+    assert code == 0, error
+    assert pl.read_parquet(tmp_path / "scored.parquet")["exact_match_score"].to_list() == [1.0, 0.0]
+
+
+def test_files_whose_columns_differ(tmp_path: Path) -> None:
+    traces(range(3)).write_parquet(tmp_path / "a.parquet")
+    traces(range(3, 5), cost=[1, 2]).write_parquet(tmp_path / "b.parquet")
+    code, _, _ = invoke("score", tmp_path, "--metric", "exact_match", "-o", tmp_path / "out/scored.parquet")
+    assert code == 0
+    assert pl.read_parquet(tmp_path / "out/scored.parquet")["cost"].to_list() == [None] * 3 + [1, 2]
+    traces(range(3, 5), cost=["x", "y"]).write_parquet(tmp_path / "c.parquet")
+    code, _, error = invoke(
+        "score", tmp_path, "--metric", "exact_match", "-o", tmp_path / "out/again.parquet"
+    )
+    assert code == 3
+    assert "column 'cost' is Int64 in" in error
+    assert not list((tmp_path / "out").glob("*again*"))
+
+
+def test_scores_made_in_different_ways_are_refused(tmp_path: Path, scored: Path) -> None:
+    (tmp_path / "evals.toml").write_text('[[metric]]\ntype = "levenshtein"\nthreshold = 0.2\n')
+    invoke("score", DATA, "--suite", tmp_path / "evals.toml", "-o", tmp_path / "other.parquet")
+    code, _, error = invoke("compare", scored, tmp_path / "other.parquet", *COMPARED)
+    assert code == 3
+    assert "not made in the same way" in error
+
+
+def test_report_judges_nothing(tmp_path: Path, scored: Path) -> None:
+    page = tmp_path / "page.html"
+    code, out, _ = invoke("report", scored, *COMPARED, "--output", page, "--json")
+    assert (code, json.loads(out)) == (0, {"verdict": "regressed", "html": str(page)})
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_timeline(tmp_path: Path, scored: Path) -> None:
+    code, out, _ = invoke("timeline", scored, "--by", "topic", "--metric", "levenshtein", "--json")
+    line = json.loads(out)
+    fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
+    assert (code, fell) == (1, ["topic=medicine"])
+    code, out, _ = invoke("timeline", scored, "--html", tmp_path / "line.html", "--fail-on-inconclusive")
+    assert code == 4
+    assert (tmp_path / "line.html").exists()
+
+
+def test_metrics_are_listed_with_their_options() -> None:
+    code, out, _ = invoke("metrics", "--json")
+    found = {one["metric"]: one for one in json.loads(out)}
+    assert code == 0
+    assert found["levenshtein"]["options"]["threshold"] == 0.7
+    assert found["regex_match"]["required"] == ["pattern"]
+    assert "characters" in invoke("metrics", "levenshtein")[1]
+    assert invoke("metrics", "levenstein")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["score", "nowhere.parquet", "--metric", "exact_match", "-o", "x.parquet"],
+            3,
+            "no such file or folder",
+        ),
+        (["score", DATA, "--metric", "exact", "-o", "x.parquet"], 2, "unknown metric"),
+        (["score", DATA, "-o", "x.parquet"], 2, "--suite"),
+        (["score", DATA, "--suite", "nowhere.toml", "-o", "x.parquet"], 2, "suite cannot be read"),
+        (["score", DATA, "--metric", "exact_match", "-o", "x.csv"], 2, "must end in .parquet"),
+        (["score", DATA, "--metric", "exact_match", "-o", "x.parquet", "--format", "langfus"], 2, "langfuse"),
+        (["score", DATA, "--metric", "exact_match", "-o", "x.parquet", "--rows", "al"], 2, "did you mean"),
+        (
+            ["score", DATA, "--metric", "exact_match", "-o", "x.parquet", "--column", "output"],
+            2,
+            "output=answer",
+        ),
+        (["compare", DATA, *COMPARED], 3, "no <name>_score column"),
+        (["compare", "nowhere.parquet", *COMPARED], 3, "no such file"),
+        (["compare", DATA], 2, "Missing option"),
+        (["run", "nowhere.toml"], 2, "no such job file"),
+        (["frobnicate"], 2, "No such command"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[object], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended, out, error = invoke(*arguments)
+    assert (ended, out) == (code, "")
+    assert message in error
+    assert "Traceback" not in error
+    assert os.listdir(tmp_path) == []
+
+
+def test_debug_shows_the_trace(tmp_path: Path) -> None:
+    ended = command("--debug", "run", tmp_path / "nowhere.toml")
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for name in ("score", "compare", "report", "timeline", "run", "metrics", "demo"):
+        code, out, _ = invoke(name, "--help")
+        assert code == 0
+        assert f"polars-evals {name}" in out.split("Example")[1]
+
+
+def test_the_demo_finds_what_was_planted(tmp_path: Path) -> None:
+    code, out, _ = invoke("demo", "--output", tmp_path / "demo", "--json")
+    told = json.loads(out)
+    assert (code, told["verdict"]) == (0, "regressed")
+    assert {row["slice"] for row in told["slices"] if row["verdict"] == "regressed"} == {"topic=medicine"}
+    assert {row["slice"] for row in told["slices"] if row["verdict"] == "improved"} == {"topic=arithmetic"}
+    assert Path(told["html"]).read_text().startswith("<!DOCTYPE html>")
+    assert "report: file://" in invoke("demo", "--output", tmp_path / "demo")[1]
+
+
+def test_importing_the_package_imports_no_extra() -> None:
+    extras = ["typer", "rich", "click", "deltalake"]
+    code = f"import sys, polars_evals; print([name for name in {extras} if name in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
+
+
+def test_a_missing_extra_is_told(tmp_path: Path) -> None:
+    for package in ("typer", "deltalake"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text(f"raise ModuleNotFoundError('no', name='{package}')")
+    job = make_job(tmp_path, "delta")
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    ended = command("run", job, env=environment)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "pip install 'polars-evals[jobs]'" in ended.stderr
+    (tmp_path / "typer/__init__.py").unlink()
+    (tmp_path / "typer").rmdir()
+    ended = command("run", job, env=environment)
+    assert ended.returncode == 2
+    assert "needs the package deltalake" in ended.stderr
+
+
+def test_progress_only_on_a_terminal(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    arguments = [sys.executable, "-m", "polars_evals.cli", "run", str(job)]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=theirs):
+        os.close(theirs)
+        seen = b""
+        try:
+            while piece := os.read(ours, 1_000):
+                seen += piece
+        except OSError:
+            pass  # the other end is closed
+    os.close(ours)
+    assert b"scoring files" in seen
+    assert command("run", job).stderr == ""

@@ -1,0 +1,162 @@
+"""Gates: what they let through, what they stop, and what they say."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_evals.jobs import ConfigError, Job, run
+from polars_evals.jobs.gates import Judge, holm
+from tests.jobs.support import deliver, make_job, traces
+
+COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\nby = ["topic"]\n'
+
+
+def worse(share: float, rows: int = 200) -> pl.DataFrame:
+    """Make a second version whose even items are spoilt, so many of them."""
+    spoilt = (pl.col("topic") == "even") & (pl.int_range(pl.len()) < share * rows)
+    return traces(range(rows), "v2").with_columns(
+        output=pl.when(spoilt).then(pl.lit("?")).otherwise("output")
+    )
+
+
+def two_versions(folder: Path, gates: str, share: float = 1.0) -> Path:
+    job = make_job(folder, more=COMPARE + gates)
+    deliver(traces(range(200)), folder / "traces/v1.parquet", 1)
+    deliver(worse(share), folder / "traces/v2.parquet", 2)
+    return job
+
+
+def test_a_pass_rate_below_the_minimum(tmp_path: Path) -> None:
+    job = two_versions(tmp_path, '[[gate]]\nmetric = "exact_match"\nmin_pass_rate = 0.6\n')
+    outcome = run(job)
+    [gate] = outcome.gates
+    assert (gate.status, outcome.exit_code()) == ("failed", 1)
+    passed = 200 - 100 - len([n for n in range(200) if n % 3 == 0 and n % 2])
+    [line] = gate.lines
+    assert line.startswith(f"exact_match of v2: pass rate {passed / 200:.1%} is below 60.0% ({passed} of 200")
+    assert f"look at the {200 - passed} rows" in line
+
+
+def test_a_pass_rate_by_slice_names_the_slice(tmp_path: Path) -> None:
+    job = two_versions(tmp_path, '[[gate]]\nmetric = "exact_match"\nby = "topic"\nmin_pass_rate = 0.5\n')
+    [gate] = run(job).gates
+    [line] = gate.lines
+    assert line.startswith("exact_match [topic=even] of v2: pass rate 0.0% is below 50.0% (0 of 100")
+
+
+def test_a_verdict_fails_the_gate_for_the_slice_that_moved(tmp_path: Path) -> None:
+    job = two_versions(tmp_path, '[[gate]]\nmetric = "levenshtein"\nfail_on = "regressed"\n')
+    [gate] = run(job).gates
+    assert gate.status == "failed"
+    assert [line.split(":")[0] for line in gate.lines] == [
+        "levenshtein of v2",
+        "levenshtein [topic=even] of v2",
+    ]
+    assert all("Holm p = " in line and "items that newly fail" in line for line in gate.lines)
+
+
+def test_gates_that_pass(tmp_path: Path) -> None:
+    gates = '[[gate]]\nmin_pass_rate = 0.3\n[[gate]]\nfail_on = ["regressed", "improved"]\n'
+    outcome = run(two_versions(tmp_path, gates, share=0.0))
+    assert [gate.status for gate in outcome.gates] == ["passed", "passed"]
+    assert outcome.verdict == "no_change"
+    assert outcome.exit_code(fail_on_inconclusive=True) == 0
+
+
+def test_items_that_must_not_flip(tmp_path: Path) -> None:
+    gate = (
+        '[[gate]]\nmetric = "exact_match"\nmust_not_flip = ["item-1", "item-2", "item-4", "item-6", "new"]\n'
+    )
+    [found] = run(two_versions(tmp_path, gate)).gates
+    # item-1 is odd and still passes, item-6 never passed.
+    assert found.lines == (
+        "exact_match of v2: 2 of 5 items that must not flip now fail (mean score 1.00 to 0.00); "
+        "look at item-2, item-4",
+    )
+
+
+def test_without_a_candidate_gates_are_skipped(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more=COMPARE + '[[gate]]\nfail_on = "regressed"\n')
+    deliver(traces(range(20)), tmp_path / "traces/v1.parquet", 1)
+    outcome = run(job)
+    assert (outcome.gates[0].status, outcome.exit_code(), outcome.comparison) == ("skipped", 0, None)
+    assert outcome.notes == ("nothing to compare v1 with yet",)
+
+
+def test_a_minimum_without_a_comparison_is_about_all_rows(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[[gate]]\nmetric = "exact_match"\nmin_pass_rate = 0.9\n')
+    deliver(traces(range(30)), tmp_path / "traces/v1.parquet", 1)
+    [gate] = run(job).gates
+    assert gate.lines[0].startswith("exact_match: pass rate 66.7% is below 90.0% (20 of 30")
+
+
+def test_inconclusive_is_an_exit_code_on_request(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more=COMPARE)
+    deliver(traces(range(10)), tmp_path / "traces/v1.parquet", 1)
+    deliver(worse(0.2, 10), tmp_path / "traces/v2.parquet", 2)
+    outcome = run(job)
+    assert outcome.verdict == "inconclusive"
+    assert (outcome.exit_code(), outcome.exit_code(fail_on_inconclusive=True)) == (0, 4)
+
+
+def test_holm_is_the_step_down_of_statsmodels() -> None:
+    # statsmodels.stats.multitest.multipletests([0.01, 0.04, 0.03, 0.005, 0.5], method="holm")
+    found = holm(pl.Series([0.01, 0.04, None, 0.03, 0.005, 0.5]))
+    assert found.null_count() == 1
+    np.testing.assert_allclose(found.drop_nulls().to_numpy(), [0.04, 0.09, 0.09, 0.025, 0.5])
+    assert holm(pl.Series([None], dtype=pl.Float64)).to_list() == [None]
+
+
+def test_a_regression_that_holm_does_not_confirm_does_not_fail_the_gate(tmp_path: Path) -> None:
+    """Benjamini and Hochberg let it into the report; a gate is held to more."""
+    job = two_versions(tmp_path, '[[gate]]\nfail_on = "regressed"\n[[gate]]\nfail_on = "inconclusive"\n')
+    outcome = run(job)
+    assert outcome.comparison is not None
+    loaded = Job.load(job)
+    judge = Judge(loaded, pl.LazyFrame(), outcome.comparison)
+    rows = judge.corrected()
+    weak = rows.with_columns(verdict=pl.lit("regressed"), holm=pl.lit(0.06))
+    assert not list(judge.bad_verdicts(loaded.gates[0], weak))
+    assert len(list(judge.bad_verdicts(loaded.gates[1], weak))) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[[gate]]\nmetric = "levenstein"\nmin_pass_rate = 0.5',
+            r'\[\[gate\]\] 1: unknown metric "levenstein"; did you mean',
+        ),
+        ('[[gate]]\nmetric = "levenshtein"', "a gate has one of"),
+        ("[[gate]]\nmin_pass_rate = 90", "from 0 to 1"),
+        ('[[gate]]\nfail_on = "regresed"', 'did you mean "regressed"'),
+        ('[[gate]]\nfail_on = "regressed"\nmin_pass_rate = 0.5', "a gate has one of"),
+        ('[[gate]]\nby = "language"\nmin_pass_rate = 0.5', "not in .compare. by"),
+        ("[[gate]]\nmin_pas_rate = 0.5", 'unknown key "min_pas_rate"; did you mean "min_pass_rate"'),
+    ],
+)
+def test_wrong_gates_are_told_when_the_job_is_read(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Job.load(make_job(tmp_path, more=COMPARE + text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[input]", "[inputs]", 'unknown key "inputs"; did you mean "input"'),
+        ('path = "traces/**/*.*"', "", r"\[input\]: `path` is missing"),
+        ('path = "traces/**/*.*"', "path = 3", "must be a path or a list of paths, got 3"),
+        ('format = "parquet"', 'format = "delt"', 'did you mean "delta"'),
+        ('path = "scores"', 'path = "s3://bucket/scores"', "folder of this machine"),
+        ('type = "exact_match"', 'type = "exact"', "unknown metric"),
+        ("[store]", "[store", "job.toml"),
+        ('baseline = "v1"', "", r"\[compare\]: `baseline` is missing"),
+    ],
+)
+def test_wrong_job_files_are_told_with_their_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    job = make_job(tmp_path, more=COMPARE)
+    job.write_text(job.read_text().replace(old, new))
+    with pytest.raises(ConfigError, match=message):
+        Job.load(job)

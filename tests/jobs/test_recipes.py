@@ -1,0 +1,126 @@
+"""The recipes in the documentation are files that work."""
+
+import os
+import runpy
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.jobs.support import deliver, make_job, traces
+
+RECIPES = Path(__file__).parents[2] / "docs/recipes"
+FAILING = '[[gate]]\nmetric = "exact_match"\nmin_pass_rate = 0.99\n'
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Put the command on a path of its own."""
+    script = tmp_path / "bin/polars-evals"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m polars_evals.cli "$@"\n')
+    script.chmod(0o755)
+    return f"{script.parent}:/usr/bin:/bin"
+
+
+def job_with(folder: Path, more: str) -> Path:
+    job = make_job(folder, more=more)
+    deliver(traces(range(9)), folder / "traces/a.parquet", 1)
+    return job
+
+
+def test_cron_prints_only_what_someone_must_see(tmp_path: Path, path: str) -> None:
+    lines = (RECIPES / "crontab").read_text().splitlines()
+    [entry] = [line for line in lines if line.startswith("17 ")]
+    *schedule, shell = entry.split(" ", 5)
+    assert schedule == ["17", "*", "*", "*", "*"]
+    assert "%" not in shell  # cron would take it for a new line
+
+    def cron(job: Path) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": path, "JOB": str(job), "HOME": str(tmp_path)}
+        return subprocess.run(
+            ["/bin/sh", "-c", shell], env=environment, capture_output=True, text=True, check=False
+        )
+
+    quiet = cron(job_with(tmp_path / "fine", ""))
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    loud = cron(job_with(tmp_path / "bad", FAILING))
+    assert loud.returncode == 1
+    assert "FAILED exact_match: min_pass_rate = 0.99" in loud.stdout
+
+
+def test_the_github_workflow_runs_the_job(tmp_path: Path, path: str) -> None:
+    workflow = yaml.safe_load((RECIPES / "github-workflow.yml").read_text())
+    steps = workflow["jobs"]["evals"]["steps"]
+    [score] = [step["run"] for step in steps if "polars-evals run" in step.get("run", "")]
+    [install] = [step["run"] for step in steps if step.get("run", "").startswith("pip install")]
+    assert install == "pip install 'polars-evals[jobs,report]'"
+    job_with(tmp_path / "evals", FAILING)
+    summary = tmp_path / "summary.md"
+    environment = {"PATH": path, "GITHUB_STEP_SUMMARY": str(summary)}
+    ended = subprocess.run(
+        ["/bin/sh", "-e", "-c", score], env=environment, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert ended.returncode == 1
+    assert summary.read_text().startswith("## polars-evals: a gate failed")
+    [upload] = [step for step in steps if "upload-artifact" in step.get("uses", "")]
+    assert upload["if"] == "always()"
+    [cache] = [step for step in steps if "cache" in step.get("uses", "")]
+    assert (tmp_path / cache["with"]["path"]).is_dir()
+
+
+def test_the_airflow_task_tells_gates_from_inputs(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the few names of Airflow that the recipe uses, so that the test needs no Airflow."""
+    tasks: list[Callable[[], None]] = []
+
+    def dag(**options: Any) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        assert options["max_active_runs"] == 1
+        return lambda function: function
+
+    def task(**options: Any) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        def keep(function: Callable[[], None]) -> Callable[[], None]:
+            tasks.append(function)
+            return lambda: None
+
+        return keep
+
+    class AirflowException(Exception):  # noqa: N818 - Airflow's own names
+        pass
+
+    class AirflowFailException(AirflowException):
+        pass
+
+    sdk, exceptions = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.exceptions")
+    vars(sdk).update(dag=dag, task=task)
+    vars(exceptions).update(AirflowException=AirflowException, AirflowFailException=AirflowFailException)
+    for name, module in {
+        "airflow": types.ModuleType("airflow"),
+        "airflow.sdk": sdk,
+        "airflow.exceptions": exceptions,
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setenv("PATH", f"{path}{os.pathsep}{os.environ['PATH']}")
+    names = runpy.run_path(str(RECIPES / "airflow_dag.py"))
+    [score_and_gate] = tasks
+
+    def ends_for(job: Path) -> type[Exception] | None:
+        score_and_gate.__globals__["JOB"] = str(job)
+        try:
+            score_and_gate()
+        except AirflowException as error:
+            return type(error)
+        return None
+
+    assert names["JOB"].endswith("job.toml")
+    assert ends_for(job_with(tmp_path / "fine", "")) is None
+    assert ends_for(job_with(tmp_path / "bad", FAILING)) is AirflowFailException
+    broken = job_with(tmp_path / "broken", "")
+    (broken.parent / "traces/x.parquet").write_bytes(b"no")
+    assert ends_for(broken) is AirflowException

@@ -1,0 +1,256 @@
+"""What a store holds after runs: every key once, the newest row of it, whatever the order of events."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_evals as pe
+from polars_evals.jobs import ConfigError, InputError, Job, StoreError, run, scan_store
+from polars_evals.jobs import runner as run_module
+from polars_evals.jobs.open import open_store, read_store
+from tests.jobs.support import FORMATS, deliver, make_job, table, traces
+
+pytestmark = pytest.mark.parametrize("form", FORMATS)
+
+
+def test_new_files_are_added_once(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(50)), tmp_path / "traces/a.parquet", 100)
+    first = run(job)
+    assert (first.added, first.updated, first.rows, first.exit_code()) == (50, 0, 50, 0)
+    before = table(tmp_path)
+    version = read_store(tmp_path / "scores").version
+    again = run(job)
+    assert (again.added, again.updated, again.rows, dict(again.files)) == (0, 0, 50, {})
+    assert read_store(tmp_path / "scores").version == version
+    deliver(traces(range(50, 60)), tmp_path / "traces/deep/b.parquet", 200)
+    assert run(job).added == 10
+    assert_frame_equal(table(tmp_path).filter(pl.col("source_file") == "traces/a.parquet"), before)
+
+
+def test_scores_are_those_of_the_suite(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    frame = traces(range(30))
+    deliver(frame, tmp_path / "traces/a.parquet", 100)
+    run(job)
+    expected = Job.load(job).suite.score(frame).with_columns(pl.selectors.enum().cast(pl.String))
+    stored = table(tmp_path).sort("source_row").select(expected.columns)
+    assert_frame_equal(stored, expected)
+
+
+def test_redelivered_rows_are_updated_by_key(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(20)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    better = traces(range(15, 25)).with_columns(expected=pl.col("output"))
+    deliver(better, tmp_path / "traces/b.parquet", 200)
+    outcome = run(job)
+    assert (outcome.added, outcome.updated, outcome.rows) == (5, 5, 25)
+    stored = table(tmp_path)
+    assert stored["trace_id"].n_unique() == 25
+    assert (
+        stored.filter(pl.col("source_file") == "traces/b.parquet")["exact_match_score"].to_list()
+        == [1.0] * 10
+    )
+
+
+def test_an_older_file_that_comes_late_does_not_win(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(10), note=["new"] * 10), tmp_path / "traces/a.parquet", 200)
+    run(job)
+    deliver(traces(range(5, 15), note=["old"] * 10), tmp_path / "traces/b.parquet", 100)
+    outcome = run(job)
+    assert (outcome.added, outcome.updated) == (5, 0)
+    assert table(tmp_path).group_by("note").len().sort("note").rows() == [("new", 10), ("old", 5)]
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(10)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    deliver(traces(range(12)), tmp_path / "traces/a.parquet", 300)
+    outcome = run(job)
+    assert (outcome.added, outcome.updated, outcome.rows) == (2, 10, 12)
+
+
+def test_newest_is_told_by_a_column(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form, key='newest = "revision"')
+    deliver(traces(range(4), revision=[5, 1, None, 5]), tmp_path / "traces/a.parquet", 300)
+    deliver(traces(range(4), revision=[4, 2, 1, None]), tmp_path / "traces/b.parquet", 400)
+    assert run(job).rows == 4
+    assert table(tmp_path)["revision"].to_list() == [5, 2, 1, 5]
+
+
+def test_keys_of_several_columns_and_repeats_within_a_file(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form, key='key = ["item_id", "model"]')
+    twice = pl.concat([traces(range(10), note=["first"] * 10), traces(range(3), note=["second"] * 3)])
+    deliver(
+        pl.concat([twice, traces(range(10), "v2", note=["other"] * 10)]), tmp_path / "traces/a.parquet", 1
+    )
+    assert run(job).rows == 20
+    notes = table(tmp_path).filter(pl.col("model") == "v1").sort("item_id")["note"].to_list()
+    assert notes == ["second"] * 3 + ["first"] * 7
+
+
+def test_columns_come_and_go(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    deliver(traces(range(3, 6), tokens=[1, 2, 3]).drop("topic"), tmp_path / "traces/b.parquet", 200)
+    assert run(job).exit_code() == 0
+    stored = table(tmp_path)
+    assert stored["tokens"].to_list() == [None] * 3 + [1, 2, 3]
+    assert stored["topic"].null_count() == 3
+    deliver(traces(range(6, 9), tokens=["many"] * 3), tmp_path / "traces/c.parquet", 300)
+    outcome = run(job)
+    assert outcome.failures == {"traces/c.parquet": "column 'tokens' is String, but Int64 in the store"}
+    assert (outcome.added, outcome.exit_code()) == (0, 3)
+
+
+def test_every_kind_of_column_is_kept(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    frame = traces(range(2)).with_columns(
+        small=pl.Series([1, 2], dtype=pl.UInt8),
+        ratio=pl.Series([0.5, None], dtype=pl.Float32),
+        kind=pl.Series(["a", "b"], dtype=pl.Categorical),
+        day=pl.lit(date(2026, 1, 2)),
+        local=pl.lit(datetime(2026, 1, 2, 3)),
+        zoned=pl.lit(datetime(2026, 1, 2, 3)).dt.replace_time_zone("Europe/Berlin"),
+        tags=pl.Series([["x"], []], dtype=pl.List(pl.String)),
+        usage=pl.Series([{"in": 1}, {"in": None}]),
+        nothing=pl.lit(None),
+    )
+    deliver(frame, tmp_path / "traces/a.parquet", 100)
+    assert run(job).exit_code() == 0
+    stored = scan_store(tmp_path / "scores").collect()
+    assert stored["zoned"][0] == frame["zoned"][0]
+    assert stored["usage"].to_list() == [{"in": 1}, {"in": None}]
+    assert stored.schema["kind"] == pl.String
+    assert "nothing" not in stored.columns
+
+
+def test_rows_without_a_key_refuse_their_file_alone(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(5)), tmp_path / "traces/a.parquet", 100)
+    keyless = traces(range(5, 8)).with_columns(
+        trace_id=pl.when(pl.col("item_id") != "item-6").then("trace_id")
+    )
+    deliver(keyless, tmp_path / "traces/b.parquet", 200)
+    outcome = run(job)
+    assert outcome.rows == 5
+    assert outcome.exit_code() == 3
+    assert "1 of 3 rows have no trace_id" in outcome.failures["traces/b.parquet"]
+
+
+def test_a_changed_suite_is_refused_and_rescored_on_request(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(30)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    before = table(tmp_path)
+    deliver(traces(range(30, 40)), tmp_path / "traces/b.parquet", 200)
+    make_job(
+        tmp_path, form, suite='metric = [{ type = "levenshtein", threshold = 0.95 }, { type = "contains" }]'
+    )
+    with pytest.raises(ConfigError, match="--rescore") as refusal:
+        run(job)
+    assert "threshold:0.95" in str(refusal.value)
+    assert_frame_equal(table(tmp_path), before)
+    outcome = run(job, rescore=True)
+    assert (outcome.rescored, outcome.added, outcome.rows) == (True, 10, 40)
+    stored = scan_store(tmp_path / "scores").collect()
+    names = [name for name in stored.columns if name.endswith(("_score", "_label"))]
+    assert sorted(names) == ["contains_label", "contains_score", "levenshtein_label", "levenshtein_score"]
+    assert read_store(tmp_path / "scores").state.signatures == Job.load(job).suite.signature
+    clean = tmp_path / "clean"
+    make_job(
+        clean, form, suite='metric = [{ type = "levenshtein", threshold = 0.95 }, { type = "contains" }]'
+    )
+    deliver(traces(range(30)), clean / "traces/a.parquet", 100)
+    deliver(traces(range(30, 40)), clean / "traces/b.parquet", 200)
+    run(clean / "job.toml")
+    assert_frame_equal(table(tmp_path), table(clean))
+    assert run(job).added == 0
+
+
+def test_signatures_travel_in_the_data_files(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    for part in read_store(tmp_path / "scores").parts:
+        assert pe.signatures(part.path) == Job.load(job).suite.signature
+
+
+def test_small_data_files_are_put_together(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "SMALL_FILES", 4)
+    job = make_job(tmp_path, form)
+    for number in range(6):
+        deliver(traces(range(number * 10, number * 10 + 10)), tmp_path / f"traces/{number}.parquet", number)
+        assert run(job).added == 10
+    assert len(read_store(tmp_path / "scores").parts) < 4
+    assert table(tmp_path)["trace_id"].n_unique() == 60
+
+
+def test_a_key_that_changed_is_refused(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    make_job(tmp_path, form, key='key = "item_id"')
+    with pytest.raises(ConfigError, match="was made with key"):
+        run(job)
+
+
+def test_a_commit_on_an_outdated_snapshot_is_refused(tmp_path: Path, form: str) -> None:
+    """What guards the store where file locks do not work."""
+    job = make_job(tmp_path, form)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    stale = read_store(tmp_path / "scores")
+    deliver(traces(range(3, 6)), tmp_path / "traces/b.parquet", 200)
+    run(job)
+    before = table(tmp_path)
+    store = open_store(tmp_path / "scores", form)
+    with pytest.raises(StoreError, match="another run changed the store"):
+        store.commit(stale, stale.state, stale.schema, [], list(stale.parts))
+    assert_frame_equal(table(tmp_path), before)
+
+
+def test_other_tools_read_the_same_rows(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    deliver(traces(range(10)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    deliver(traces(range(5, 15)), tmp_path / "traces/b.parquet", 200)
+    run(job)
+    path = tmp_path / "scores"
+    mine = table(tmp_path)
+    other = (
+        pl.scan_delta(str(path))
+        if form == "delta"
+        else pl.scan_parquet([part.path for part in read_store(path).parts])
+    )
+    read = other.collect()
+    assert_frame_equal(read.select(mine.columns).sort("trace_id", "source_file", "source_row"), mine)
+
+
+def test_the_store_in_the_folder_of_the_inputs_is_not_an_input(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    job.write_text(job.read_text().replace("traces/**/*.*", "**/*.parquet"))
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    for _ in range(2):
+        assert run(job).rows == 3
+
+
+def test_inputs_that_were_taken_may_go(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form)
+    with pytest.raises(InputError, match="matches no"):
+        run(job)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    (tmp_path / "traces/a.parquet").unlink()
+    outcome = run(job)
+    assert (outcome.rows, outcome.exit_code()) == (3, 0)
+    assert "matches no" in outcome.notes[0]

@@ -1,0 +1,170 @@
+"""Charts show the numbers that were computed, and nothing that a text asks for."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+
+import polars_evals as pe
+from polars_evals.report import theme
+from polars_evals.report.svg import svg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def rows_of(chart: Any, column: str) -> list[Any]:
+    """Return the values of a column in whichever of the chart's data sets has it."""
+    datasets = chart.to_dict()["datasets"].values()
+    return next([row[column] for row in rows] for rows in datasets if rows and column in rows[0])
+
+
+def test_differences_and_intervals(comparison: pe.Comparison) -> None:
+    chart = comparison.plot.differences()
+    for column in ("difference", "ci_low", "ci_high"):
+        assert rows_of(chart, column) == comparison.summary[column].to_list()
+    assert rows_of(chart, "label") == ["levenshtein", "exact_match"]
+
+
+def test_differences_name_the_candidate_where_there_are_several(scored: pl.DataFrame) -> None:
+    both = pe.compare(
+        scored, version="model", baseline="assistant-1.0", item="item_id", metrics=["levenshtein"]
+    )
+    assert rows_of(both.plot.differences(), "label") == [
+        "levenshtein · assistant-1.1",
+        "levenshtein · assistant-2.0",
+    ]
+
+
+def test_slices_are_drawn_greatest_loss_first(comparison: pe.Comparison) -> None:
+    chart = comparison.plot.slices("exact_match")
+    differences = rows_of(chart, "difference")
+    assert differences == sorted(differences)
+    assert len(differences) == 6
+    assert rows_of(chart, "label")[0] == "topic=medicine"
+
+
+def test_distributions_are_shares_of_each_version(comparison: pe.Comparison) -> None:
+    frame = comparison.distributions
+    assert frame.group_by("metric", "version").agg(pl.col("count").sum())["count"].to_list() == [720] * 4
+    assert frame.group_by("metric", "version").agg(pl.col("share").sum())["share"].to_list() == pytest.approx(
+        [1] * 4
+    )
+    mine = frame.filter(metric="levenshtein", version="assistant-2.0")
+    drawn = rows_of(comparison.plot.distributions("levenshtein"), "share")
+    assert drawn in (
+        mine["share"].to_list(),
+        frame["share"].head(20).to_list(),
+        [*mine["share"], mine["share"][-1]],
+    )
+
+
+def test_a_score_counts_in_the_bin_that_begins_with_it() -> None:
+    scores = [0.0, 0.05, 0.15, 0.3, 0.6, 0.95, 1.0]
+    frame = pl.DataFrame({"id": [*range(7)] * 2, "v": ["a"] * 7 + ["b"] * 7, "m_score": scores * 2})
+    bins = pe.compare(frame, version="v", baseline="a", item="id").distributions.filter(version="b")
+    filled = bins.filter(pl.col("count") > 0)
+    assert filled["bin_low"].to_list() == pytest.approx([0.0, 0.05, 0.15, 0.3, 0.6, 0.95])
+    assert filled["count"].to_list() == [1, 1, 1, 1, 1, 2]
+
+
+def test_bins_reach_as_far_as_the_scores() -> None:
+    frame = pl.DataFrame({"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "m_score": [-1.0, 0.5, 3.0, 0.5]})
+    bins = pe.compare(frame, version="v", baseline="a", item="id").distributions
+    assert (bins["bin_low"].min(), bins["bin_high"].max()) == (-1.0, 3.0)
+    assert bins["count"].sum() == 4
+
+
+def test_timeline_shows_windows_and_where_the_change_began(timeline: pe.Timeline) -> None:
+    chart = timeline.plot.scores(slice="topic=medicine")
+    windows = timeline.windows.filter(slice="topic=medicine")
+    assert rows_of(chart, "value") == windows["mean"].to_list()
+    assert rows_of(chart, "name") == ["reference"]
+    picture = svg(chart, label="x")
+    assert "change began 2026-03-30" in picture
+    assert rows_of(timeline.plot.pass_rates(), "value") == (
+        timeline.windows.filter(pl.col("slice").is_null())["pass_rate"].to_list()
+    )
+
+
+def test_calibration_shows_the_curve(calibration: pe.Calibration) -> None:
+    chart = calibration.plot.curve()
+    assert rows_of(chart, "best") == [calibration.threshold]
+    assert rows_of(chart, "low") in (
+        calibration.curve["kappa_ci_low"].to_list(),
+        calibration.best["threshold_ci_low"].to_list(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda c, t: c.plot.slices("exact_mach"), "did you mean 'exact_match'"),
+        (
+            lambda c, t: c.plot.distributions(candidate="assistant-3.0"),
+            "candidate: there is no 'assistant-3.0'",
+        ),
+        (lambda c, t: t.plot.scores(slice="topic=medicin"), "did you mean 'topic=medicine'"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    draw: Callable[..., Any], message: str, comparison: pe.Comparison, timeline: pe.Timeline
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        draw(comparison, timeline)
+
+
+def test_without_slices_there_is_nothing_to_draw() -> None:
+    frame = pl.DataFrame({"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "m_score": [0.1, 0.5, 0.2, 0.5]})
+    with pytest.raises(ValueError, match="compare with by="):
+        pe.compare(frame, version="v", baseline="a", item="id").plot.slices()
+
+
+def test_a_picture_has_shapes_and_text_only(hostile: pe.Comparison) -> None:
+    for chart in (hostile.plot.differences(), hostile.plot.slices(), hostile.plot.distributions()):
+        root = ET.fromstring(svg(chart, label='"<script>'))
+        assert root.attrib["role"] == "img"
+        assert root.attrib["aria-label"] == '"<script>'
+        names = {element.tag.removeprefix(NAMESPACE) for element in root.iter()}
+        assert names <= {"svg", "g", "path", "line", "rect", "text", "tspan", "clipPath", "defs"}
+        attributes = {name for element in root.iter() for name in element.attrib}
+        assert not {name for name in attributes if name.startswith(("on", "{", "href", "style", "class"))}
+
+
+def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:
+    labels = rows_of(hostile.plot.slices(), "label")
+    assert len(set(labels)) == len(labels) == hostile.slices.height
+    assert max(map(len, labels)) < 80
+
+
+def test_the_style_sheet_knows_every_colour() -> None:
+    style = files("polars_evals.report").joinpath("assets", "report.css").read_text("utf-8")
+    filled = [theme.INK, theme.QUIET, theme.BAND, theme.PAPER, theme.BLUE, theme.SKY, theme.VERMILION]
+    drawn = [theme.QUIET, theme.GRID, theme.BLUE, theme.VERMILION, theme.GREEN, theme.PURPLE]
+    for colour in filled:
+        assert f'.chart [fill="{colour}"]' in style
+    for colour in drawn:
+        assert f'.chart [stroke="{colour}"]' in style
+
+
+def test_pictures_use_no_other_colour(
+    comparison: pe.Comparison, timeline: pe.Timeline, calibration: pe.Calibration
+) -> None:
+    known = {value for name, value in vars(theme).items() if name.isupper() and isinstance(value, str)}
+    charts = [
+        comparison.plot.differences(),
+        comparison.plot.slices(),
+        comparison.plot.distributions(),
+        timeline.plot.scores(slice="topic=medicine"),
+        calibration.plot.curve(),
+    ]
+    for chart in charts:
+        root = ET.fromstring(svg(chart, label="x"))
+        used = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
+        assert used - {None, "none", "transparent"} <= known

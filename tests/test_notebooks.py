@@ -1,0 +1,53 @@
+"""The notebooks run from top to bottom, and show what they are stored with."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+FOLDER = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def runner() -> ModuleType:
+    """Return `notebooks/run.py`, which is a script beside the notebooks and not a package."""
+    spec = importlib.util.spec_from_file_location("notebooks_run", FOLDER / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def said(notebook: Any) -> list[str]:
+    """Return what the cells print and the frames they show; charts and styled tables count as such only."""
+    texts = []
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            assert output["output_type"] != "error"
+            assert output.get("name") != "stderr", output
+            data = output.get("data", {})
+            plain = "".join(output.get("text", data.get("text/plain", "")))
+            styled = "image/svg+xml" in data or "gt_table" in "".join(data.get("text/html", ""))
+            texts.append("picture" if styled else plain)
+    return texts
+
+
+def test_there_are_four() -> None:
+    assert [path.stem[0] for path in NOTEBOOKS] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(path: Path) -> None:
+    stored = json.loads(path.read_text("utf-8"))
+    assert path.stat().st_size < 300_000
+    shown = said(stored)
+    assert shown.count("picture") >= 1
+    assert said(runner().run(path)) == shown, "run `make notebooks` to store what they show now"
