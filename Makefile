@@ -6,15 +6,18 @@ NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 .PHONY: setup demo test test-cluster java lint browser notebooks docs faults simulate bench bench-scale sanitize \
 	wheel clean
 
-setup: .venv/installed
+setup: .venv/developed
 
-.venv/installed: pyproject.toml $(NATIVE)
+# What the demo runs with, and what the tests need on top of that.
+.venv/installed: EXTRAS := jobs,report
+.venv/developed: EXTRAS := dev
+.venv/installed .venv/developed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	touch .venv/installed $@
 
 # The main job on the data in data/: score, compare two model versions, write the report.
-demo: setup
+demo: .venv/installed
 	$(BIN)/polars-evals demo --output build/demo
 
 test: lint

@@ -254,7 +254,7 @@ def test_turns_that_do_not_fit(case: Case) -> None:
     scored = fields(run(turns, case(details=True)))
     assert scored["score"].to_list() == [0.0, 0.0, 0.0, 0.0, 0.5, 0.0]
     assert scored["reason"].to_list()[:4] == [
-        "2 turns, expected 1",
+        "turn count 2, expected 1",
         "no expected value",
         "no output",
         "no expected value",

@@ -125,7 +125,7 @@ def test_conversations_of_different_length() -> None:
     frame = pl.DataFrame({"output": [["a", "b"]], "expected": [["a"]]})
     scored = frame.select(pe.response("output", "expected", details=True)).unnest("response")
     assert scored["score"].item() == judge(["a", "b"], ["a"]).score == 0.0
-    assert scored["reason"].item() == "2 turns, expected 1"
+    assert scored["reason"].item() == "turn count 2, expected 1"
 
 
 def test_six_turns_of_four_fifths_pass() -> None:

@@ -339,7 +339,7 @@ def score_turns(
         .when(pl.col("output").is_null())
         .then(pl.lit(NO_OUTPUT))
         .when(differ)
-        .then(pl.format("{} turns, expected {}", turns, expected_turns))
+        .then(pl.format("turn count {}, expected {}", turns, expected_turns))
     )
     return rows.join(averaged, on="row", how="left", maintain_order="left").select(
         pl.when(differ).then(0.0).otherwise("average").alias("score"),

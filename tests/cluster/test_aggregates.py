@@ -26,7 +26,7 @@ def scored(seed: int, items: int = 60, *, continuous: bool = False, repeats: int
         {
             "case_id": [f"item-{n}" for n in range(items)],
             "user": [None if n % 11 == 0 else f"user-{rng.integers(items // 4 + 1)}" for n in range(items)],
-            "topic": [rng.choice(["refunds", "sales", None]) for _ in range(items)],
+            "topic": [("refunds", "sales", None)[rng.integers(3)] for _ in range(items)],
             "language": [rng.choice(["de", "en"]) for _ in range(items)],
         },
         schema=dict.fromkeys(("case_id", "user", "topic", "language"), pl.String),

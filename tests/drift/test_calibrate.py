@@ -142,5 +142,5 @@ def test_forms() -> None:
     calibration = pe.calibrate(judged(3000), metric="m", truth="ok")
     assert repr(calibration).startswith("calibrated: m ≥ 0.")
     assert json.loads(calibration.to_json())["best"]["rows"][0]["verdict"] == "calibrated"
-    assert "<caption>best</caption>" in calibration._repr_html_()
+    assert ">best</caption>" in calibration._repr_html_()
     assert calibration.to_markdown().startswith("**calibrated")

@@ -27,7 +27,7 @@ def example_traces() -> Path:
 
 def run_demo(folder: Path, *, as_json: bool) -> str:
     """Score, compare by topic, write the page, and say what came out and where it is."""
-    suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge")])
+    suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge", tokenizer="unicode")])
     folder.mkdir(parents=True, exist_ok=True)
     scored, page = folder / "scored.parquet", folder / "report.html"
     suite.sink_parquet(pl.scan_parquet(example_traces()), scored)

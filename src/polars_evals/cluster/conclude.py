@@ -116,7 +116,7 @@ def _measure(summed: Aggregates, candidate: str, metric: str, number: int, seed:
 def _units(counted: pl.DataFrame, total: float) -> Units:
     part = counted.filter(pl.col("kind") == "unit")
     # Where a step holds a single value, this is that value.
-    size = np.sqrt(floats(part["squares"]) / floats(part["count"]))
+    size = floats((part["squares"] / part["count"]).sqrt())
     return Units(np.round(size, DIGITS), part["count"].to_numpy(), total)
 
 

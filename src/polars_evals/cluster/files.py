@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -9,7 +10,6 @@ from polars_evals.suite.signature import parquet_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from os import PathLike
 
     from polars_evals.suite import Suite
 
@@ -51,8 +51,8 @@ def score_files(
     if "://" not in target and Path(target).exists():
         msg = f"{target} exists already; give the scores a folder of their own"
         raise FileExistsError(msg)
-    sources = [paths] if isinstance(paths, str) or not hasattr(paths, "__iter__") else list(paths)
-    files = [file for one in sources for file in parquet_files(str(one))]  # type: ignore[arg-type]
+    sources = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    files = [file for one in sources for file in parquet_files(str(one))]
     if engine == "ray":
         import ray.data
 

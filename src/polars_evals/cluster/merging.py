@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Which count weighs which mean, and the variance around it.
-PAIRED = {
+PAIRED: dict[str, dict[str, str | None]] = {
     "n": {"baseline_mean": "var_b", "candidate_mean": "var_c", "difference": "var_d"},
     "labels": {"baseline_pass_rate": None, "candidate_pass_rate": None},
 }
-UNPAIRED = {
+UNPAIRED: dict[str, dict[str, str | None]] = {
     "n_baseline_only": {"baseline_mean": "var_b"},
     "n_candidate_only": {"candidate_mean": "var_c"},
     "baseline_labels": {"baseline_pass_rate": None},

@@ -50,7 +50,7 @@ class Plan:
         ends = ("score", "label", "signature")
         results = [f"{name}_{end}" for name in self.metrics for end in ends]
         keys = [self.version, self.item, self.cluster, *self.traits, *results]
-        return [name for name in dict.fromkeys(keys) if name in existing]
+        return [name for name in dict.fromkeys(keys) if name is not None and name in existing]
 
 
 def make_plan(
