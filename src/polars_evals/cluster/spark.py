@@ -97,8 +97,7 @@ def aggregate_spark(
     max_flips
         How many flips and unmatched items to keep for each candidate and metric. All are counted.
     parts
-        Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row and
-        metric.
+        Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row.
 
     Examples
     --------
