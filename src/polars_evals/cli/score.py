@@ -16,10 +16,39 @@ from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
 
 ROWS = ("outputs", "all")
+ENGINES = ("polars", "ray", "spark")
 
 
-def score_files(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
-    """Score the files, streaming, and say what came out."""
+def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+    """Score the files and say what came out."""
+    if engine not in ENGINES:
+        hint = did_you_mean(engine, ENGINES)
+        raise ConfigError(f'--engine must be one of {", ".join(ENGINES)}, got "{engine}"{hint}')
+    return (
+        score_here(source, suite, output)
+        if engine == "polars"
+        else score_there(source, suite, output, engine)
+    )
+
+
+def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+    """Score the files on a cluster, into a folder."""
+    if source.format != "auto" or source.columns or source.keep or source.rows != "outputs":
+        raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
+    try:
+        from polars_evals.cluster import score_files
+
+        files = source.files()
+        score_files(files, suite, output, engine=engine)  # type: ignore[arg-type]
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
+    except FileExistsError as error:
+        raise InputError(str(error)) from None
+    return {"output": str(output), "files": len(files), **summary(output / "*.parquet", suite)}
+
+
+def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
+    """Score the files on this machine, streaming."""
     if output.suffix.lower() not in (".parquet", ".pq"):
         raise ConfigError(
             f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
@@ -72,7 +101,7 @@ def mapped(text: str) -> tuple[str, str]:
 def summary(path: Path, suite: Suite) -> dict[str, Any]:
     """Read means and pass rates back from the file that was written."""
     names = [str(metric.name) for metric in suite.metrics]
-    scored = pl.scan_parquet(path, glob=False)
+    scored = pl.scan_parquet(path, glob=path.stem == "*")
     totals = scored.select(
         pl.len().alias("rows"),
         *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),

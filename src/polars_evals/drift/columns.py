@@ -134,14 +134,19 @@ def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]
         engine="streaming"
     )
     for column in columns:
-        values = [value if value is not None else "(none)" for value in seen[column].item()]
-        if len(values) > 1:
-            listed = "\n  ".join(values[:5])
-            msg = (
-                f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
-                "score all rows with one suite"
-            )
-            raise ValueError(msg)
+        require_one_signature(column, seen[column].item())
+
+
+def require_one_signature(column: str, seen: Iterable[str | None]) -> None:
+    """Raise if the scores of a metric were made in more than one way."""
+    values = [value if value is not None else "(none)" for value in seen]
+    if len(values) > 1:
+        listed = "\n  ".join(values[:5])
+        msg = (
+            f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
+            "score all rows with one suite"
+        )
+        raise ValueError(msg)
 
 
 def absent(role: str, one: str, column: str, present: Sequence[str]) -> ValueError:

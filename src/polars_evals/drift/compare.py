@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.flips import UNMATCHED, changed_labels, gather_flips, unmatched_items
 from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
@@ -19,7 +19,7 @@ from polars_evals.drift.search import Search, searchable
 from polars_evals.drift.verdict import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
@@ -124,17 +124,15 @@ def compare(
     │ v2        ┆ levenshtein ┆ 4   ┆ -0.4       ┆ regressed │
     └───────────┴─────────────┴─────┴────────────┴───────────┘
     """
-    columns.require_fraction(alpha, "alpha")
-    if not 0 <= min_effect < 1:
-        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
-        raise ValueError(msg)
+    check_levels(alpha, min_effect)
     frame = columns.lazy(scored)
     schema = frame.collect_schema()
     for role, name in (("version", version), ("item", item), ("cluster", cluster)):
         if name is not None:
             columns.require(schema, name, role)
     names = columns.find_metrics(schema, metrics)
-    before, after, notes = _versions(frame, schema, version, baseline, candidate)
+    counts = count_versions(frame, schema, version)
+    before, after, notes = choose_versions(counts, schema, version, baseline, candidate)
     version_key = columns.as_text(schema, version)
     frame = frame.filter(version_key.is_in([before, *after]))
     columns.check_signatures(frame, schema, names)
@@ -143,24 +141,18 @@ def compare(
     sets = [(name,) for name in searchable(frame, schema, taken)] if automatic else slice_sets(schema, by)
     traits = sorted({name for group in sets for name in group})
     item_key = None if item is None else _item_key(schema, item)
-    rows = columns.collect(
-        frame.select(
-            version_key.cast(pl.Enum([before, *after])).alias("version"),
-            *([] if item_key is None else [item_key.alias("item")]),
-            *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
-            *(columns.as_text(schema, name).alias(f"by:{name}") for name in traits),
-            *columns.measures(schema, names),
-        ),
-        names,
-    )
+    rows = select_rows(
+        frame, schema, versions=[before, *after], version=version, item=item, cluster=cluster, traits=traits,
+        metrics=names,
+    )  # fmt: skip
     if automatic and item is not None:
         # What differs within an item describes an answer, not a part of the test cases.
         answers = varying(rows, [f"by:{name}" for name in traits])
         rows = rows.drop(answers)
         traits = [name for name in traits if f"by:{name}" not in answers]
     if not automatic:
-        _check_few_slices(rows, sets)
-    notes += _count_missing(rows, item, cluster)
+        check_few_slices(rows, sets)
+    notes += describe_missing(rows.null_count().row(0, named=True), item, cluster)
 
     measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
@@ -186,26 +178,75 @@ def compare(
         found, unseen = _search(table, searches, kept, alpha=alpha, min_effect=min_effect, seed=seed)
         notes.append(_search_note(traits, len(unseen) + sum(map(len, found)), sum(map(len, found))))
         table = pl.concat([table, *found])
-    judged = judge(
-        infer(table, alpha=alpha, min_effect=min_effect, also_tried=unseen),
-        alpha=alpha,
-        min_effect=min_effect,
-    )
-    sliced = pl.col("slice").is_not_null()
-    return Comparison(
-        summary=judged.filter(~sliced).select(SUMMARY),
-        slices=judged.filter(sliced).select(SLICES),
-        flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
+    return conclude(
+        table,
+        also_tried=unseen,
+        flips=gather_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
-        pass_rates=_pass_rates(judged, before, alpha),
         distributions=pl.concat(spread),
-        notes=tuple(notes),
+        notes=notes,
         settings={
             "version": version, "baseline": before, "candidates": after, "item": item, "cluster": cluster,
             "by": "auto" if automatic else [list(group) for group in sets], "metrics": names,
             "min_effect": min_effect, "alpha": alpha, "seed": seed,
         },
     )  # fmt: skip
+
+
+def conclude(
+    table: pl.DataFrame,
+    *,
+    also_tried: Floats,
+    flips: pl.DataFrame,
+    unmatched: pl.DataFrame,
+    distributions: pl.DataFrame,
+    notes: Sequence[str],
+    settings: dict[str, Any],
+) -> Comparison:
+    """Test, correct and judge what was measured."""
+    levels = {name: settings[name] for name in ("alpha", "min_effect")}
+    judged = judge(infer(table, also_tried=also_tried, **levels), **levels)
+    sliced = pl.col("slice").is_not_null()
+    return Comparison(
+        summary=judged.filter(~sliced).select(SUMMARY),
+        slices=judged.filter(sliced).select(SLICES),
+        flips=flips,
+        unmatched=unmatched,
+        pass_rates=_pass_rates(judged, settings["baseline"], settings["alpha"]),
+        distributions=distributions,
+        notes=tuple(notes),
+        settings=settings,
+    )
+
+
+def check_levels(alpha: float, min_effect: float) -> None:
+    """Refuse levels that no comparison can have."""
+    columns.require_fraction(alpha, "alpha")
+    if not 0 <= min_effect < 1:
+        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
+        raise ValueError(msg)
+
+
+def select_rows(
+    frame: pl.LazyFrame,
+    schema: Schema,
+    *,
+    versions: Sequence[str],
+    version: str,
+    item: str | None,
+    cluster: str | None,
+    traits: Sequence[str],
+    metrics: Sequence[str],
+) -> pl.DataFrame:
+    """Read what a comparison needs of the rows of some versions."""
+    selected = frame.filter(columns.as_text(schema, version).is_in(versions)).select(
+        columns.as_text(schema, version).cast(pl.Enum(versions)).alias("version"),
+        *([] if item is None else [_item_key(schema, item).alias("item")]),
+        *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
+        *(columns.as_text(schema, name).alias(f"by:{name}") for name in traits),
+        *columns.measures(schema, metrics),
+    )
+    return columns.collect(selected, metrics)
 
 
 def slice_sets(schema: Schema, by: By) -> list[tuple[str, ...]]:
@@ -221,13 +262,18 @@ def slice_sets(schema: Schema, by: By) -> list[tuple[str, ...]]:
     return sets
 
 
-def _check_few_slices(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]]) -> None:
+def check_few_slices(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]]) -> None:
+    """Raise if a set of slices has too many."""
     for group in sets:
-        count = rows.select(pl.struct(f"by:{name}" for name in group).n_unique()).item()
-        if count > MOST_SLICES:
-            named = group[0] if len(group) == 1 else group
-            msg = f"by={named!r} gives {count:,} slices; at most {MOST_SLICES:,} are possible"
-            raise ValueError(msg)
+        require_few_slices(group, rows.select(pl.struct(f"by:{name}" for name in group).n_unique()).item())
+
+
+def require_few_slices(group: tuple[str, ...], count: int) -> None:
+    """Raise if columns have too many values to slice by."""
+    if count > MOST_SLICES:
+        named = group[0] if len(group) == 1 else group
+        msg = f"by={named!r} gives {count:,} slices; at most {MOST_SLICES:,} are possible"
+        raise ValueError(msg)
 
 
 def _item_key(schema: Schema, item: str) -> pl.Expr:
@@ -235,16 +281,16 @@ def _item_key(schema: Schema, item: str) -> pl.Expr:
     return pl.col(item).cast(pl.String) if text else pl.col(item)
 
 
-def _versions(
-    frame: pl.LazyFrame, schema: Schema, version: str, baseline: Any, candidate: Any
+def count_versions(frame: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
+    """Return how many rows (``len``) each version has."""
+    versions = frame.group_by(columns.as_text(schema, version).alias("version"))
+    return versions.agg(pl.len()).sort("version").collect(engine="streaming")
+
+
+def choose_versions(
+    counts: pl.DataFrame, schema: Schema, version: str, baseline: Any, candidate: Any
 ) -> tuple[str, list[str], list[str]]:
-    """Return baseline and candidates as text, with notes; each must be in the frame."""
-    counts = (
-        frame.group_by(columns.as_text(schema, version).alias("version"))
-        .agg(pl.len())
-        .sort("version")
-        .collect(engine="streaming")
-    )
+    """Return baseline and candidates as text, with notes; each must be among those counted."""
     present = counts["version"].drop_nulls().to_list()
     before = columns.version_text(schema, version, baseline)
     if candidate is None:
@@ -268,15 +314,16 @@ def _versions(
     return before, after, notes
 
 
-def _count_missing(rows: pl.DataFrame, item: str | None, cluster: str | None) -> list[str]:
+def describe_missing(nulls: Mapping[str, int], item: str | None, cluster: str | None) -> list[str]:
+    """Say how many of the rows that `select_rows` read lack what a comparison needs."""
     notes = []
     if item is None:
         notes.append("unpaired: no item column was given, so differences between items hide small changes")
-    elif missing := rows["item"].null_count():
+    elif missing := nulls["item"]:
         notes.append(f"{missing:,} rows have no item ({item}) and cannot be paired")
-    if cluster is not None and (missing := rows["cluster"].null_count()):
+    if cluster is not None and (missing := nulls["cluster"]):
         notes.append(f"{missing:,} rows have no cluster ({cluster}); each item among them is its own cluster")
-    scores = {c.removesuffix(":score"): rows[c].null_count() for c in rows.columns if c.endswith(":score")}
+    scores = {name.removesuffix(":score"): n for name, n in nulls.items() if name.endswith(":score")}
     return notes + [
         f"{missing:,} rows have no {name} score and are not in its numbers"
         for name, missing in scores.items()
@@ -318,28 +365,6 @@ def _search_note(traits: Sequence[str], tried: int, listed: int) -> str:
         return "by='auto' found no column with 2 to 20 values that describes the items"
     tally = f"tried {tried:,} slices of {', '.join(traits)} and lists {listed:,}"
     return f"by='auto' {tally} that moved apart from the rest"
-
-
-def _flips(
-    flips: list[pl.DataFrame],
-    frame: pl.LazyFrame,
-    schema: Schema,
-    *,
-    item: pl.Expr | None,
-    version: pl.Expr,
-    baseline: str,
-) -> pl.DataFrame:
-    if item is None:
-        empty: dict[str, Any] = {
-            "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
-            "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
-            "baseline_label": pl.Enum(columns.LABELS), "candidate_label": pl.Enum(columns.LABELS),
-        }  # fmt: skip
-        return with_texts(
-            pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
-        )
-    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
-    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
 def _pass_rates(judged: pl.DataFrame, baseline: str, alpha: float) -> pl.DataFrame:

@@ -58,6 +58,29 @@ def changed_labels(
     return pl.concat(frames).collect()
 
 
+def gather_flips(
+    flips: list[pl.DataFrame],
+    frame: pl.LazyFrame,
+    schema: Schema,
+    *,
+    item: pl.Expr | None,
+    version: pl.Expr,
+    baseline: str,
+) -> pl.DataFrame:
+    """Return the flips of all candidates, most lost first, with the texts that the frame has."""
+    if item is None:
+        empty: dict[str, Any] = {
+            "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
+            "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
+            "baseline_label": pl.Enum(LABELS), "candidate_label": pl.Enum(LABELS),
+        }  # fmt: skip
+        return with_texts(
+            pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
+        )
+    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
+
+
 def with_texts(
     flips: pl.DataFrame,
     frame: pl.LazyFrame,
@@ -102,28 +125,15 @@ def with_texts(
 
 def unmatched_items(observations: Observations, *, candidate: str, metrics: Sequence[str]) -> pl.DataFrame:
     """Return what could not be paired: items without a row in a version, rows without score or item."""
-    item = pl.col("item").cast(pl.String)
-    side = pl.Enum(SIDES)
-
-    def entries(
-        frame: pl.LazyFrame, metric: str | None, missing: pl.Expr, reason: str | pl.Expr
-    ) -> pl.LazyFrame:
-        return frame.select(
-            pl.lit(candidate, dtype=pl.String).alias("candidate"),
-            pl.lit(metric, dtype=pl.String).alias("metric"),
-            item.alias("item"),
-            missing.cast(side).alias("missing"),
-            (pl.lit(reason) if isinstance(reason, str) else reason).alias("reason"),
-        )
-
     frame = observations.frame.lazy()
     no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
     parts = [
-        entries(
+        _entries(
             frame.filter(no_row),
+            candidate,
             None,
             pl.when(pl.col("in_b").is_null()).then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-            "no row",
+            pl.lit("no row"),
         )
     ]
     for m in metrics:
@@ -135,15 +145,32 @@ def unmatched_items(observations: Observations, *, candidate: str, metrics: Sequ
             .then(pl.lit("baseline"))
             .otherwise(pl.lit("candidate"))
         )
-        parts.append(entries(frame.filter(b.fill_null(False) | c.fill_null(False)), m, missing, "no score"))
+        found = frame.filter(b.fill_null(False) | c.fill_null(False))
+        parts.append(_entries(found, candidate, m, missing, pl.lit("no score")))
     unknown = observations.rows.lazy().filter(pl.col("item").is_null())
     counted = unknown.group_by("side", "item").agg(pl.len().alias("rows"))
-    parts.append(
-        entries(
-            counted,
-            None,
-            pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-            pl.format("{} rows without an item", "rows"),
-        )
-    )
+    parts.append(rows_without_item(counted, candidate))
     return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
+
+
+def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
+    """Return the entries of ``rows`` that have no ``item``, by ``side`` (true: candidate)."""
+    return _entries(
+        counted,
+        candidate,
+        None,
+        pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+        pl.format("{} rows without an item", "rows"),
+    )
+
+
+def _entries(
+    frame: pl.LazyFrame, candidate: str, metric: str | None, missing: pl.Expr, reason: pl.Expr
+) -> pl.LazyFrame:
+    return frame.select(
+        pl.lit(candidate, dtype=pl.String).alias("candidate"),
+        pl.lit(metric, dtype=pl.String).alias("metric"),
+        pl.col("item").cast(pl.String),
+        missing.cast(pl.Enum(SIDES)).alias("missing"),
+        reason.alias("reason"),
+    )

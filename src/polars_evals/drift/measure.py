@@ -8,11 +8,11 @@ import polars as pl
 
 from polars_evals.drift.estimate import estimate
 from polars_evals.drift.inference import floats
-from polars_evals.drift.permutation import sign_flip
-from polars_evals.drift.shape import ks, psi
+from polars_evals.drift.permutation import Units, flip_units
+from polars_evals.drift.shape import Sample, ks, psi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_evals.drift.pairing import Observations
 
@@ -37,21 +37,39 @@ def measure(
 ) -> pl.DataFrame:
     """Return the estimates of a metric with its shape and permutation test, one row a slice."""
     keys = [f"by:{name}" for name in by]
-    rows = estimate(observations, metric, keys)
+    return tabulate(
+        estimate(observations, metric, keys),
+        candidate=candidate,
+        metric=metric,
+        by=by,
+        seed=seed,
+        units=_units(observations, metric, keys),
+        scores=_scores(observations, metric, keys),
+    )
+
+
+def tabulate(
+    rows: pl.DataFrame,
+    *,
+    candidate: str,
+    metric: str,
+    by: Sequence[str],
+    seed: int,
+    units: Mapping[Slice, Units],
+    scores: Mapping[Slice, tuple[Sample, Sample]],
+) -> pl.DataFrame:
+    """Name the rows that `estimate` made, and add shape and permutation test of each slice."""
+    keys = [f"by:{name}" for name in by]
     if keys:
         rows = rows.sort(keys, nulls_last=True)
-    signs = _units(observations, metric, keys)
-    scores = _scores(observations, metric, keys)
     names, p_permutation, distance, stability = [], [], [], []
     slices: list[Slice] = list(rows.select(keys).iter_rows()) if keys else [()]
     for value in slices:
         names.append(slice_name(by, value))
-        units = signs.get(value)
         row = f"{candidate}\n{metric}\n{names[-1]}"
-        p_permutation.append(None if units is None else sign_flip(floats(units), seed=seed, name=row))
-        left, right = (floats(side) for side in scores[value])
-        distance.append(ks(left, right))
-        stability.append(psi(left, right))
+        p_permutation.append(flip_units(units[value], seed=seed, name=row) if value in units else None)
+        distance.append(ks(*scores[value]))
+        stability.append(psi(*scores[value]))
     identity = pl.DataFrame(
         {
             "candidate": [candidate] * len(slices),
@@ -69,7 +87,7 @@ def measure(
     )
 
 
-def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[Slice, pl.Series]:
+def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[Slice, Units]:
     """Return by slice what keeps its sign as a whole: differences of items, or their sums by cluster."""
     if not observations.paired:
         return {}
@@ -79,20 +97,23 @@ def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict
     if cluster:
         frame = frame.group_by(*keys, "cluster", maintain_order=True).agg(pl.col("d").sum())
     if not keys:
-        return {(): frame["d"]}
-    return {key: part["d"] for key, part in frame.group_by(*keys, maintain_order=True)}
+        return {(): Units.of(floats(frame["d"]))}
+    return {key: Units.of(floats(part["d"])) for key, part in frame.group_by(*keys, maintain_order=True)}
 
 
 def _scores(
     observations: Observations, metric: str, keys: Sequence[str]
-) -> dict[Slice, tuple[pl.Series, pl.Series]]:
+) -> dict[Slice, tuple[Sample, Sample]]:
     """Return by slice the sorted scores of both versions, all rows of them."""
     score = f"{metric}:score"
     frame = observations.rows.select(*keys, "side", score).filter(pl.col(score).is_not_null())
     parts: dict[Slice, pl.DataFrame] = dict(frame.group_by(*keys)) if keys else {(): frame}
-    nothing = pl.Series(score, [], dtype=pl.Float64)
+    nothing = Sample(floats(pl.Series([], dtype=pl.Float64)))
     found = {
-        key: (part.filter(~pl.col("side"))[score].sort(), part.filter("side")[score].sort())
+        key: (
+            Sample(floats(part.filter(~pl.col("side"))[score].sort())),
+            Sample(floats(part.filter("side")[score].sort())),
+        )
         for key, part in parts.items()
     }
     if not keys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -30,7 +30,15 @@ class Observations:
 def observe(
     rows: pl.DataFrame, *, baseline: str, candidate: str, metrics: Sequence[str], item: str | None
 ) -> Observations:
-    """Pair the rows of two versions on their item; without one, keep them apart."""
+    """Pair the rows of two versions on their item; without one, keep them apart. Clusters become numbers."""
+    pairs = pair(rows, baseline=baseline, candidate=candidate, metrics=metrics, item=item)
+    return replace(pairs, frame=_own_cluster(pairs.frame))
+
+
+def pair(
+    rows: pl.DataFrame, *, baseline: str, candidate: str, metrics: Sequence[str], item: str | None
+) -> Observations:
+    """Do as `observe`, with the clusters as they are named."""
     rows = rows.filter(pl.col("version").is_in([baseline, candidate])).with_columns(
         side=pl.col("version") == candidate
     )
@@ -44,7 +52,7 @@ def observe(
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
         frame = rows.select(*_traits(rows), *sides)
-        return Observations(_own_cluster(frame), rows, paired=False, clustered=clustered)
+        return Observations(frame, rows, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
     right = _one_row_an_item(known.filter("side"), metrics, "c").with_columns(in_c=True)
@@ -53,7 +61,7 @@ def observe(
         other = f"{trait}:right"
         _check_constant(frame, trait, other, item)
         frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
-    return Observations(_own_cluster(frame), rows, paired=True, clustered=clustered)
+    return Observations(frame, rows, paired=True, clustered=clustered)
 
 
 def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from polars_evals.drift.inference import Floats
 
 FLIPS = 1_999
 GROUPS = 200
 
+# Differences of rounded scores are not quite equal where they should be: 0.3 - 0.2 and 0.2 - 0.1.
+DIGITS = 12
+
+
+class Units(NamedTuple):
+    """What keeps its sign as a whole, an item or the sum of a cluster: how large, how many, and their sum."""
+
+    size: Floats
+    counts: npt.NDArray[np.int64]
+    total: float
+
+    @classmethod
+    def of(cls, differences: Floats) -> Units:
+        """Take one difference a unit."""
+        # Sorted, so that the result does not depend on the order of the rows.
+        size = np.round(np.sort(np.abs(differences)), DIGITS)
+        return cls(size, np.ones(len(size), dtype=np.int64), float(differences.sum()))
+
 
 def sign_flip(differences: Floats, *, seed: int, name: str) -> float | None:
+    """Return the two-sided p-value of the sum of some differences under random signs."""
+    return flip_units(Units.of(differences), seed=seed, name=name)
+
+
+def flip_units(units: Units, *, seed: int, name: str) -> float | None:
     """
     Return the two-sided p-value of the sum under random signs.
 
     Parameters
     ----------
-    differences
-        One value a unit that keeps its sign as a whole: an item, or the sum of a cluster.
+    units
+        The absolute values, in ascending order.
     seed, name
         Together they fix the random signs: the same row of a report gets the same p-value whatever
         other rows stand beside it.
@@ -35,25 +60,24 @@ def sign_flip(differences: Floats, *, seed: int, name: str) -> float | None:
 
     The p-value is (1 + draws at least as extreme) / (1 + draws), of 1,999 draws.
     """
-    if len(differences) < 2:
+    size, counts, total = units
+    if counts.sum() < 2:
         return None
-    # Sorted, so that the result does not depend on the order of the rows.
-    size = np.sort(np.abs(differences))
-    largest = float(size.max())
+    largest = float(size[-1])
     if largest == 0.0:
         return 1.0
-    if len(size) > GROUPS:
+    if counts.sum() > GROUPS:
         group = np.minimum((size * (GROUPS / largest)).astype(np.intp), GROUPS - 1)
-        counts = np.bincount(group, minlength=GROUPS)
-        squares = np.bincount(group, weights=size**2, minlength=GROUPS)
-        filled = counts > 0
-        counts = counts[filled]
+        grouped = np.bincount(group, weights=counts, minlength=GROUPS)
+        squares = np.bincount(group, weights=counts * size**2, minlength=GROUPS)
+        filled = grouped > 0
+        counts = grouped[filled].astype(np.int64)
         size = np.sqrt(squares[filled] / counts)
     else:
-        counts = np.ones(len(size), dtype=np.intp)
+        size = np.repeat(size, counts)
+        counts = np.ones(len(size), dtype=np.int64)
     rng = np.random.default_rng([seed, crc32(name.encode("utf-8", "surrogatepass"))])
     sums = (2 * rng.binomial(counts, 0.5, size=(FLIPS, len(size))) - counts) @ size
-    observed = abs(float(differences.sum()))
     # Equal sums may differ in their last bits; they count as equally extreme.
-    extreme = int((np.abs(sums) >= observed - 1e-9 * largest).sum())
+    extreme = int((np.abs(sums) >= abs(total) - 1e-9 * largest).sum())
     return (1 + extreme) / (1 + FLIPS)

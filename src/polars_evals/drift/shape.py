@@ -7,23 +7,48 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    import numpy.typing as npt
+
     from polars_evals.drift.inference import Floats
 
 BINS = 10
 
 
-def ks(baseline: Floats, candidate: Floats) -> float | None:
+class Sample:
+    """Sorted values, each as often as `counts` says; without counts, once."""
+
+    def __init__(self, values: Floats, counts: npt.NDArray[np.int64] | None = None) -> None:
+        self.values = values
+        self.ends = None if counts is None else np.concatenate([[0], np.cumsum(counts)])
+        self.size = len(values) if self.ends is None else int(self.ends[-1])
+
+    def below(self, at: Floats, side: Literal["left", "right"]) -> npt.NDArray[np.int64]:
+        """Return how many values are less than each of `at` (left), or at most as large (right)."""
+        places = np.searchsorted(self.values, at, side=side)
+        return places if self.ends is None else self.ends[places]
+
+    def nth(self, rank: int) -> Floats:
+        """Return the value with so many before it."""
+        place = rank if self.ends is None else np.searchsorted(self.ends, rank, side="right") - 1
+        return np.asarray(self.values[place])
+
+
+def ks(baseline: Floats | Sample, candidate: Floats | Sample) -> float | None:
     """Return the largest distance between two distribution functions, given sorted values."""
-    n, m = len(baseline), len(candidate)
-    if not n or not m:
+    left, right = _samples(baseline, candidate)
+    if not left.size or not right.size:
         return None
     # Each function gains on the other only where it jumps, so its own values are where to look.
-    above = np.arange(1, n + 1) / n - np.searchsorted(candidate, baseline, side="right") / m
-    below = np.arange(1, m + 1) / m - np.searchsorted(baseline, candidate, side="right") / n
-    return max(0.0, float(above.max()), float(below.max()))
+    gains = (
+        one.below(one.values, "right") / one.size - other.below(one.values, "right") / other.size
+        for one, other in ((left, right), (right, left))
+    )
+    return max(0.0, *(float(gain.max()) for gain in gains))
 
 
-def psi(baseline: Floats, candidate: Floats) -> float | None:
+def psi(baseline: Floats | Sample, candidate: Floats | Sample) -> float | None:
     """
     Return the population stability index over ten bins at the baseline's quantiles, given sorted values.
 
@@ -34,19 +59,24 @@ def psi(baseline: Floats, candidate: Floats) -> float | None:
     such as a perfect score, has its own bin, apart from everything below and above it. An empty bin counts
     as half a row.
     """
-    n, m = len(baseline), len(candidate)
+    left, right = _samples(baseline, candidate)
+    n, m = left.size, right.size
     if not n or not m:
         return None
     below_n, below_m = [0], [0]
     for k in range(1, BINS):
         rank = n * k / BINS
-        edge = baseline[max(int(np.ceil(rank)) - 1, 0)]
-        less, most = (int(np.searchsorted(baseline, edge, side=side)) for side in ("left", "right"))
+        edge = left.nth(max(int(np.ceil(rank)) - 1, 0))
+        less, most = int(left.below(edge, "left")), int(left.below(edge, "right"))
         own = (less + most) / 2 >= rank
         below_n.append(less if own else most)
-        below_m.append(int(np.searchsorted(candidate, edge, side="left" if own else "right")))
+        below_m.append(int(right.below(edge, "left" if own else "right")))
     counts_n, counts_m = np.diff([*below_n, n]), np.diff([*below_m, m])
     used = (counts_n > 0) | (counts_m > 0)
     share_n = np.maximum(counts_n[used], 0.5) / n
     share_m = np.maximum(counts_m[used], 0.5) / m
     return float(((share_m - share_n) * np.log(share_m / share_n)).sum())
+
+
+def _samples(*values: Floats | Sample) -> list[Sample]:
+    return [one if isinstance(one, Sample) else Sample(one) for one in values]

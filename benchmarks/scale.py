@@ -1,0 +1,214 @@
+"""
+What more rows and more workers cost: `python -m benchmarks.scale [most rows]`, or `make bench-scale`.
+
+Rows: Parquet to Parquet on one machine, streaming, from ten thousand to ten million rows; each size in a
+process of its own, so that the peak of memory is its own. Workers: the same suite on Ray and on Spark with
+one and two workers of one processor each. Writes scale.md and scale.svg.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import polars_evals as pe
+from benchmarks.report import COLOURS
+from benchmarks.texts import alike
+
+FOLDER = Path(__file__).parent
+SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
+TILE = 10_000
+CHARACTERS = 60
+CLUSTER_ROWS, CLUSTER_CHARACTERS = 400_000, 300
+SUITE = pe.Suite([pe.Metric("levenshtein"), pe.Metric("rouge"), pe.Metric("exact_match")])
+
+
+def write_rows(path: Path, rows: int, characters: int) -> None:
+    """Write so many rows, a tile of texts over and over, numbered."""
+    tile = alike(min(TILE, rows), characters, 0.1).lazy()
+    tiles = pl.concat([tile] * (rows // TILE or 1))
+    tiles.with_row_index("item_id").sink_parquet(path, row_group_size=100_000)
+
+
+def measure_rows(source: str) -> dict[str, float]:
+    """Score a file into another, and say what it took."""
+    start = time.perf_counter()
+    SUITE.sink_parquet(pl.scan_parquet(source), f"{source}.scored")
+    seconds = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1e3}
+
+
+def measure_nothing() -> dict[str, float]:
+    """Say what a process takes that has only imported everything."""
+    return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+
+
+def measure_ray(source: str, workers: str) -> dict[str, float]:
+    """Score files on Ray, once to start the workers and then for the time."""
+    import ray
+
+    from polars_evals.cluster import score_ray
+
+    ray.init(num_cpus=int(workers), include_dashboard=False, log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def run() -> None:
+        files = ray.data.read_parquet(source, override_num_blocks=8)
+        score_ray(files, SUITE).select_columns(["levenshtein_score", "rouge1_score"]).materialize()
+
+    try:
+        return timed(run)
+    finally:
+        ray.shutdown()
+
+
+def measure_spark(source: str, workers: str) -> dict[str, float]:
+    """Score files on Spark, once to start the workers and then for the time."""
+    from pyspark.sql import SparkSession
+
+    from polars_evals.cluster import score_spark
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master(f"local-cluster[{workers},1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.files.maxPartitionBytes", "8m")
+        .config("spark.worker.dir", os.environ.get("SPARK_WORKER_DIR", "/tmp"))
+        .getOrCreate()
+    )
+
+    def run() -> None:
+        scored = score_spark(session.read.parquet(source), SUITE)
+        scored.agg({"levenshtein_score": "sum", "rouge1_score": "sum"}).collect()
+
+    try:
+        return timed(run)
+    finally:
+        session.stop()
+
+
+def timed(run: Any) -> dict[str, float]:
+    """Run three times, the first to warm up, and return the best."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": min(seconds[1:])}
+
+
+def in_process(name: str, *arguments: object) -> dict[str, float]:
+    """Call a function of this module in a new process."""
+    code = f"import json, sys; from benchmarks.scale import {name} as f; print(json.dumps(f(*sys.argv[1:])))"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    print(name, *arguments[1:], found, file=sys.stderr, flush=True)
+    return found
+
+
+def measure_sizes(folder: Path, most: int) -> pl.DataFrame:
+    """Measure all sizes up to `most`; every file is removed before the next is written."""
+    found = []
+    idle = in_process("measure_nothing")["megabytes"]
+    for rows in (size for size in SIZES if size <= most):
+        path = folder / f"{rows}.parquet"
+        write_rows(path, rows, CHARACTERS)
+        found.append({"rows": rows, **in_process("measure_rows", path), "idle": idle})
+        path.unlink()
+        Path(f"{path}.scored").unlink()
+    return pl.DataFrame(found).with_columns(microseconds=pl.col("seconds") / pl.col("rows") * 1e6)
+
+
+def measure_workers(folder: Path, rows: int) -> pl.DataFrame:
+    """Measure both engines with one and two workers."""
+    path = folder / "cluster"
+    path.mkdir()
+    for part in range(8):
+        write_rows(path / f"{part}.parquet", rows // 8, CLUSTER_CHARACTERS)
+    found = []
+    for engine in ("ray", "spark"):
+        one, two = (in_process(f"measure_{engine}", path, workers)["seconds"] for workers in (1, 2))
+        found.append({"engine": engine, "rows": rows, "one": one, "two": two, "efficiency": one / two / 2})
+    return pl.DataFrame(found)
+
+
+def markdown(sizes: pl.DataFrame, workers: pl.DataFrame) -> str:
+    """Make the tables."""
+    lines = [
+        "# Scale",
+        "",
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Polars {pl.__version__}, "
+        f"polars-evals {pe.__version__}; load of the machine {os.getloadavg()[0]:.1f}.",
+        "",
+        "## Rows, on one machine",
+        "",
+        f"Parquet to Parquet, streaming: Levenshtein, ROUGE-1 and exact match of {CHARACTERS} characters. "
+        f"A process that has only imported everything has {sizes['idle'][0]:,.0f} MB.",
+        "",
+        "| rows | seconds | microseconds a row | processor seconds | peak memory, MB |",
+        "|--:|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {row['rows']:,} | {row['seconds']:,.2f} | {row['microseconds']:,.2f} | {row['cpu']:,.1f} "
+        f"| {row['megabytes']:,.0f} |"
+        for row in sizes.iter_rows(named=True)
+    ]
+    lines += [
+        "",
+        "## Workers",
+        "",
+        f"The same suite over {workers['rows'][0]:,} rows of {CLUSTER_CHARACTERS} characters, one processor "
+        "a worker, workers warm. Efficiency is the time of one worker over twice the time of two.",
+        "",
+        "| engine | one worker, seconds | two workers, seconds | efficiency |",
+        "|---|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {row['engine']} | {row['one']:.1f} | {row['two']:.1f} | {row['efficiency']:.0%} |"
+        for row in workers.iter_rows(named=True)
+    ]
+    return "\n".join([*lines, ""])
+
+
+def chart(sizes: pl.DataFrame) -> Any:
+    """Draw cost and memory over the number of rows."""
+    import altair as alt
+
+    panels = []
+    for column, title, colour in (
+        ("microseconds", "microseconds a row", COLOURS[0]),
+        ("megabytes", "peak memory, MB", COLOURS[1]),
+    ):
+        base = alt.Chart(sizes).encode(
+            x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows (logarithmic)"),
+            y=alt.Y(f"{column}:Q", scale=alt.Scale(zero=True), title=title),
+        )
+        panels.append(base.mark_line(color=colour) + base.mark_point(filled=True, size=90, color=colour))
+    return alt.hconcat(*panels)
+
+
+def main() -> None:
+    """Measure and write."""
+    most = int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else SIZES[-1]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SPARK_WORKER_DIR"] = folder
+        sizes = measure_sizes(Path(folder), most)
+        workers = measure_workers(Path(folder), min(CLUSTER_ROWS, most))
+    FOLDER.joinpath("scale.md").write_text(markdown(sizes, workers))
+    chart(sizes).save(FOLDER / "scale.svg")
+    print(f"wrote {FOLDER / 'scale.md'} and {FOLDER / 'scale.svg'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""
+Try a built wheel in a new environment, away from the source tree: `python tests/check_wheel.py dist/*.whl`.
+
+Looks at what is inside, installs it, scores, compares and times the import.
+"""
+
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+MOST_MEGABYTES = 10
+
+SMOKE = """
+import importlib.metadata, pathlib, subprocess, sys, time
+
+import polars as pl
+import polars_evals as pe
+
+place = pathlib.Path(pe.__file__).resolve()
+assert "site-packages" in place.parts, f"not the installed package: {place}"
+assert importlib.metadata.version("polars-evals") == pe.__version__
+
+frame = pl.DataFrame({
+    "item": [1, 2, 3] * 2,
+    "model": ["v1"] * 3 + ["v2"] * 3,
+    "output": ["Hello World!", "Paris", "4", "Hello", "Rome", "5"],
+    "expected": ["Hello World", "Paris", "4"] * 2,
+})
+suite = pe.Suite([pe.Metric("levenshtein"), pe.Metric("rouge"), pe.Metric("exact_match")])
+scored = suite.score(frame.lazy()).collect()
+assert scored["levenshtein_score"].to_list()[0] == 0.92
+comparison = pe.compare(scored, version="model", baseline="v1", item="item")
+assert comparison.summary.height == 3
+
+def seconds(module):
+    code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    command = [sys.executable, "-c", code]
+    return min(float(subprocess.check_output(command)) for _ in range(5))
+
+ours, theirs = seconds("polars_evals"), seconds("polars")
+print(f"import: polars {theirs:.3f} s, polars_evals {ours:.3f} s")
+assert ours < theirs + 0.25, "import polars_evals must cost little more than import polars"
+print(f"polars-evals {pe.__version__}: {comparison.headline}")
+"""
+
+
+def check_contents(wheel: Path) -> None:
+    """Refuse a wheel that lacks something, or has what does not belong to users."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    package = [name for name in names if name.startswith("polars_evals/")]
+    for wanted in ("py.typed", "_native.pyi", "__init__.py"):
+        assert f"polars_evals/{wanted}" in package, f"{wanted} is missing"
+    assert sum(name.startswith("polars_evals/_native.") and name.endswith(".so") for name in package) == 1
+    for module in Path(__file__).parents[1].glob("src/polars_evals/**/*"):
+        name = f"polars_evals/{module.relative_to(Path(__file__).parents[1] / 'src/polars_evals')}"
+        if module.is_file() and "__pycache__" not in name:
+            assert name in package, f"{name} is missing"
+    strangers = {name.split("/")[0] for name in names} - {"polars_evals"}
+    assert all(name.endswith((".dist-info", ".libs")) for name in strangers), f"unexpected: {strangers}"
+    assert any(name.endswith("/LICENSE") for name in names), "the license is missing"
+    size = wheel.stat().st_size / 1e6
+    assert size < MOST_MEGABYTES, f"{size:.1f} MB"
+    print(f"{wheel.name}: {len(names)} files, {size:.2f} MB")
+
+
+def check_installed(wheel: Path) -> None:
+    """Install a wheel into a new environment and use it."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = Path(folder) / "bin" / "python"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
+        subprocess.run([python, "-c", SMOKE], cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        check_contents(Path(argument))
+        check_installed(Path(argument))
