@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -37,6 +37,9 @@ class Source:
         Columns that must hold valid JSON; rows where they do not are kept and counted.
     unset
         Texts with which the platform writes that there is no value.
+    rows
+        Which rows are read unless asked otherwise: `outputs`, those of spans that carry one, or `all`, where
+        every row is an answer, and a missing one counts.
     chat
         Outputs may be chat messages, and become their text.
     folder
@@ -51,6 +54,7 @@ class Source:
     columns: Mapping[str, tuple[Candidate, ...]]
     json: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
+    rows: Literal["outputs", "all"] = "outputs"
     chat: bool = True
     folder: re.Pattern[str] | None = None
     hint: str = ""
@@ -247,6 +251,7 @@ INSPECT = Source(
         "output": ("output",),
         "expected": ("target",),
     },
+    rows="all",
     chat=False,
     hint=(
         "samples_df leaves outputs out unless asked: add "
@@ -269,6 +274,7 @@ LM_EVAL = Source(
         "output": ("filtered_resps[0]",),
         "expected": ("target",),
     },
+    rows="all",
     chat=False,
 )
 
@@ -287,6 +293,7 @@ PROMPTFOO = Source(
         "output": ("response.output",),
         "expected": tuple(f"testCase.assert[?(@.type=='{kind}')].value" for kind in _PROMPTFOO_REFERENCES),
     },
+    rows="all",
 )
 
 BRAINTRUST = Source(
@@ -316,6 +323,7 @@ GENERIC = Source(
             *("item_id", "trace_id", "session_id", "ts", "model", "version", "input", "output", "expected"),
         )
     },
+    rows="all",
     chat=False,
 )
 
