@@ -86,6 +86,45 @@ def test_langfuse(name: str) -> None:
     assert rows(name, "trace_id", "model", "version", rows="all")[1] == ("t1", None, "r1")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_langfuse_as_its_api_writes_it(kind: str, tmp_path: Path) -> None:
+    observations = pl.DataFrame(
+        {
+            "id": ["o1", "o2"],
+            "traceId": ["t1", "t2"],
+            "parentObservationId": [None, None],
+            "startTime": ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"],
+            "sessionId": ["s1", None],
+            "model": ["gpt-x", None],
+            "promptVersion": [3, None],
+            "input": ["2+2?", "3+3?"],
+            "output": ["4", "6"],
+        },
+        schema_overrides={"parentObservationId": pl.String},
+    )
+    file = tmp_path / f"observations.{kind}"
+    getattr(observations, {"parquet": "write_parquet", "jsonl": "write_ndjson"}[kind])(file)
+    assert detect_traces(file).format == "langfuse"
+    assert scan_traces(file).collect().rows() == [
+        (digest("2+2?"), "t1", "s1", datetime(2026, 1, 1, tzinfo=UTC), "gpt-x", "3", "2+2?", "4", None),
+        (digest("3+3?"), "t2", None, datetime(2026, 1, 2, tzinfo=UTC), None, None, "3+3?", "6", None),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_langfuse_texts_that_are_json_strings_are_unquoted(kind: str, tmp_path: Path) -> None:
+    outputs = ['"4"', '"say \\"hi\\""', '"a" and "b"', '{"n": 1}', "plain"]
+    observations = pl.DataFrame({"output": outputs, "experiment_item_expected_output": outputs}).with_columns(
+        trace_id=pl.lit("t"), provided_model_name=pl.lit("m")
+    )
+    file = tmp_path / f"observations.{kind}"
+    getattr(observations, {"parquet": "write_parquet", "jsonl": "write_ndjson"}[kind])(file)
+    traces = scan_traces(file).collect()
+    said = ["4", 'say "hi"', '"a" and "b"', '{"n": 1}', "plain"]
+    assert traces["output"].to_list() == said
+    assert traces["expected"].to_list() == said
+
+
 def test_langfuse_reads_one_table_and_only_what_is_committed() -> None:
     detection = detect_traces(FIXTURES / "langfuse/p")
     assert [Path(file).name for file in detection.files] == ["2026-01-01T00-00-00Z.parquet"]

@@ -94,6 +94,18 @@ def _document(fields: Fields) -> pl.Expr | None:
     return pl.concat_str(found, separator="-", ignore_nulls=True) if found else None
 
 
+def _unquoted(name: str) -> Callable[[Fields], pl.Expr | None]:
+    """Read a field that holds a text as a JSON string; null where it holds anything else."""
+
+    def read(fields: Fields) -> pl.Expr | None:
+        text = fields.text(name)
+        return (
+            None if text is None else pl.when(text.str.starts_with('"')).then(text).str.json_path_match("$")
+        )
+
+    return read
+
+
 def _phoenix_parts(fields: Fields) -> pl.Expr | None:
     parts = fields.text("attributes.llm.output_messages[-1:]['message.contents']")
     return None if parts is None else parts_text(parts)
@@ -114,18 +126,27 @@ _PROMPTFOO_REFERENCES = (
 LANGFUSE = Source(
     "langfuse",
     "Langfuse blob export",
-    _marks("trace_id provided_model_name", "trace_id project_id parent_observation_id type"),
+    _marks(
+        *("trace_id provided_model_name", "trace_id project_id parent_observation_id type"),
+        *("traceId providedModelName", "traceId parentObservationId"),
+    ),
+    # The blob export writes snake_case, the API and the download from the pages camelCase.
     {
-        "item_id": ("experiment_item_id", "dataset_item_id", "metadata['dataset_item_id']"),
-        "trace_id": ("trace_id",),
-        "session_id": ("session_id",),
-        "ts": ("start_time",),
-        "model": ("provided_model_name",),
-        "version": ("version", "release", "prompt_version"),
+        "item_id": (
+            *("experiment_item_id", "experimentItemId", "dataset_item_id", "datasetItemId"),
+            "metadata['dataset_item_id']",
+        ),
+        "trace_id": ("trace_id", "traceId"),
+        "session_id": ("session_id", "sessionId"),
+        "ts": ("start_time", "startTime"),
+        "model": ("provided_model_name", "providedModelName", "model"),
+        "version": ("version", "release", "prompt_version", "promptVersion"),
         "input": ("input",),
-        "output": ("output",),
+        "output": (_unquoted("output"), "output"),
         "expected": (
-            *("experiment_item_expected_output", "metadata['expected_output']"),
+            *(_unquoted("experiment_item_expected_output"), "experiment_item_expected_output"),
+            *(_unquoted("experimentItemExpectedOutput"), "experimentItemExpectedOutput"),
+            "metadata['expected_output']",
             *("metadata['expected']", "metadata['reference']"),
         ),
     },
