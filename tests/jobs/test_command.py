@@ -297,3 +297,87 @@ def test_progress_only_on_a_terminal(tmp_path: Path) -> None:
     os.close(ours)
     assert b"scoring files" in seen
     assert command("run", job).stderr == ""
+
+
+def test_options_of_score_do_not_change_the_population(tmp_path: Path) -> None:
+    answers = pl.DataFrame(
+        {"output": ["4", None, "x"], "expected": ["4", "5", "6"], "topic": ["a", "b", "b"]}
+    )
+    answers.write_parquet(tmp_path / "answers.parquet")
+    answers.rename({"output": "answer", "expected": "gold"}).write_parquet(tmp_path / "renamed.parquet")
+
+    def scored(*arguments: object) -> tuple[int, float]:
+        code, told, error = invoke(
+            "score", *arguments, "--metric", "exact_match", "-o", tmp_path / "out.parquet", "--json"
+        )
+        assert code == 0, error
+        result = json.loads(told)
+        return result["rows"], result["metrics"]["exact_match"]["mean"]
+
+    plain = scored(tmp_path / "answers.parquet")
+    assert plain == (3, pytest.approx(1 / 3))
+    assert scored(tmp_path / "answers.parquet", "--keep", "topic") == plain
+    assert scored(tmp_path / "answers.parquet", "--format", "generic") == plain
+    renamed = (tmp_path / "renamed.parquet", "--column", "output=answer", "--column", "expected=gold")
+    assert scored(*renamed) == plain
+    assert scored(tmp_path / "answers.parquet", "--rows", "outputs") == (2, 0.5)
+    assert scored(*renamed, "--rows", "outputs") == (2, 0.5)
+    assert scored(*renamed, "--rows", "all") == plain
+
+
+def test_score_refuses_csv(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("output,expected\na,b\n")
+    code, _, error = invoke(
+        "score", tmp_path / "x.csv", "--metric", "exact_match", "-o", tmp_path / "out.parquet"
+    )
+    assert code == 3
+    assert "x.csv: .csv is not read; Parquet or JSON Lines are" in error
+
+
+def test_score_speaks_of_its_own_options(tmp_path: Path) -> None:
+    pl.DataFrame({"answer": ["a"], "gold": ["b"]}).write_parquet(tmp_path / "g.parquet")
+
+    def error_of(*options: str) -> str:
+        output = tmp_path / "out.parquet"
+        code, _, error = invoke(
+            "score", tmp_path / "g.parquet", "--metric", "exact_match", "-o", output, *options
+        )
+        assert code in (2, 3)
+        return error
+
+    assert "has no column 'output'; name it with --column output=..." in error_of("--format", "generic")
+    assert "has no column 'output'; name it with --column output=..." in error_of("--column", "expected=gold")
+    assert "--keep names 'cost'" in error_of("--keep", "cost", "--column", "output=answer")
+    assert "--column output=... names 'anwser', which is not in" in error_of("--column", "output=anwser")
+    assert "--column maps 'outptu'" in error_of("--column", "outptu=answer")
+
+
+def test_one_is_not_many(tmp_path: Path) -> None:
+    deliver(traces(range(1)), tmp_path / "traces/a.parquet", 1)
+    code, told, _ = invoke(
+        "score", tmp_path / "traces/a.parquet", "--metric", "exact_match", "-o", tmp_path / "out.parquet"
+    )
+    assert code == 0
+    assert "1 row from 1 file in" in told
+    code, told, _ = invoke("run", make_job(tmp_path))
+    assert code == 0
+    assert "1 row added, 0 updated from 1 new file; 1 row in" in told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ("version =", "versoin =", r'[compare]: unknown key "versoin"; did you mean "version"?'),
+        ("baseline =", "basline =", r'[compare]: unknown key "basline"; did you mean "baseline"?'),
+        ("version =", "zzz =", "[compare]: `version` is missing"),
+        ("metric =", "file =", '[suite]: unknown key "file"; there are path, metric, output, expected'),
+        ("metric =", "metrics =", '[suite]: unknown key "metrics"; did you mean "metric"?'),
+    ],
+)
+def test_a_wrong_key_of_a_job_gets_the_right_one(tmp_path: Path, before: str, after: str, hint: str) -> None:
+    job = make_job(tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\n')
+    assert before in job.read_text()
+    job.write_text(job.read_text().replace(before, after))
+    code, _, error = invoke("run", job)
+    assert code == 2
+    assert hint in error

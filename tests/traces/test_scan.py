@@ -45,7 +45,7 @@ def spans(tmp_path: Path) -> Path:
 
 
 def test_projection_and_filters_reach_the_scan(spans: Path) -> None:
-    traces = pe.scan_traces(spans)
+    traces = pe.scan_traces(spans, rows="outputs")
     plan = traces.filter(pl.col("model") == "a", pl.col("ts") > datetime(2026, 1, 2, tzinfo=UTC)).select(
         "model"
     )
@@ -87,7 +87,7 @@ def test_times_of_any_unit_and_zone_filter_alike(spans: Path, dtype: pl.Datetime
 
 def test_filters_of_lines_are_applied_before_other_columns_are_read(tmp_path: Path) -> None:
     SPANS.write_ndjson(tmp_path / "spans.jsonl")
-    traces = pe.scan_traces(tmp_path / "spans.jsonl")
+    traces = pe.scan_traces(tmp_path / "spans.jsonl", rows="outputs")
     assert traces.select("model").collect().rows() == [("a",), ("a",)]
     assert "$['input']" not in traces.select("model").explain()
 
@@ -99,8 +99,11 @@ def test_engines_agree(spans: Path) -> None:
 
 
 def test_no_column_at_all_still_counts(spans: Path) -> None:
-    assert pe.scan_traces(spans).select(pl.len()).collect().item() == 2
-    assert pe.scan_traces(spans).select("session_id", "expected").collect().rows() == [(None, None)] * 2
+    assert pe.scan_traces(spans, rows="outputs").select(pl.len()).collect().item() == 2
+    assert (
+        pe.scan_traces(spans, rows="outputs").select("session_id", "expected").collect().rows()
+        == [(None, None)] * 2
+    )
 
 
 # Sets of files
@@ -113,7 +116,7 @@ def test_folder_pattern_list_and_url_are_the_same(tmp_path: Path) -> None:
     SPANS[1:].write_parquet(parts / "b.parquet")
     (parts / "_SUCCESS.parquet").write_bytes(b"not data")
     (tmp_path / "readme.txt").write_text("not data")
-    whole = pe.scan_traces(tmp_path).collect()
+    whole = pe.scan_traces(tmp_path, rows="outputs").collect()
     assert whole.get_column("output").to_list() == ["one", "three"]
     paths: list[Paths] = [
         str(tmp_path),
@@ -124,12 +127,17 @@ def test_folder_pattern_list_and_url_are_the_same(tmp_path: Path) -> None:
         [f"file://{parts}/a.parquet", f"file://{parts}/b.parquet"],
     ]
     for path in paths:
-        assert_frame_equal(pe.scan_traces(path).collect(), whole)
+        assert_frame_equal(pe.scan_traces(path, rows="outputs").collect(), whole)
 
 
 def test_a_file_named_twice_is_read_once(spans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(spans.parent)
-    assert pe.scan_traces(["spans.parquet", "./spans.parquet", spans, "*.parquet"]).collect().height == 2
+    assert (
+        pe.scan_traces(["spans.parquet", "./spans.parquet", spans, "*.parquet"], rows="outputs")
+        .collect()
+        .height
+        == 2
+    )
 
 
 def test_traces_are_imported_when_they_are_used() -> None:
@@ -142,7 +150,7 @@ def test_traces_are_imported_when_they_are_used() -> None:
 
 def test_url_of_lines(tmp_path: Path) -> None:
     SPANS.write_ndjson(tmp_path / "a.jsonl")
-    assert pe.scan_traces(f"file://{tmp_path}/*.jsonl").select("output").collect().rows() == [
+    assert pe.scan_traces(f"file://{tmp_path}/*.jsonl", rows="outputs").select("output").collect().rows() == [
         ("one",),
         ("three",),
     ]
@@ -150,21 +158,24 @@ def test_url_of_lines(tmp_path: Path) -> None:
 
 def test_file_names_are_taken_literally(tmp_path: Path) -> None:
     SPANS.write_parquet(tmp_path / "run[1].parquet")
-    assert pe.scan_traces(tmp_path / "run[1].parquet").collect().height == 2
-    assert pe.scan_traces(tmp_path).collect().height == 2
+    assert pe.scan_traces(tmp_path / "run[1].parquet", rows="outputs").collect().height == 2
+    assert pe.scan_traces(tmp_path, rows="outputs").collect().height == 2
 
 
 def test_file_without_a_suffix_is_told_by_its_content(tmp_path: Path) -> None:
     SPANS.write_parquet(tmp_path / "export")
     SPANS.write_ndjson(tmp_path / "lines")
-    assert pe.scan_traces(tmp_path / "export").collect().height == 2
-    assert pe.scan_traces(tmp_path / "lines").collect().height == 2
+    assert pe.scan_traces(tmp_path / "export", rows="outputs").collect().height == 2
+    assert pe.scan_traces(tmp_path / "lines", rows="outputs").collect().height == 2
 
 
 def test_compressed_lines_blank_lines_and_byte_order_mark(tmp_path: Path) -> None:
     text = "\ufeff" + SPANS.write_ndjson().replace("\n", "\r\n\r\n")
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text.encode()))
-    assert pe.scan_traces(tmp_path).select("output").collect().rows() == [("one",), ("three",)]
+    assert pe.scan_traces(tmp_path, rows="outputs").select("output").collect().rows() == [
+        ("one",),
+        ("three",),
+    ]
     assert pe.check_traces(tmp_path).select("rows", "invalid_json").rows() == [(3, 0)]
 
 
@@ -177,7 +188,7 @@ def test_hive_folders_are_columns(tmp_path: Path, suffix: str) -> None:
         data.write_parquet(folder / "x.parquet") if suffix == "parquet" else data.write_ndjson(
             folder / "x.jsonl"
         )
-    traces = pe.scan_traces(tmp_path, keep=["day"])
+    traces = pe.scan_traces(tmp_path, keep=["day"], rows="outputs")
     # Not numbers: version 1.10 is not 1.1.
     assert traces.select("model", "day", "output").collect().rows() == [
         ("1.10", "01", "one"),
@@ -193,7 +204,7 @@ def test_columns_may_come_and_go(tmp_path: Path) -> None:
     SPANS.drop("model", "latency").write_parquet(tmp_path / "a.parquet")
     SPANS.with_columns(expected=pl.lit("one"), extra=pl.lit(1)).write_parquet(tmp_path / "b.parquet")
     SPANS.drop("output").write_parquet(tmp_path / "c.parquet")
-    traces = pe.scan_traces(tmp_path, keep=["extra", "latency"])
+    traces = pe.scan_traces(tmp_path, keep=["extra", "latency"], rows="outputs")
     assert traces.select("trace_id", "model", "expected", "extra", "latency").collect().rows() == [
         ("t1", None, None, None, None),
         ("t3", None, None, None, None),
@@ -229,27 +240,27 @@ def test_files_without_rows_and_columns_without_values(tmp_path: Path) -> None:
     nulls = pl.DataFrame({name: [None] for name in CANONICAL})
     nulls.write_parquet(tmp_path / "nulls.parquet")
     for file in ("empty", "nulls"):
-        traces = pe.scan_traces(tmp_path / f"{file}.parquet")
+        traces = pe.scan_traces(tmp_path / f"{file}.parquet", rows="outputs")
         assert dict(traces.collect().schema) == dict(CANONICAL)
         assert traces.collect().is_empty()
     assert pe.scan_traces(tmp_path / "nulls.parquet", rows="all").collect().rows() == [(None,) * 9]
     SPANS.write_parquet(tmp_path / "full.parquet")
-    assert pe.scan_traces(tmp_path).collect().height == 2
+    assert pe.scan_traces(tmp_path, rows="outputs").collect().height == 2
 
 
 def test_empty_lines_file(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
-    assert pe.scan_traces(tmp_path, "braintrust").collect().is_empty()
+    assert pe.scan_traces(tmp_path, "braintrust", rows="outputs").collect().is_empty()
     with pytest.raises(pl.exceptions.SchemaError, match="no rows and no columns"):
-        pe.scan_traces(tmp_path)
+        pe.scan_traces(tmp_path, rows="outputs")
     SPANS.write_ndjson(tmp_path / "full.jsonl")
-    assert pe.scan_traces(tmp_path).collect().height == 2
+    assert pe.scan_traces(tmp_path, rows="outputs").collect().height == 2
 
 
 def test_parquet_and_lines_together(tmp_path: Path) -> None:
     SPANS.write_parquet(tmp_path / "a.parquet")
     SPANS.write_ndjson(tmp_path / "b.jsonl")
-    traces = pe.scan_traces(tmp_path).collect()
+    traces = pe.scan_traces(tmp_path, rows="outputs").collect()
     assert_frame_equal(traces[:2], traces[2:])
 
 
@@ -257,7 +268,7 @@ def test_parquet_and_lines_together(tmp_path: Path) -> None:
 
 
 def test_item_is_the_named_hash_of_the_input(spans: Path) -> None:
-    items = pe.scan_traces(spans).select("item_id").collect().get_column("item_id").to_list()
+    items = pe.scan_traces(spans, rows="outputs").select("item_id").collect().get_column("item_id").to_list()
     assert items == [digest("1?"), digest("3?")]
     # Written down, so that it can never change unseen.
     assert items[0] == "8efc816ed70962a02543522d5fe32a28"
@@ -265,12 +276,18 @@ def test_item_is_the_named_hash_of_the_input(spans: Path) -> None:
 
 def test_item_that_is_there_wins(spans: Path) -> None:
     SPANS.with_columns(item_id=pl.Series([7, None, None])).write_parquet(spans)
-    assert pe.scan_traces(spans).select("item_id").collect().rows() == [("7",), (digest("3?"),)]
+    assert pe.scan_traces(spans, rows="outputs").select("item_id").collect().rows() == [
+        ("7",),
+        (digest("3?"),),
+    ]
 
 
 def test_no_input_no_item(spans: Path) -> None:
     SPANS.drop("input").write_parquet(spans)
-    assert pe.scan_traces(spans).select("item_id", "input").collect().rows() == [(None, None)] * 2
+    assert (
+        pe.scan_traces(spans, rows="outputs").select("item_id", "input").collect().rows()
+        == [(None, None)] * 2
+    )
 
 
 # Mapping
@@ -396,9 +413,59 @@ def test_missing_output_names_file_and_option(spans: Path) -> None:
     SPANS.drop("output").write_parquet(spans)
     with pytest.raises(
         pl.exceptions.ColumnNotFoundError,
-        match=r'spans.parquet.*outputs \(\'output\'\).*columns=\{"output": ...\}',
+        match=r'parquet\' has no column \'output\'; name it with columns=\{"output": ...\} \(columns: .*ts',
     ):
         pe.scan_traces(spans, "generic")
+    with pytest.raises(
+        pl.exceptions.ColumnNotFoundError,
+        match=r'has no column \'outputs\', where LangSmith .*; name it with columns=\{"output": ...\}',
+    ):
+        pe.scan_traces(spans, "langsmith")
+
+
+def test_answers_that_are_missing_stay_rows(spans: Path) -> None:
+    """In a table of answers a missing one is a failure; only among spans is it none of the answers."""
+    assert pe.scan_traces(spans).collect()["output"].to_list() == ["one", None, "three"]
+    assert pe.scan_traces(spans, "generic", keep=["latency"]).collect().height == 3
+    assert pe.scan_traces(spans, rows="outputs").collect()["output"].to_list() == ["one", "three"]
+    suite = pe.Suite([pe.Metric("exact_match")])
+    scored = suite.score(pe.scan_traces(spans, columns={"expected": "input"}).collect())
+    assert scored.select("exact_match_score", "exact_match_label").row(1) == (0.0, "fail")
+    marked = SPANS.with_columns(span_id="trace_id", root_span_id="trace_id")
+    marked.write_parquet(spans)
+    assert pe.scan_traces(spans).collect()["output"].to_list() == ["one", "three"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "way_out"),
+    [
+        ("x.csv", b"output,expected\na,b\n", r"pl\.read_csv\(\.\.\.\)\.write_parquet"),
+        ("x.json", b'[{"output": "a"}]', r"pl\.read_json\(\.\.\.\)\.write_parquet"),
+        ("x.txt", b"some words", "Parquet or JSON Lines are"),
+    ],
+)
+def test_other_kinds_of_file_are_refused(tmp_path: Path, name: str, content: bytes, way_out: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(
+        pl.exceptions.ComputeError, match=rf"{name}: \.\w+ is not read; Parquet or JSON Lines are"
+    ) as refused:
+        pe.scan_traces(file)
+    assert refused.match(way_out)
+    [row] = pe.check_traces(file).rows(named=True)
+    assert "is not read" in row["error"]
+
+
+def test_other_endings_are_read_by_their_content(tmp_path: Path) -> None:
+    line = b'{"output": "one"}\n'
+    (tmp_path / "a.json").write_bytes(line)
+    (tmp_path / "b.log").write_bytes(b"\xef\xbb\xbf\n " + line)
+    (tmp_path / "c.json.gz").write_bytes(gzip.compress(line))
+    SPANS[:1].write_parquet(tmp_path / "d.data")
+    (tmp_path / "e.json").write_bytes(b"")
+    for name in ("a.json", "b.log", "c.json.gz", "d.data"):
+        assert pe.scan_traces(tmp_path / name).collect()["output"].to_list() == ["one"], name
+    assert pe.scan_traces(tmp_path / "e.json", "generic").collect().height == 0
 
 
 # Detection

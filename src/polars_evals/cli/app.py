@@ -90,8 +90,11 @@ def score(
     ] = None,
     keep: Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")] = None,
     rows: Annotated[
-        str, typer.Option(help="`outputs`: spans with an output; `all`: every span.")
-    ] = "outputs",
+        str | None,
+        typer.Option(
+            help="`outputs`: rows with an output; `all`: every row. [default: outputs for spans, else all]"
+        ),
+    ] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -306,10 +309,17 @@ def leave(verdict: str, *, fail_on_inconclusive: bool) -> None:
 
 def result_lines(result: dict[str, Any]) -> str:
     """Show what `score` did."""
+    from polars_evals.drift.text import counted
+
     told = [
         f"{name:20} mean score {about['mean']:.4f}  pass rate {about['pass_rate']:.1%}"
         if about["mean"] is not None
         else f"{name:20} no scores"
         for name, about in result["metrics"].items()
     ]
-    return "\n".join([*told, f"{result['rows']:,} rows from {result['files']:,} files in {result['output']}"])
+    return "\n".join(
+        [
+            *told,
+            f"{counted(result['rows'], 'row')} from {counted(result['files'], 'file')} in {result['output']}",
+        ]
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import polars as pl
@@ -15,8 +17,17 @@ from polars_evals.jobs.open import kind_of, read_store
 from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
 
+Rows: TypeAlias = Literal["outputs", "all"] | None
 ROWS = ("outputs", "all")
 ENGINES = ("polars", "ray", "spark")
+
+# What the options of `scan_traces` are called here.
+OPTIONS = {
+    r"columns=\{[\"'](\w+)[\"']: \.\.\.(?:, [^}]*)?\}": r"--column \1=...",
+    r"\bformat=\"(\w+)\"": r"--format \1",
+    r"\bcolumns=": "--column",
+    r"\b(keep|format)=": r"--\1",
+}
 
 
 def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
@@ -56,7 +67,7 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
     files = source.files()
     if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
         raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
-    frame = scan_all(source, files)
+    frame = in_options(lambda: scan_all(source, files))
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
@@ -68,12 +79,12 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
 
 
 def choose_input(
-    paths: list[str], format_name: str, columns: list[str], *, keep: list[str], rows: str
+    paths: list[str], format_name: str, columns: list[str], *, keep: list[str], rows: str | None
 ) -> Input:
     """Take the files and how to read them from the options."""
-    if rows not in ROWS:
+    if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
-    return Input(paths, format_name, dict(map(mapped, columns)), keep, "all" if rows == "all" else "outputs")
+    return Input(paths, format_name, dict(map(mapped, columns)), keep, cast(Rows, rows))
 
 
 def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
@@ -86,6 +97,19 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
         return Suite.load(suite)
     except OSError as error:
         raise ConfigError(f"the suite cannot be read: {error}") from None
+
+
+def in_options(scan: Callable[[], pl.LazyFrame]) -> pl.LazyFrame:
+    """Scan; an error that names the options of `scan_traces` names those of the command."""
+    try:
+        return scan()
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        told = str(error)
+        for words, option in OPTIONS.items():
+            told = re.sub(words, option, told)
+        if told == str(error):
+            raise
+        raise type(error)(told) from error
 
 
 def mapped(text: str) -> tuple[str, str]:

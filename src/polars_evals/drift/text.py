@@ -54,6 +54,11 @@ def change(before: float | None, after: float | None, form: str) -> str:
     return " → ".join("–" if value is None else format(value, form) for value in (before, after))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: ``1 row``, ``2 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def to_json(document: Any) -> str:
     """Return a JSON document: valid UTF-8, no NaN, texts cut after 10,000 characters."""
     return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False, indent=2)

@@ -96,6 +96,9 @@ class Section:
         value = self.entries.pop(key, None)
         if value is None:
             if needed:
+                for other in self.entries:
+                    if hint := did_you_mean(other, [key]):
+                        raise ConfigError(f'{self.where}: unknown key "{other}"{hint}')
                 raise ConfigError(f"{self.where}: `{key}` is missing; it is {what}")
             return None
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -113,15 +116,15 @@ class Section:
             raise ConfigError(f"{self.where}: `{key}` must be {what}, got {value!r}")
         return tuple(listed)
 
-    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
-        """Take one of some words."""
-        value = self.take(key, str, f"one of {', '.join(choices)}") or default
-        if value not in choices:
+    def choice(self, key: str, choices: Sequence[str]) -> str | None:
+        """Take one of some words, or None."""
+        value: str | None = self.take(key, str, f"one of {', '.join(choices)}")
+        if value is not None and value not in choices:
             raise ConfigError(
                 f'{self.where}: `{key}` must be one of {", ".join(choices)}, got "{value}"'
                 f"{did_you_mean(value, choices)}"
             )
-        return str(value)
+        return value
 
     def finish(self) -> None:
         """Refuse what is left over."""
@@ -166,7 +169,7 @@ def read_input(section: Section, folder: Path) -> Input:
     given = {
         "format": section.take("format", str, "a trace format"),
         "keep": section.texts("keep", "a list of columns"),
-        "rows": section.choice("rows", ("outputs", "all"), "outputs"),
+        "rows": section.choice("rows", ("outputs", "all")),
     }
     section.finish()
     if not all(isinstance(name, str) for name in columns.values()):
@@ -180,6 +183,7 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
     path = entries.get("path")
     try:
         if path is None:
+            check_suite_keys(Section(f"{source}: [suite]", entries))
             return Suite.from_dict(entries, source=f"{source}: [suite]")
         if not isinstance(path, str):
             raise ConfigError(f"{source}: [suite]: `path` must be a file, got {path!r}")
@@ -193,6 +197,15 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
         raise ConfigError(str(error)) from None
 
 
+def check_suite_keys(section: Section) -> None:
+    """Refuse an unknown key, unless evaluators of another system stand here with what else it needs."""
+    if not section.entries.keys() & {"evaluators", "type"}:
+        section.known += ["path", "metric", "output", "expected"]
+        for key in section.known:
+            section.entries.pop(key, None)
+        section.finish()
+
+
 def read_store(section: Section, folder: Path) -> StoreConfig:
     """Read `[store]`."""
     path = section.take("path", str, "a folder", needed=True)
@@ -200,7 +213,7 @@ def read_store(section: Section, folder: Path) -> StoreConfig:
         raise ConfigError(f"{section.where}: `path` must be a folder of this machine, got {path!r}")
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
-    form = section.choice("format", FORMATS, "delta")
+    form = section.choice("format", FORMATS) or "delta"
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")

@@ -35,7 +35,7 @@ class Input:
     format: str = "auto"
     columns: Mapping[str, str] = field(default_factory=dict)
     keep: Sequence[str] = ()
-    rows: Literal["outputs", "all"] = "outputs"
+    rows: Literal["outputs", "all"] | None = None
 
     def files(self, *, outside: Path | None = None) -> list[str]:
         """List the files, without those in the folder `outside`."""
@@ -60,7 +60,8 @@ class Input:
             raise InputError(f"{file!r} {reason}")
         format_name = detect(file) if self.format == "auto" else self.format
         if format_name == "generic" and self.format == "auto" and not self.columns and not self.keep:
-            return scan_table(file)
+            table = scan_table(file)
+            return table.filter(pl.col("output").is_not_null()) if self.rows == "outputs" else table
         return scan_traces(file, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
 
 

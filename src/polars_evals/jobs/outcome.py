@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from polars_evals.drift import Comparison
 from polars_evals.drift.render import _inert as inert
-from polars_evals.drift.text import clean, line, to_json
+from polars_evals.drift.text import clean, counted, line, to_json
 from polars_evals.jobs.config import Report
 from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.jobs.gates import GateResult, failed
@@ -74,8 +74,11 @@ class Outcome:
     @property
     def headline(self) -> str:
         """The run in one line."""
-        done = f"{self.added:,} rows added, {self.updated:,} updated from {len(self.files):,} new files"
-        return f"{done}; {self.rows:,} rows in {self.store}" + ("; all scored again" if self.rescored else "")
+        files = counted(len(self.files), "new file")
+        done = f"{counted(self.added, 'row')} added, {self.updated:,} updated from {files}"
+        return f"{done}; {counted(self.rows, 'row')} in {self.store}" + (
+            "; all scored again" if self.rescored else ""
+        )
 
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
@@ -86,7 +89,7 @@ class Outcome:
         files = list(self.failures.items())
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
-            told.append(f"not taken: {len(files) - LISTED:,} more files")
+            told.append(f"not taken: {counted(len(files) - LISTED, 'more file')}")
         told += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
             told.append(self.comparison.headline)

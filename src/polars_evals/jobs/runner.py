@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_evals.drift import Comparison, compare
 from polars_evals.drift.columns import as_text, version_text
+from polars_evals.drift.text import counted
 from polars_evals.jobs.config import Job
 from polars_evals.jobs.errors import ConfigError, InputError, StoreError
 from polars_evals.jobs.gates import Judge
@@ -112,7 +113,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         live, schema = (before.parts, dict(before.schema)) if before else ((), {})
         ingest = Ingest(job.input, job.suite, job.store.key, job.store.newest, folder, watch.advance)
         if before is not None and changed:
-            watch.say(f"scoring {before.rows:,} rows again")
+            watch.say(f"scoring {counted(before.rows, 'row')} again")
             live, schema = rescored(before, ingest)
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)

@@ -62,7 +62,7 @@ class Fields:
     def find(self, name: str) -> Field | None:
         """Resolve a name; None where these files have no such column."""
         first, *inner = _ARROW.split(name)
-        column = self._head(first)
+        column = self.head(first)
         field = self._column(column)
         field = None if field is None else _descend(field, first[len(column) :])
         for step in inner:
@@ -82,9 +82,9 @@ class Fields:
 
     def knows(self, name: str) -> bool:
         """Say whether these files are known to hold the column that a name begins with."""
-        return self.has(self._head(name))
+        return self.has(self.head(name))
 
-    def _head(self, name: str) -> str:
+    def head(self, name: str) -> str:
         """Take the column off a name: the longest that exists, for columns may have dots in their names."""
         known = [
             column

@@ -19,6 +19,11 @@ Paths: TypeAlias = str | Path | Sequence[str | Path]
 
 _PARQUET = re.compile(r"\.(parquet|pq)$", re.IGNORECASE)
 _LINES = re.compile(r"\.(jsonl|ndjson)(\.(gz|zst))?$", re.IGNORECASE)
+# How other files can begin that hold JSON Lines all the same: an object, or what gzip or Zstandard packed.
+_LINES_BEGIN = re.compile(rb"(\xef\xbb\xbf)?\s*(\{|$)|\x1f\x8b|\x28\xb5\x2f\xfd")
+_READERS = {".csv": "read_csv", ".json": "read_json", ".xlsx": "read_excel", ".avro": "read_avro"} | (
+    dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
+)
 _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
 
 # How many lines of each JSON Lines file are read for its keys.
@@ -172,7 +177,14 @@ def _is_parquet(file: str) -> bool:
     if _LINES.search(file) or "://" in file:
         return False
     with open(file, "rb") as stream:
-        return stream.read(4) == b"PAR1"
+        begin = stream.read(1024)
+    ending = Path(file).suffix.lower()
+    is_parquet = begin.startswith(b"PAR1")
+    if ending and not is_parquet and not _LINES_BEGIN.match(begin):
+        reader = _READERS.get(ending)
+        convert = f" (convert with pl.{reader}(...).write_parquet(...))" if reader else ""
+        raise pl.exceptions.ComputeError(f"{file}: {ending} is not read; Parquet or JSON Lines are{convert}")
+    return is_parquet
 
 
 def _read_schema(

@@ -13,6 +13,7 @@ from polars_evals.traces.canonical import CANONICAL, INVALID, canonical_frame, k
 from polars_evals.traces.detect import Detection, choose_files, detect_source, source_named
 from polars_evals.traces.fields import FILE, LINE, Fields
 from polars_evals.traces.files import SAMPLE_LINES, FileGroup, Paths, expand, group_files
+from polars_evals.traces.sources import GENERIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def scan_traces(
     *,
     columns: Mapping[str, str | pl.Expr] | None = None,
     keep: Sequence[str] = (),
-    rows: Literal["outputs", "all"] = "outputs",
+    rows: Literal["outputs", "all"] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """
@@ -49,7 +50,9 @@ def scan_traces(
     keep
         More source columns to keep. One that has a canonical name gets the prefix `source_`.
     rows
-        `outputs` keeps the spans that carry an output, `all` keeps the others too.
+        `outputs` keeps the rows that carry an output, `all` keeps the others too. By default `outputs` for
+        the spans of a platform, and `all` where every row is an answer: `generic`, `inspect`, `lm_eval` and
+        `promptfoo`. A missing answer then scores 0.0 and fails.
     storage_options
         Options for cloud storage, as `polars.scan_parquet` takes them.
 
@@ -81,20 +84,21 @@ def scan_traces(
     ...     columns={"input": "question", "output": "answer", "expected": "truth"},
     ... )
     >>> traces.select("input", "output", "expected").collect()
-    shape: (1, 3)
+    shape: (2, 3)
     ┌────────┬────────┬──────────┐
     │ input  ┆ output ┆ expected │
     │ ---    ┆ ---    ┆ ---      │
     │ str    ┆ str    ┆ str      │
     ╞════════╪════════╪══════════╡
     │ 2 + 2? ┆ 4      ┆ 4        │
+    │ 3 + 3? ┆ null   ┆ 6        │
     └────────┴────────┴──────────┘
     """
-    if rows not in ("outputs", "all"):
+    if rows not in ("outputs", "all", None):
         raise ValueError(f"rows must be 'outputs' or 'all', not {rows!r}")
     plan = _plan(path, format, columns or {}, keep, storage_options)
     _log.info("%s", plan.detection)
-    return plan.scan(rows)
+    return plan.scan(rows or plan.source.rows)
 
 
 def detect_traces(
@@ -235,11 +239,15 @@ def _plan(
     for name in keep:
         _require(name, groups, "keep=")
     if "output" not in columns and not _holds_output(source, groups):
-        outputs = ", ".join(repr(name) for name in source.columns["output"] if isinstance(name, str))
+        fields = groups[0].fields
+        wanted = dict.fromkeys(
+            fields.head(name) for name in source.columns["output"] if isinstance(name, str)
+        )
+        where = "" if source is GENERIC else f", where {source.title} has its outputs"
         raise pl.exceptions.ColumnNotFoundError(
-            f"{groups[0].files[0]!r} has no column for the {source.title}'s outputs ({outputs}); it has "
-            f"{', '.join(sorted(groups[0].schema))}. Map the one that holds them with "
-            f'columns={{"output": ...}}{f"; {source.hint}" if source.hint else ""}'
+            f"{groups[0].files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "
+            f'columns={{"output": ...}} (columns: {", ".join(sorted(groups[0].schema))})'
+            f"{f'; {source.hint}' if source.hint else ''}"
         )
     return _Plan(detection, source, groups, columns, keep, storage_options)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -37,6 +37,9 @@ class Source:
         Columns that must hold valid JSON; rows where they do not are kept and counted.
     unset
         Texts with which the platform writes that there is no value.
+    rows
+        Which rows are read unless asked otherwise: `outputs`, those of spans that carry one, or `all`, where
+        every row is an answer, and a missing one counts.
     chat
         Outputs may be chat messages, and become their text.
     folder
@@ -51,6 +54,7 @@ class Source:
     columns: Mapping[str, tuple[Candidate, ...]]
     json: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
+    rows: Literal["outputs", "all"] = "outputs"
     chat: bool = True
     folder: re.Pattern[str] | None = None
     hint: str = ""
@@ -90,6 +94,18 @@ def _document(fields: Fields) -> pl.Expr | None:
     return pl.concat_str(found, separator="-", ignore_nulls=True) if found else None
 
 
+def _unquoted(name: str) -> Callable[[Fields], pl.Expr | None]:
+    """Read a field that holds a text as a JSON string; null where it holds anything else."""
+
+    def read(fields: Fields) -> pl.Expr | None:
+        text = fields.text(name)
+        return (
+            None if text is None else pl.when(text.str.starts_with('"')).then(text).str.json_path_match("$")
+        )
+
+    return read
+
+
 def _phoenix_parts(fields: Fields) -> pl.Expr | None:
     parts = fields.text("attributes.llm.output_messages[-1:]['message.contents']")
     return None if parts is None else parts_text(parts)
@@ -110,18 +126,27 @@ _PROMPTFOO_REFERENCES = (
 LANGFUSE = Source(
     "langfuse",
     "Langfuse blob export",
-    _marks("trace_id provided_model_name", "trace_id project_id parent_observation_id type"),
+    _marks(
+        *("trace_id provided_model_name", "trace_id project_id parent_observation_id type"),
+        *("traceId providedModelName", "traceId parentObservationId"),
+    ),
+    # The blob export writes snake_case, the API and the download from the pages camelCase.
     {
-        "item_id": ("experiment_item_id", "dataset_item_id", "metadata['dataset_item_id']"),
-        "trace_id": ("trace_id",),
-        "session_id": ("session_id",),
-        "ts": ("start_time",),
-        "model": ("provided_model_name",),
-        "version": ("version", "release", "prompt_version"),
+        "item_id": (
+            *("experiment_item_id", "experimentItemId", "dataset_item_id", "datasetItemId"),
+            "metadata['dataset_item_id']",
+        ),
+        "trace_id": ("trace_id", "traceId"),
+        "session_id": ("session_id", "sessionId"),
+        "ts": ("start_time", "startTime"),
+        "model": ("provided_model_name", "providedModelName", "model"),
+        "version": ("version", "release", "prompt_version", "promptVersion"),
         "input": ("input",),
-        "output": ("output",),
+        "output": (_unquoted("output"), "output"),
         "expected": (
-            *("experiment_item_expected_output", "metadata['expected_output']"),
+            *(_unquoted("experiment_item_expected_output"), "experiment_item_expected_output"),
+            *(_unquoted("experimentItemExpectedOutput"), "experimentItemExpectedOutput"),
+            "metadata['expected_output']",
             *("metadata['expected']", "metadata['reference']"),
         ),
     },
@@ -247,6 +272,7 @@ INSPECT = Source(
         "output": ("output",),
         "expected": ("target",),
     },
+    rows="all",
     chat=False,
     hint=(
         "samples_df leaves outputs out unless asked: add "
@@ -269,6 +295,7 @@ LM_EVAL = Source(
         "output": ("filtered_resps[0]",),
         "expected": ("target",),
     },
+    rows="all",
     chat=False,
 )
 
@@ -287,6 +314,7 @@ PROMPTFOO = Source(
         "output": ("response.output",),
         "expected": tuple(f"testCase.assert[?(@.type=='{kind}')].value" for kind in _PROMPTFOO_REFERENCES),
     },
+    rows="all",
 )
 
 BRAINTRUST = Source(
@@ -316,6 +344,7 @@ GENERIC = Source(
             *("item_id", "trace_id", "session_id", "ts", "model", "version", "input", "output", "expected"),
         )
     },
+    rows="all",
     chat=False,
 )
 
