@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import date
 from typing import Any
 
@@ -287,6 +288,38 @@ def test_bad_frames_are_refused() -> None:
         compare(frame.with_columns(m_label=pl.lit("ok")))
     with pytest.raises(pl.exceptions.InvalidOperationError, match="'m_label' is Float64"):
         compare(frame.with_columns(m_label=pl.lit(1.0)))
+
+
+FIELDS = pl.struct(score="m_score", label="m_label")
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "way_out"),
+    [
+        (
+            [FIELDS.alias("m"), FIELDS.alias("n"), pl.struct("case_id").alias("other")],
+            {},
+            '.unnest("m", "n", separator="_")',
+        ),
+        (
+            [FIELDS.alias("m"), pl.col("m_score").alias("n_score")],
+            {"metrics": "m"},
+            '.unnest("m", separator="_")',
+        ),
+        (
+            [pl.col("m_score").alias("score"), pl.col("m_label").alias("label")],
+            {},
+            '.rename({"score": "<name>_score", "label": "<name>_label"})',
+        ),
+        ([pl.col("m_score").alias("score")], {}, '.rename({"score": "<name>_score"})'),
+        ([], {}, 'score first, and unnest: .unnest("levenshtein", separator="_")'),
+    ],
+)
+def test_scores_in_another_shape_are_told_the_way_out(scores: Any, options: Any, way_out: str) -> None:
+    frame = versions({"a": [0.1, 0.2], "b": [0.1, 0.2]})
+    shaped = frame.select("model", "case_id", *scores)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match=re.escape(way_out)):
+        compare(shaped, **options)
 
 
 def test_extreme_options_and_values() -> None:
