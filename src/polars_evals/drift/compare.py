@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.flips import UNMATCHED, changed_labels, unmatched_items, with_texts
+from polars_evals.drift.flips import UNMATCHED, changed_labels, slice_columns, unmatched_items, with_texts
 from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import benjamini_hochberg, floats, infer, tests_of, wilson
 from polars_evals.drift.inference import column as float_column
@@ -75,8 +75,8 @@ def compare(
         item without a cluster counts as a cluster of its own.
     by
         Columns to slice by, one row for each value; a pair in the list is sliced by both, as in
-        ``["topic", ("topic", "language")]``. ``"auto"`` searches the columns with few values, and their
-        pairs, for slices that moved differently from the rest.
+        ``["topic", ("topic", "language")]``. The flips show these columns too. ``"auto"`` searches the
+        columns with few values, and their pairs, for slices that moved differently from the rest.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
     min_effect
@@ -164,6 +164,7 @@ def compare(
 
     measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
+    shown = [] if automatic else traits
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
         if automatic:
@@ -178,7 +179,7 @@ def compare(
                     measure(observations, candidate=one, metric=name, by=group, seed=seed) for group in sets
                 ]
         if item is not None:
-            flips.append(changed_labels(observations, candidate=one, metrics=names, most=max_flips))
+            flips.append(changed_labels(observations, candidate=one, metrics=names, most=max_flips, by=shown))
             unmatched.append(unmatched_items(observations, candidate=one, metrics=names))
     table = pl.concat(measured)
     unseen = np.array([], dtype=np.float64)
@@ -195,7 +196,7 @@ def compare(
     return Comparison(
         summary=judged.filter(~sliced).select(SUMMARY),
         slices=judged.filter(sliced).select(SLICES),
-        flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
+        flips=_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before, by=shown),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         pass_rates=_pass_rates(judged, before, alpha),
         distributions=pl.concat(spread),
@@ -328,17 +329,19 @@ def _flips(
     item: pl.Expr | None,
     version: pl.Expr,
     baseline: str,
+    by: Sequence[str],
 ) -> pl.DataFrame:
     if item is None:
         empty: dict[str, Any] = {
             "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
+            **dict.fromkeys(slice_columns(by), pl.String),
             "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
             "baseline_label": pl.Enum(columns.LABELS), "candidate_label": pl.Enum(columns.LABELS),
         }  # fmt: skip
         return with_texts(
             pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
         )
-    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    ordered = pl.concat(flips).sort("change", "item", "candidate", "metric")
     return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
