@@ -133,11 +133,11 @@ def _control(name: str, control: Html) -> Html:
 def _flip(row: dict[str, Any], at: int, baseline: str, several: bool, by: list[str]) -> Html:
     kind = str(row["flip"]).replace("_", " ")
     sign = "▼" if row["flip"] == "newly_failing" else "▲"
-    cells = [
-        tag("th", tag("span", cell(row["item"], LIMIT), class_="item"), scope="row"),
-        *([tag("td", cell(slice_name(by, [row[name] for name in by]), LIMIT), data_name="slice")] if by else []),
-        tag("td", cell(row["metric"], LIMIT), data_name="metric"),
-    ]
+    cells = [tag("th", tag("span", cell(row["item"], LIMIT), class_="item"), scope="row")]
+    if by:
+        place = slice_name(by, tuple(row[name] for name in by))
+        cells.append(tag("td", cell(place, LIMIT), data_name="slice"))
+    cells.append(tag("td", cell(row["metric"], LIMIT), data_name="metric"))
     if several:
         cells.append(tag("td", cell(row["candidate"], LIMIT), data_name="candidate"))
     cells += [
