@@ -12,6 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 import polars_evals as pe
+from polars_evals.drift.calibrate import agreement
 
 
 def judged(n: int = 400, *, seed: int = 0, noise: float = 0.1, decimals: int = 2) -> pl.DataFrame:
@@ -127,15 +128,51 @@ def test_many_thresholds_are_thinned() -> None:
         ({"metric": "mm"}, pl.exceptions.ColumnNotFoundError, "did you mean 'm'"),
         ({"truth": "okk"}, pl.exceptions.ColumnNotFoundError, "did you mean 'ok'"),
         ({"objective": "f2"}, ValueError, "one of kappa, f1, accuracy"),
-        ({"truth": "m_score"}, pl.exceptions.InvalidOperationError, "verdicts are booleans"),
-        ({"truth": "grade"}, pl.exceptions.InvalidOperationError, "holds a value other than"),
+        (
+            {"truth": "grade"},
+            pl.exceptions.InvalidOperationError,
+            r"truth='grade' holds 'A', .* are booleans, 0 and 1, or 'fail' and 'pass'",
+        ),
+        (
+            {"truth": "stars"},
+            pl.exceptions.InvalidOperationError,
+            "truth='stars' holds '5'",
+        ),
+        ({"truth": "m_score"}, pl.exceptions.InvalidOperationError, "truth='m_score' is Float64"),
         ({"truth": "none"}, ValueError, "no row has both"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(options: Any, error: type[Exception], message: str) -> None:
-    frame = judged(50).with_columns(grade=pl.lit("A"), none=pl.lit(None, dtype=pl.Boolean))
+    frame = judged(50).with_columns(grade=pl.lit("A"), stars=5, none=pl.lit(None, dtype=pl.Boolean))
     with pytest.raises(error, match=message):
         pe.calibrate(frame, **{"metric": "m", "truth": "ok"} | options)
+
+
+@pytest.mark.parametrize(
+    ("kappa", "words"),
+    [
+        (-0.1, "poor"),
+        (0.2, "slight"),
+        (0.32, "fair"),
+        (0.6, "moderate"),
+        (0.61, "substantial"),
+        (0.81, "almost perfect"),
+    ],
+)
+def test_agreement_in_words(kappa: float, words: str) -> None:
+    assert agreement(kappa) == words
+
+
+def test_a_settled_threshold_is_not_an_endorsement() -> None:
+    good, bad = [True] * 200 + [False] * 100, [True] * 100 + [False] * 200
+    frame = pl.DataFrame({"m_score": [1.0] * 300 + [0.0] * 300, "ok": good + bad})
+    calibration = pe.calibrate(frame, metric="m", truth="ok")
+    assert calibration.verdict == "calibrated"
+    assert calibration.headline.startswith(
+        "calibrated: m ≥ 1; 1 agrees best, yet the agreement is only fair (kappa 0.33, "
+    )
+    strong = pe.calibrate(judged(3000), metric="m", truth="ok").headline
+    assert "agrees best, and the agreement is almost perfect (kappa 0.8" in strong
 
 
 def test_forms() -> None:

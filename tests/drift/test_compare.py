@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import date
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_schema() -> None:
     assert comparison.summary.schema["verdict"] == pl.Enum(
         ["regressed", "inconclusive", "improved", "no_change"]
     )
-    unpaired = compare(versions({"a": a, "b": b}), item=None)
+    unpaired = compare(versions({"a": a, "b": b}, topic=["x", "y"] * 25), item=None, by=["topic"])
     for name, frame in comparison.frames().items():
         assert set(frame.columns) == set(unpaired.frames()[name].columns)
 
@@ -155,6 +156,29 @@ def test_flips_carry_the_texts_and_are_sorted_by_loss() -> None:
     few = compare(frame, max_flips=1)
     assert few.flips["item"].to_list() == [2]
     assert few.summary["newly_failing"].item() == 2
+
+
+def test_flips_of_equal_loss_are_sorted_by_item() -> None:
+    frame = versions({"a": [1.0] * 3, "b": [0.0] * 3}).with_columns(n_score="m_score", n_label="m_label")
+    flips = compare(frame).flips
+    assert flips.select("item", "metric").rows() == [(i, m) for i in range(3) for m in "mn"]
+
+
+@pytest.mark.parametrize("source", ["eager", "lazy"])
+def test_flips_carry_the_columns_they_are_sliced_by(source: str) -> None:
+    frame = versions(
+        {"a": [0.9, 0.1, 0.8], "b": [0.6, 0.9, 0.1]}, topic=["x", None, "y"], size=[1, 2, 3], input=["q"] * 3
+    )
+    given = frame if source == "eager" else frame.lazy()
+    # A name that flips have anyway keeps its meaning.
+    flips = compare(given, by=["topic", ("topic", "size"), "input"]).flips
+    assert flips.columns[3:7] == ["item", "size", "topic", "input"]
+    assert flips.select("item", "topic", "size").rows() == [(2, "y", "3"), (0, "x", "1"), (1, None, "2")]
+    assert "topic" in compare(given, by="topic").flips.columns
+    assert "topic" not in compare(given, by="auto").flips.columns
+    none = compare(versions({"a": [0.9], "b": [0.9]}, topic=["x"]), by="topic").flips
+    assert none.is_empty()
+    assert none.schema["topic"] == pl.String
 
 
 def test_several_candidates_are_each_compared_with_the_baseline() -> None:
@@ -287,6 +311,38 @@ def test_bad_frames_are_refused() -> None:
         compare(frame.with_columns(m_label=pl.lit("ok")))
     with pytest.raises(pl.exceptions.InvalidOperationError, match="'m_label' is Float64"):
         compare(frame.with_columns(m_label=pl.lit(1.0)))
+
+
+FIELDS = pl.struct(score="m_score", label="m_label")
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "way_out"),
+    [
+        (
+            [FIELDS.alias("m"), FIELDS.alias("n"), pl.struct("case_id").alias("other")],
+            {},
+            '.unnest("m", "n", separator="_")',
+        ),
+        (
+            [FIELDS.alias("m"), pl.col("m_score").alias("n_score")],
+            {"metrics": "m"},
+            '.unnest("m", separator="_")',
+        ),
+        (
+            [pl.col("m_score").alias("score"), pl.col("m_label").alias("label")],
+            {},
+            '.rename({"score": "<name>_score", "label": "<name>_label"})',
+        ),
+        ([pl.col("m_score").alias("score")], {}, '.rename({"score": "<name>_score"})'),
+        ([], {}, 'score first, and unnest: .unnest("levenshtein", separator="_")'),
+    ],
+)
+def test_scores_in_another_shape_are_told_the_way_out(scores: Any, options: Any, way_out: str) -> None:
+    frame = versions({"a": [0.1, 0.2], "b": [0.1, 0.2]})
+    shaped = frame.select("model", "case_id", *scores)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match=re.escape(way_out)):
+        compare(shaped, **options)
 
 
 def test_extreme_options_and_values() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.drift.text import cell, clean, line, to_json
+from polars_evals.drift.text import apart, cell, clean, line, to_json
 
 from .frames import drawn, versions
 
@@ -146,3 +146,31 @@ def test_large_frames_are_bounded_and_say_so() -> None:
     document = json.loads(comparison.to_json())
     assert document["flips"]["total"] == comparison.flips.height > 1000
     assert len(document["flips"]["rows"]) == 1000
+
+
+def test_printed_flips_begin_where_the_outputs_differ() -> None:
+    start = "The capital of France, as everyone who has been to school will know, is "
+    outputs = [start + "Paris.", start + "Lyon."]
+    frame = versions({"a": [1.0], "b": [0.0]}).with_columns(
+        output=pl.Series(outputs), expected=pl.lit("Paris")
+    )
+    shown = repr(pe.compare(frame, version="model", baseline="a", item="case_id"))
+    assert "…will know, is Paris." in shown
+    assert "…will know, is Lyon." in shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("short a", "short b", ("short a", "short b")),
+        ("x" * 90, "x" * 90, ("x" * 90, "x" * 90)),
+        (None, "x" * 90, (None, "x" * 90)),
+        (["x" * 90], ["x" * 91], (["x" * 90], ["x" * 91])),
+        ("x" * 90, "x" * 90 + "y", ("…" + "x" * 15, "…" + "x" * 15 + "y")),
+    ],
+)
+def test_texts_apart(before: Any, after: Any, shown: Any) -> None:
+    result = apart({"expected": "other", "b": before, "c": after}, "b", "c")
+    assert result == {"expected": "other", "b": shown[0], "c": shown[1]}
+    both = {"expected": "x" * 80, "b": before, "c": after}
+    assert (apart(both, "b", "c")["expected"] != "x" * 80) == (shown[0] != before)

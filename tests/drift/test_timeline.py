@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -151,6 +152,24 @@ def test_reference_as_a_period() -> None:
     assert aware.verdict == "regressed"
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_reference_times_without_a_zone_are_in_the_columns_zone(zone: str) -> None:
+    frame = traffic(30, 5).with_columns(pl.col("ts").dt.replace_time_zone(zone))
+    naive = (START, START + timedelta(days=10))
+    local = tuple(one.replace(tzinfo=ZoneInfo(zone)) for one in naive)
+    elsewhere = tuple(one.astimezone(ZoneInfo("Asia/Tokyo")) for one in local)
+    for period in (naive, local, elsewhere, tuple(one.date() for one in naive)):
+        windows = pe.timeline(frame, time="ts", reference=period).windows  # type: ignore[arg-type]
+        inside = windows.filter("reference")["window"].to_list()
+        assert [inside[0], inside[-1], len(inside)] == [local[0], local[0] + timedelta(days=9), 10], period
+
+
+def test_reference_times_with_a_zone_need_a_column_with_one() -> None:
+    period = (datetime(2025, 1, 1, tzinfo=UTC), datetime(2025, 1, 11, tzinfo=UTC))
+    with pytest.raises(ValueError, match="reference has a time zone, but column 'ts' has none"):
+        pe.timeline(traffic(30, 5), time="ts", reference=period)
+
+
 @pytest.mark.parametrize("score", [1.0, 0.0, 0.1, None])
 def test_constant_and_missing_scores_have_no_nan(score: float | None) -> None:
     frame = (
@@ -177,7 +196,48 @@ def test_a_constant_score_that_drops_is_seen() -> None:
 
 def test_too_few_windows_say_so() -> None:
     assert "fewer than 2 windows" in pe.timeline(traffic(1, 9), time="ts").changes["reason"].item()
-    assert "no scores after the reference" in pe.timeline(traffic(9, 9), time="ts").changes["reason"].item()
+    assert pe.timeline(traffic(9, 9), time="ts").changes["reason"].item() == (
+        "the reference of 14 windows takes all 9 windows with scores; "
+        "give a smaller one, such as reference=4, or shorter windows"
+    )
+    assert pe.timeline(traffic(2, 9), time="ts", reference=2).changes["reason"].item() == (
+        "the reference of 2 windows takes all 2 windows with scores; give shorter windows"
+    )
+    period = (START, START + timedelta(days=9))
+    assert pe.timeline(traffic(9, 9), time="ts", reference=period).changes["reason"].item() == (
+        "there are no scores after the reference period"
+    )
+
+
+def test_the_reference_it_asks_for_works() -> None:
+    frame = traffic(6, 9)
+    reason = pe.timeline(frame, time="ts").changes["reason"].item()
+    wanted = int(reason.split("reference=")[1].split(",")[0])
+    assert pe.timeline(frame, time="ts", reference=wanted).changes["current_n"].item() > 0
+
+
+@pytest.mark.parametrize("every", ["daily", "", "d", "1 day", "1x", "0d", "-1d", "1i", timedelta(days=1)])
+@pytest.mark.parametrize("kind", [pl.Datetime("us"), pl.Datetime("ms", "UTC"), pl.Date])
+def test_a_window_needs_a_length(every: Any, kind: Any) -> None:
+    frame = traffic(3, 3).with_columns(pl.col("ts").dt.replace_time_zone("UTC").cast(kind))
+    with pytest.raises(ValueError, match=r'every must be a length of time, such as "1d", "1w" or "1h", got'):
+        pe.timeline(frame, time="ts", every=every)
+
+
+def test_windows_of_dates_are_days_or_longer() -> None:
+    frame = traffic(3, 3).with_columns(pl.col("ts").dt.date())
+    with pytest.raises(ValueError, match=r'every="1h" is shorter than a day, but column \'ts\' holds dates'):
+        pe.timeline(frame, time="ts", every="1h")
+
+
+def test_the_headline_ends_where_the_data_end() -> None:
+    frame = traffic(20, 3)
+    weekly = pe.timeline(frame, time="ts", every="1w", reference=2)
+    assert "from 2025-01-01 to 2025-01-20, every 1w" in weekly.headline
+    hourly = pe.timeline(frame.filter(pl.col("ts") < START + timedelta(days=2)), time="ts", every="1h")
+    assert hourly.headline.endswith(f"to {hourly.period[1]:%Y-%m-%d %H:%M}, every 1h")
+    dates = pe.timeline(frame.with_columns(pl.col("ts").dt.date()), time="ts", every="1w", reference=2)
+    assert "from 2025-01-01 to 2025-01-20, every 1w" in dates.headline
 
 
 @pytest.mark.parametrize(

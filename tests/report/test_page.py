@@ -115,6 +115,17 @@ def test_the_page_stays_small_whatever_the_data() -> None:
     assert "2 more are in the numbers only" in text
 
 
+def test_flips_are_counted_and_name_their_slice(comparison: pe.Comparison) -> None:
+    text = comparison.to_html()
+    total = comparison.summary.select(pl.sum_horizontal("newly_failing", "newly_passing").sum()).item()
+    section = text[text.index('id="changed"') :]
+    assert f"<p>{flips.MOST_FLIPS} of {total:,} flips, " in section[: section.index("<table")]
+    assert section.count('data-name="slice">topic=') == flips.MOST_FLIPS
+    few = pe.compare(frame([1.0, 1.0], [0.0, 1.0]), version="v", baseline="a", item="id").to_html()
+    assert "<p>1 of 1 flips." in few
+    assert 'data-name="slice"' not in few
+
+
 def test_all_kinds_of_flips_are_among_those_shown(comparison: pe.Comparison) -> None:
     shown = flips._greatest(comparison.flips)
     assert shown.height == flips.MOST_FLIPS < comparison.flips.height

@@ -191,7 +191,7 @@ def sum_up(frame: pl.LazyFrame, plan: Plan) -> Aggregates:
                     found[name] += [_named(one, candidate, metric, number, group) for one in frames]
         if plan.item is not None:
             flips = changed_labels(
-                observations, candidate=candidate, metrics=plan.metrics, most=plan.max_flips
+                observations, candidate=candidate, metrics=plan.metrics, most=plan.max_flips, by=plan.traits
             )
             lost = unmatched_items(observations, candidate=candidate, metrics=plan.metrics)
             found["flips"].append(flips)

@@ -52,7 +52,7 @@ def compare(aggregates: Aggregates, *, min_effect: float, alpha: float, seed: in
         also_tried=np.array([], dtype=np.float64),
         flips=gather_flips(
             [summed.flips], pl.LazyFrame(), {}, item=None if plan.item is None else pl.col("item"),
-            version=pl.col("version"), baseline=plan.baseline,
+            version=pl.col("version"), baseline=plan.baseline, by=plan.traits,
         ),
         unmatched=_unmatched(summed),
         distributions=pl.concat(

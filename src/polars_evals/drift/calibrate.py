@@ -11,6 +11,7 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.inference import column, wilson
 from polars_evals.drift.result import Result, Table
+from polars_evals.drift.text import cell
 
 if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame, Schema
@@ -22,6 +23,9 @@ MOST_THRESHOLDS = 1_000
 FEWEST_LABELS = 20
 MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
 CHOICES = ("kappa", "f1", "accuracy")
+VERDICTS = "booleans, 0 and 1, or 'fail' and 'pass'"
+# Landis and Koch's words for a kappa up to each bound.
+AGREEMENT = ((-0.01, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
 def calibrate(
@@ -93,14 +97,19 @@ def calibrate(
         frame.select(
             pl.col(f"{metric}_score").cast(pl.Float64).alias(f"{metric}:score"),
             _truth(schema, truth).alias("truth"),
+            pl.col(truth).alias("said"),
         ),
         [metric],
     ).rename({f"{metric}:score": "score"})
+    strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
+    if strange.len():
+        msg = f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {VERDICTS}"
+        raise pl.exceptions.InvalidOperationError(msg)
     missing = {"score": rows["score"].null_count(), truth: rows["truth"].null_count()}
     notes = tuple(
         f"{count:,} rows have no {name} and were left out" for name, count in missing.items() if count
     )
-    table = _table(rows.drop_nulls())
+    table = _table(rows.select("score", "truth").drop_nulls())
     if table.is_empty():
         msg = f"no row has both a score and a verdict ({truth})"
         raise ValueError(msg)
@@ -114,16 +123,23 @@ def calibrate(
 
 
 def _truth(schema: Schema, name: str) -> pl.Expr:
-    """Return the human verdict as a boolean."""
+    """Return the human verdict as a boolean, null where it is none."""
     dtype = schema[name]
     if dtype == pl.Boolean:
         return pl.col(name)
     if dtype.is_integer():
-        return pl.col(name).cast(pl.String).cast(pl.Enum(["0", "1"])).to_physical().cast(pl.Boolean)
-    if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
-        return pl.col(name).cast(pl.String).cast(pl.Enum(columns.LABELS)).to_physical().cast(pl.Boolean)
-    msg = f"truth column {name!r} is {dtype}; verdicts are booleans, 0 and 1, or 'fail' and 'pass'"
-    raise pl.exceptions.InvalidOperationError(msg)
+        words = ["0", "1"]
+    elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
+        words = columns.LABELS
+    else:
+        msg = f"truth={name!r} is {dtype}; verdicts are {VERDICTS}"
+        raise pl.exceptions.InvalidOperationError(msg)
+    return pl.col(name).cast(pl.String).cast(pl.Enum(words), strict=False).to_physical().cast(pl.Boolean)
+
+
+def agreement(kappa: float) -> str:
+    """Return how good a kappa is, in one or two words."""
+    return next((words for bound, words in AGREEMENT if round(kappa, 2) <= bound), "almost perfect")
 
 
 def _table(rows: pl.DataFrame) -> pl.DataFrame:
@@ -231,9 +247,12 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
             "inconclusive",
             f"the best threshold is not settled ({interval}); more verdicts would narrow it",
         )
+    words = agreement(best["kappa"])
+    link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"
     return (
         "calibrated",
-        f"{best['threshold']:g} agrees best ({interval}, kappa {best['kappa']:.2f}, {counted})",
+        f"{best['threshold']:g} agrees best, {link} {words} "
+        f"(kappa {best['kappa']:.2f}, {interval} of the threshold, {counted})",
     )
 
 

@@ -15,13 +15,10 @@ from polars_evals.drift.verdict import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date, datetime
 
     import numpy.typing as npt
 
-    from polars_evals.drift.windows import Series
-
-    Period = tuple[date | datetime, date | datetime]
+    from polars_evals.drift.windows import Period, Series
 
 SERIES: dict[str, Any] = {
     "metric": pl.String,
@@ -106,7 +103,7 @@ def _reference(frame: pl.DataFrame, reference: int | Period) -> npt.NDArray[np.b
         inside = np.zeros(len(window), dtype=np.bool_)
         inside[: int(filled[-1]) + 1 if filled.size else 0] = True
         return inside
-    start, end = reference
+    start, end = (one if window.dtype == pl.Date else pl.lit(one, dtype=window.dtype) for one in reference)
     return frame.select((pl.col("window") >= start) & (pl.col("window") < end)).to_series().to_numpy()
 
 
@@ -148,7 +145,12 @@ def _since(
 
 
 def judge_changes(
-    changes: Sequence[dict[str, Any]], grid: pl.DataFrame, *, alpha: float, min_effect: float
+    changes: Sequence[dict[str, Any]],
+    grid: pl.DataFrame,
+    *,
+    reference: int | Period,
+    alpha: float,
+    min_effect: float,
 ) -> pl.DataFrame:
     """Return a row for each series, with q-values over all of them, verdict and reason."""
     schema = SERIES | {
@@ -174,18 +176,18 @@ def judge_changes(
     frame = frame.with_columns(
         column("q_value", q), *(dates.gather(frame[name]).alias(name) for name in ("began", "detected"))
     )
-    judged = [_judge(row, alpha, min_effect) for row in frame.iter_rows(named=True)]
+    judged = [_judge(row, reference, alpha, min_effect) for row in frame.iter_rows(named=True)]
     return frame.with_columns(
         pl.Series("verdict", [verdict for verdict, _ in judged], dtype=pl.Enum(VERDICTS)),
         pl.Series("reason", [reason for _, reason in judged], dtype=pl.String),
     )
 
 
-def _judge(row: dict[str, Any], alpha: float, min_effect: float) -> tuple[str, str]:
+def _judge(row: dict[str, Any], reference: int | Period, alpha: float, min_effect: float) -> tuple[str, str]:
     if row["reference_n"] is None:
         return "inconclusive", "the reference period has fewer than 2 windows with scores"
     if not row["current_n"]:
-        return "inconclusive", "there are no scores after the reference period"
+        return "inconclusive", _nothing_after(reference, row["windows"] - row["empty_windows"])
     change, q = row["difference"], row["q_value"]
     interval = f"{100 * (1 - alpha):g}% interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
     since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
@@ -201,4 +203,15 @@ def _judge(row: dict[str, Any], alpha: float, min_effect: float) -> tuple[str, s
     return (
         "inconclusive",
         f"no change and a change of {min_effect:g} are both possible ({interval})",
+    )
+
+
+def _nothing_after(reference: int | Period, filled: int) -> str:
+    if not isinstance(reference, int):
+        return "there are no scores after the reference period"
+    # Half of the windows are left to be judged; fewer than 2 make no reference.
+    smaller = f"a smaller one, such as reference={max(2, filled // 2)}, or " if filled > 2 else ""
+    return (
+        f"the reference of {reference:,} windows takes all {filled:,} windows with scores; "
+        f"give {smaller}shorter windows"
     )

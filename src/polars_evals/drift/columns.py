@@ -58,19 +58,47 @@ def find_metrics(schema: Schema, metrics: Sequence[str] | None) -> list[str]:
     ]
     if metrics is None:
         if not found:
-            msg = "there is no <name>_score column of numbers; score first, and unnest with separator='_'"
+            msg = f"there is no <name>_score column of numbers; {_way_to_scores(schema)}"
             raise pl.exceptions.ColumnNotFoundError(msg)
         return found
     if isinstance(metrics, str):
         metrics = [metrics]
     for name in metrics:
         if name not in found:
-            msg = f"metrics: there is no numeric column '{name}_score'{nearest(name, found)}"
+            nested = (
+                f"; {_way_to_scores(schema)}" if name in _scored_structs(schema) else nearest(name, found)
+            )
+            msg = f"metrics: there is no numeric column '{name}_score'{nested}"
             raise pl.exceptions.ColumnNotFoundError(msg)
     if not metrics or len(set(metrics)) < len(metrics):
         msg = f"metrics must name each metric once, got {list(metrics)!r}"
         raise ValueError(msg)
     return list(metrics)
+
+
+def _scored_structs(schema: Schema) -> list[str]:
+    """Return the struct columns that a metric made and no one has unnested."""
+    return [
+        name
+        for name, dtype in schema.items()
+        if isinstance(dtype, pl.Struct) and "score" in [field.name for field in dtype.fields]
+    ]
+
+
+def _way_to_scores(schema: Schema) -> str:
+    """Return how to get ``<name>_score`` columns from what the frame has."""
+    if structs := _scored_structs(schema):
+        listed = ", ".join(f'"{name}"' for name in structs)
+        seen = f"column {listed} is a struct" if len(structs) == 1 else f"columns {listed} are structs"
+        those = "it" if len(structs) == 1 else "them"
+        return f'{seen} with a score, unnest {those} first: scored.unnest({listed}, separator="_")'
+    if bare := [name for name in ("score", "label") if name in schema]:
+        renamed = ", ".join(f'"{name}": "<name>_{name}"' for name in bare)
+        return (
+            f"{' and '.join(map(repr, bare))} lack the metric's name, as after unnest() without a separator: "
+            f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
+        )
+    return 'score first, and unnest: .unnest("levenshtein", separator="_")'
 
 
 def as_text(schema: Schema, name: str) -> pl.Expr:

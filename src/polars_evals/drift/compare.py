@@ -75,8 +75,8 @@ def compare(
         item without a cluster counts as a cluster of its own.
     by
         Columns to slice by, one row for each value; a pair in the list is sliced by both, as in
-        ``["topic", ("topic", "language")]``. ``"auto"`` searches the columns with few values, and their
-        pairs, for slices that moved differently from the rest.
+        ``["topic", ("topic", "language")]``. The flips show these columns too. ``"auto"`` searches the
+        columns with few values, and their pairs, for slices that moved differently from the rest.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
     min_effect
@@ -156,6 +156,7 @@ def compare(
 
     measured, searches, flips, unmatched, spread = [], dict[tuple[str, str], Search](), [], [], []
     kept = dict[str, "Observations"]()
+    shown = [] if automatic else traits
     for one in after:
         observations = observe(rows, baseline=before, candidate=one, metrics=names, item=item)
         if automatic:
@@ -170,7 +171,7 @@ def compare(
                     measure(observations, candidate=one, metric=name, by=group, seed=seed) for group in sets
                 ]
         if item is not None:
-            flips.append(changed_labels(observations, candidate=one, metrics=names, most=max_flips))
+            flips.append(changed_labels(observations, candidate=one, metrics=names, most=max_flips, by=shown))
             unmatched.append(unmatched_items(observations, candidate=one, metrics=names))
     table = pl.concat(measured)
     unseen = np.array([], dtype=np.float64)
@@ -181,7 +182,7 @@ def compare(
     return conclude(
         table,
         also_tried=unseen,
-        flips=gather_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before),
+        flips=gather_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before, by=shown),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         distributions=pl.concat(spread),
         notes=notes,

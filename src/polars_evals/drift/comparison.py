@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_evals.drift.junit import junit
 from polars_evals.drift.result import Result, Table, deliver
-from polars_evals.drift.text import change
+from polars_evals.drift.text import apart, change
 from polars_evals.drift.verdict import worst
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _flip(row: dict[str, Any]) -> dict[str, Any]:
         "metric": row["metric"],
         "item": str(row["item"]),
         "score": change(row["baseline_score"], row["candidate_score"], ".2f"),
-    } | {name: row[name] for name in names}
+    } | apart({name: row[name] for name in names}, *names[1:])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

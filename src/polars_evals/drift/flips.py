@@ -9,7 +9,7 @@ import polars as pl
 from polars_evals.drift.columns import LABELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from polars_evals.drift.columns import Schema
     from polars_evals.drift.pairing import Observations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SIDES = ["baseline", "candidate", "both"]
 FLIPS = ["newly_failing", "newly_passing"]
 TEXTS = ["input", "expected", "baseline_output", "candidate_output"]
+SCORES = ["baseline_score", "candidate_score", "change", "baseline_label", "candidate_label"]
 UNMATCHED: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
@@ -27,9 +28,14 @@ UNMATCHED: dict[str, Any] = {
 
 
 def changed_labels(
-    observations: Observations, *, candidate: str, metrics: Sequence[str], most: int | None
+    observations: Observations,
+    *,
+    candidate: str,
+    metrics: Sequence[str],
+    most: int | None,
+    by: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the items whose label changed, most lost first, at most `most` for each metric."""
+    """Return the items whose label changed with their slices, most lost first, `most` for each metric."""
     frames = []
     for m in metrics:
         before, after = pl.col(f"{m}:bp") > 0.5, pl.col(f"{m}:cp") > 0.5
@@ -46,6 +52,7 @@ def changed_labels(
                 .cast(pl.Enum(FLIPS))
                 .alias("flip"),
                 "item",
+                *(pl.col(f"by:{name}").alias(name) for name in slice_columns(by)),
                 pl.col(f"{m}:b").alias("baseline_score"),
                 pl.col(f"{m}:c").alias("candidate_score"),
                 (pl.col(f"{m}:c") - pl.col(f"{m}:b")).alias("change"),
@@ -58,6 +65,11 @@ def changed_labels(
     return pl.concat(frames).collect()
 
 
+def slice_columns(by: Iterable[str]) -> list[str]:
+    """Return the columns of slices that flips show; a name that flips have anyway keeps its meaning."""
+    return [name for name in by if name not in {"candidate", "metric", "flip", "item", *TEXTS, *SCORES}]
+
+
 def gather_flips(
     flips: list[pl.DataFrame],
     frame: pl.LazyFrame,
@@ -66,18 +78,20 @@ def gather_flips(
     item: pl.Expr | None,
     version: pl.Expr,
     baseline: str,
+    by: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return the flips of all candidates, most lost first, with the texts that the frame has."""
     if item is None:
         empty: dict[str, Any] = {
             "candidate": pl.String, "metric": pl.String, "flip": pl.String, "item": pl.String,
+            **dict.fromkeys(slice_columns(by), pl.String),
             "baseline_score": pl.Float64, "candidate_score": pl.Float64, "change": pl.Float64,
             "baseline_label": pl.Enum(LABELS), "candidate_label": pl.Enum(LABELS),
         }  # fmt: skip
         return with_texts(
             pl.DataFrame(schema=empty), frame, {}, item=version, version=version, baseline=baseline
         )
-    ordered = pl.concat(flips).sort("change", "candidate", "metric", "item")
+    ordered = pl.concat(flips).sort("change", "item", "candidate", "metric")
     return with_texts(ordered, frame, schema, item=item, version=version, baseline=baseline)
 
 
@@ -92,10 +106,7 @@ def with_texts(
 ) -> pl.DataFrame:
     """Join input, expected and both outputs to the flips; of repeats, the first row's."""
     present = [name for name in ("input", "expected", "output") if name in schema]
-    order = [
-        "candidate", "metric", "flip", "item", *TEXTS, "baseline_score", "candidate_score", "change",
-        "baseline_label", "candidate_label",
-    ]  # fmt: skip
+    order = [*(name for name in flips.columns if name not in SCORES), *TEXTS, *SCORES]
     if not present or flips.is_empty():
         types = {name: schema.get(name.split("_")[-1], pl.String()) for name in TEXTS}
         return flips.with_columns(pl.lit(None, dtype=types[name]).alias(name) for name in TEXTS).select(order)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What XML 1.0 forbids, what moves a terminal's cursor or its direction of text, and lone surrogates.
 _UNSAFE = re.compile(
@@ -13,6 +16,8 @@ _UNSAFE = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 JSON_TEXT = 10_000
+# Characters to show before a difference.
+LEAD = 15
 
 
 def clean(text: str, limit: int | None = None) -> str:
@@ -45,6 +50,22 @@ def line(text: str, limit: int = 400) -> str:
     if len(short) > limit or len(text) > 4 * limit:
         short = f"{short[:limit]}…"
     return clean(short)
+
+
+def apart(texts: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
+    """Return texts that begin a little before the first difference of two of them, where that comes late."""
+    pair = texts[before], texts[after]
+    if not all(isinstance(text, str) for text in pair) or pair[0] == pair[1]:
+        return dict(texts)
+    pairs = enumerate(zip(*pair, strict=False))
+    start = next((at for at, (a, b) in pairs if a != b), min(map(len, pair))) - LEAD
+    if start <= LEAD:
+        return dict(texts)
+    shared = pair[0][:start]
+    return {
+        name: f"…{text[start:].lstrip()}" if isinstance(text, str) and text.startswith(shared) else text
+        for name, text in texts.items()
+    }
 
 
 def change(before: float | None, after: float | None, form: str) -> str:

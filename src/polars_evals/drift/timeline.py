@@ -11,16 +11,16 @@ from polars_evals.drift import columns
 from polars_evals.drift.chart import chart, judge_changes
 from polars_evals.drift.compare import slice_sets
 from polars_evals.drift.result import Result, Table
-from polars_evals.drift.text import cell, change
+from polars_evals.drift.text import change
 from polars_evals.drift.verdict import worst
-from polars_evals.drift.windows import dated, grid_of, read, series_of
+from polars_evals.drift.windows import check_length, dated, grid_of, in_zone, read, series_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_evals.drift.chart import Period
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.compare import By
+    from polars_evals.drift.windows import Period
     from polars_evals.report import TimelinePlots
 
 
@@ -60,8 +60,9 @@ def timeline(
         Names of the metrics; None for every ``<name>_score`` column.
     reference
         The period that the rest is held against: so many first windows with data of each series, or a pair
-        ``(start, end)`` of times, the end excluded. The longer it is, the smaller the changes that can be
-        seen. It must not move when the timeline is made again with new rows.
+        ``(start, end)`` of times, the end excluded; times without a zone are in the zone of the `time`
+        column. The longer it is, the smaller the changes that can be seen. It must not move when the timeline
+        is made again with new rows.
     min_effect
         The smallest difference in mean score that matters.
     alpha
@@ -109,6 +110,9 @@ def timeline(
     if not isinstance(schema[time], pl.Date | pl.Datetime):
         msg = f"time column {time!r} is {schema[time]}; parse it first: pl.col({time!r}).str.to_datetime()"
         raise pl.exceptions.InvalidOperationError(msg)
+    check_length(every, schema, time)
+    if not isinstance(reference, int):
+        reference = in_zone(reference, schema, time)
     if by == "auto":
         msg = 'by="auto" is for compare; name the columns to follow over time'
         raise ValueError(msg)
@@ -125,7 +129,10 @@ def timeline(
     ]
     return Timeline(
         windows=pl.concat([one.windows for one in charts]),
-        changes=judge_changes([one.change for one in charts], grid, alpha=alpha, min_effect=min_effect),
+        changes=judge_changes(
+            [one.change for one in charts], grid, reference=reference, alpha=alpha, min_effect=min_effect
+        ),
+        period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
         notes=tuple(notes),
         settings={
             "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
@@ -148,6 +155,8 @@ class Timeline(Result):
         control limits, CUSUM and the always-valid p-value.
     changes
         A row for each series: whether it changed, when that began, by how much, and why this is the verdict.
+    period
+        The first and the last time in the data.
     notes
         What was left out or needs care, in words.
     settings
@@ -156,6 +165,7 @@ class Timeline(Result):
 
     windows: pl.DataFrame
     changes: pl.DataFrame
+    period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
 
@@ -167,7 +177,9 @@ class Timeline(Result):
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        first, last = (cell(self.windows["window"][i]) for i in (0, -1))
+        starts = self.windows["window"]
+        form = "%Y-%m-%d" if (starts.dt.truncate("1d") == starts).all() else "%Y-%m-%d %H:%M"
+        first, last = (format(one, form) for one in self.period)
         every = self.settings["every"]
         return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from datetime import time as clock
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -12,8 +15,11 @@ from polars_evals.drift.measure import slice_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
 
     from polars_evals.drift.columns import Schema
+
+    Period = tuple[date | datetime, date | datetime]
 
 MOST_WINDOWS = 10_000
 
@@ -24,6 +30,42 @@ class Series:
 
     identity: dict[str, Any]
     frame: pl.DataFrame
+
+
+def check_length(every: str, schema: Schema, time: str) -> None:
+    """Raise unless `every` is a length of time, and one that the column can hold."""
+    lengths = {}
+    for dtype in (pl.Datetime("us"), schema[time]):
+        start = pl.Series([0]).cast(dtype)
+        try:
+            lengths[dtype] = (start.dt.truncate(every).dt.offset_by(every) > start).item()
+        except pl.exceptions.PolarsError:
+            lengths[dtype] = False
+    if all(lengths.values()):
+        return
+    if schema[time] == pl.Date and lengths[pl.Datetime("us")]:
+        msg = f'every="{every}" is shorter than a day, but column {time!r} holds dates; take "1d" or longer'
+    else:
+        msg = f'every must be a length of time, such as "1d", "1w" or "1h", got {every!r}'
+    raise ValueError(msg)
+
+
+def in_zone(period: Period, schema: Schema, time: str) -> Period:
+    """Return a period in the zone of the column; times without a zone are taken to be in it already."""
+    dtype = schema[time]
+    if not isinstance(dtype, pl.Datetime):
+        return period
+    start, end = (one if isinstance(one, datetime) else datetime.combine(one, clock()) for one in period)
+    if dtype.time_zone is None:
+        if start.tzinfo is not None or end.tzinfo is not None:
+            msg = f"reference has a time zone, but column {time!r} has none; give times without one"
+            raise ValueError(msg)
+        return start, end
+    zone = ZoneInfo(dtype.time_zone)
+    start, end = (
+        one.replace(tzinfo=zone) if one.tzinfo is None else one.astimezone(zone) for one in (start, end)
+    )
+    return start, end
 
 
 def read(
@@ -41,6 +83,7 @@ def read(
     traits = sorted({name for group in sets for name in group})
     return columns.collect(
         frame.select(
+            pl.col(time).alias("time"),
             pl.col(time).dt.truncate(every).alias("window"),
             (pl.lit(None, dtype=pl.String) if version is None else columns.as_text(schema, version)).alias(
                 "version"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from rapidfuzz.distance import Indel
 
+from polars_evals.drift.flips import slice_columns
+from polars_evals.drift.measure import slice_name
 from polars_evals.drift.text import cell, change
 from polars_evals.report.diff import diff
 from polars_evals.report.markup import Html, join, reveal, tag
@@ -26,6 +28,10 @@ COMPARED = 4_000
 SHOWN = 3_000
 CONTEXT = 80
 
+_LEGEND = join(
+    " In the texts, ", tag("ins", "this was added"), " and ", tag("del", "this is missing"),
+    " in comparison with the text named.",
+)  # fmt: skip
 _TAGS = {"same": None, "added": "ins", "missing": "del"}
 
 
@@ -33,11 +39,15 @@ def flips(comparison: Comparison) -> Html:
     """Return the section's table of flips, at most so many and so long that the page stays small."""
     frame, settings = comparison.flips, comparison.settings
     several = len(settings["candidates"]) > 1
-    heads = ["item", "metric", *(["candidate"] if several else []), "flip", "score", "change"]
+    by = _by(comparison)
+    heads = [
+        "item", *(["slice"] if by else []), "metric", *(["candidate"] if several else []), "flip", "score",
+        "change",
+    ]  # fmt: skip
     bodies: list[Html] = []
     spent = 0
     for at, row in enumerate(_greatest(frame).iter_rows(named=True)):
-        body = _flip(row, at, settings["baseline"], several)
+        body = _flip(row, at, settings["baseline"], several, by)
         spent += len(body)
         if spent > BUDGET:
             break
@@ -50,8 +60,12 @@ def flips(comparison: Comparison) -> Html:
             (tag("th", name, scope="col", class_="number" if name in numbers else None) for name in heads),
         ),
     )
-    caption = tag("caption", "Items whose label changed, the greatest changes of each metric")
+    caption = tag("caption", "Items whose label changed")
+    # Not the height of the frame, which `max_flips` may have cut.
+    total = comparison.summary.select(pl.sum_horizontal("newly_failing", "newly_passing").sum()).item()
+    greatest = ", the greatest changes of each metric" if len(bodies) < total else ""
     return join(
+        tag("p", f"{len(bodies):,} of {total:,} flips{greatest}.", _LEGEND),
         _controls(comparison),
         tag(
             "div",
@@ -60,6 +74,13 @@ def flips(comparison: Comparison) -> Html:
         ),
         left_out(len(bodies), frame.height),
     )
+
+
+def _by(comparison: Comparison) -> list[str]:
+    """Return the columns of the slices that the flips have."""
+    by = comparison.settings["by"]
+    groups = [] if isinstance(by, str) else by
+    return slice_columns(dict.fromkeys(name for group in groups for name in group))
 
 
 def _greatest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -109,13 +130,14 @@ def _control(name: str, control: Html) -> Html:
     return tag("span", tag("label", name, for_=f"filter-{name}"), " ", control)
 
 
-def _flip(row: dict[str, Any], at: int, baseline: str, several: bool) -> Html:
+def _flip(row: dict[str, Any], at: int, baseline: str, several: bool, by: list[str]) -> Html:
     kind = str(row["flip"]).replace("_", " ")
     sign = "▼" if row["flip"] == "newly_failing" else "▲"
-    cells = [
-        tag("th", tag("span", cell(row["item"], LIMIT), class_="item"), scope="row"),
-        tag("td", cell(row["metric"], LIMIT), data_name="metric"),
-    ]
+    cells = [tag("th", tag("span", cell(row["item"], LIMIT), class_="item"), scope="row")]
+    if by:
+        place = slice_name(by, tuple(row[name] for name in by))
+        cells.append(tag("td", cell(place, LIMIT), data_name="slice"))
+    cells.append(tag("td", cell(row["metric"], LIMIT), data_name="metric"))
     if several:
         cells.append(tag("td", cell(row["candidate"], LIMIT), data_name="candidate"))
     cells += [

@@ -219,11 +219,7 @@ def changed_items(comparison: Comparison) -> Section | None:
     """Return the flips with their texts."""
     if comparison.flips.is_empty():
         return None
-    legend = tag(
-        "p", "In the texts, ", tag("ins", "this was added"), " and ", tag("del", "this is missing"),
-        " in comparison with the text named.",
-    )  # fmt: skip
-    return Section("changed", "Items that changed", join(legend, flips(comparison)))
+    return Section("changed", "Items that changed", flips(comparison))
 
 
 def unmatched(comparison: Comparison) -> Section | None:
