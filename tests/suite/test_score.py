@@ -1,5 +1,6 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -232,3 +233,67 @@ def test_a_path_is_no_frame(given: Any) -> None:
             call()
         reads = isinstance(given, str | Path)
         assert ("pl.read_parquet(...) or pl.scan_parquet(...)" in str(refused.value)) is reads
+
+
+OPTIONS_OF_EXPRESSIONS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "literals": ("regex_match", [{"pattern": pl.lit("zzz")}, {"pattern": pl.lit("^a")}]),
+    "one column, as it is and changed": (
+        "regex_match",
+        [{"pattern": pl.col("p")}, {"pattern": pl.col("p").str.reverse()}],
+    ),
+    "expressions that look the same": (
+        "regex_match",
+        [
+            {"pattern": pl.col("p").str.replace("^", "x", literal=True)},
+            {"pattern": pl.col("p").str.replace("^", "x", literal=False)},
+        ],
+    ),
+    "a column and a pattern of that name": ("regex_match", [{"pattern": pl.col("p")}, {"pattern": "column"}]),
+    "schemas": (
+        "json_schema",
+        [{"schema": pl.lit('{"type": "string"}')}, {"schema": pl.lit('{"type": "number"}')}],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), OPTIONS_OF_EXPRESSIONS.values(), ids=OPTIONS_OF_EXPRESSIONS.keys()
+)
+def test_metrics_with_different_expressions_are_different(kind: str, options: list[dict[str, Any]]) -> None:
+    df = pl.DataFrame({"output": ["abc", "xabc", "7", "column"], "p": ["^a", "^a", "^7", "^x"]})
+    first, second = (pe.Metric(kind, **option) for option in options)
+    suite = pe.Suite([first, second])
+    together = suite.score(df)
+    apart = [pe.Suite([metric]).score(df)[f"{kind}_score"] for metric in (first, second)]
+    assert together[f"{kind}_score"].to_list() == apart[0].to_list()
+    assert together[f"{kind}_2_score"].to_list() == apart[1].to_list()
+    assert apart[0].to_list() != apart[1].to_list()
+    assert len(set(suite.signature.values())) == 2
+
+
+def test_metrics_with_the_same_expression_share_their_work(rows_scored: Rows) -> None:
+    df = pl.DataFrame({"output": ["A1", "b"], "p": ["a1", "c"]})
+    metrics = [
+        pe.Metric("regex_match", pattern=pl.col("p").str.to_uppercase(), threshold=threshold)
+        for threshold in (0.5, 1.0)
+    ]
+    scored = pe.Suite(metrics).score(df)
+    assert scored["regex_match_score"].to_list() == scored["regex_match_2_score"].to_list() == [1.0, 0.0]
+    assert sum(rows_scored) == len(df)
+
+
+def test_an_expression_that_cannot_be_serialized_is_its_own() -> None:
+    lock = Lock()  # cannot be pickled
+
+    def constant(text: str) -> pl.Expr:
+        def fill(column: pl.Series) -> pl.Series:
+            with lock:
+                return pl.Series([text] * len(column))
+
+        return pl.col("output").map_batches(fill, return_dtype=pl.String)
+
+    suite = pe.Suite([pe.Metric("regex_match", pattern=constant(text)) for text in ("zzz", "^a")])
+    scored = suite.score(pl.DataFrame({"output": ["abc"]}))
+    assert scored.select("regex_match_score", "regex_match_2_score").row(0) == (0.0, 1.0)
+    assert suite.signature == suite.signature
+    assert len(set(suite.signature.values())) == 2

@@ -9,7 +9,7 @@ from polars.exceptions import DuplicateError
 
 from polars_evals.lift import label
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.signature import settings
+from polars_evals.suite.signature import serialized, settings
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -79,7 +79,9 @@ def lowercases(metric: Metric) -> bool:
 def work_of(metric: Metric) -> object:
     """Return what metrics have in common that differ in threshold alone. Details depend on the threshold."""
     options = [(key, text) for key, text in settings(metric) if metric.details or key != "threshold"]
-    return metric.type, metric.details, *metric.columns, *options
+    # The settings do not tell columns apart.
+    exprs = [(key, serialized(value)) for key, value in metric.settings.items() if isinstance(value, pl.Expr)]
+    return metric.type, metric.details, *metric.sides.values(), *options, *exprs
 
 
 def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:

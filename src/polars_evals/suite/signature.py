@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
+from polars.exceptions import ComputeError
 
 from polars_evals._version import __version__
 from polars_evals.suite.metric import Metric, accepts
@@ -19,6 +20,9 @@ METADATA_KEY = "polars_evals.signatures"
 
 # Longer values (a JSON schema, say) are named by their hash.
 LONGEST_VALUE = 120
+
+# An option that is read from a column.
+COLUMN = "column"
 
 
 def signature(metric: Metric) -> str:
@@ -44,14 +48,32 @@ def written(value: Any) -> str:
     """Write a value so that different values are different texts."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
-    if isinstance(value, pl.Expr):
+    if isinstance(value, pl.Expr) and value.meta.is_column():
         # Which column it is does not matter, as for output and expected: a column can be renamed.
-        return "column"
-    if isinstance(value, int | float) or (isinstance(value, str) and re.fullmatch(r"[\w.+-]+", value)):
+        return COLUMN
+    if isinstance(value, pl.Expr):
+        # Polars' text of an expression leaves things out; the hash is what tells expressions apart.
+        text = f"{json.dumps(str(value), ensure_ascii=False)}-{shortened(serialized(value))}"
+    elif isinstance(value, int | float) or (
+        isinstance(value, str) and value != COLUMN and re.fullmatch(r"[\w.+-]+", value)
+    ):
         text = str(value)
     else:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-    return text if len(text) <= LONGEST_VALUE else f"sha256-{sha256(text.encode()).hexdigest()[:16]}"
+    return text if len(text) <= LONGEST_VALUE else shortened(text.encode())
+
+
+def serialized(expr: pl.Expr) -> bytes:
+    """Return what only this expression has: its contents, or its address if a function in it has no text."""
+    try:
+        return expr.meta.serialize()
+    except ComputeError:
+        return str(id(expr)).encode()
+
+
+def shortened(content: bytes) -> str:
+    """Name contents by their hash."""
+    return f"sha256-{sha256(content).hexdigest()[:16]}"
 
 
 def to_metadata(signatures: Mapping[str, str]) -> dict[str, str]:
