@@ -297,3 +297,24 @@ def test_progress_only_on_a_terminal(tmp_path: Path) -> None:
     os.close(ours)
     assert b"scoring files" in seen
     assert command("run", job).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ("version =", "versoin =", r'[compare]: unknown key "versoin"; did you mean "version"?'),
+        ("baseline =", "basline =", r'[compare]: unknown key "basline"; did you mean "baseline"?'),
+        ("version =", "zzz =", "[compare]: `version` is missing"),
+        ("metric =", "file =", '[suite]: unknown key "file"; there are path, metric, output, expected'),
+        ("metric =", "metrics =", '[suite]: unknown key "metrics"; did you mean "metric"?'),
+    ],
+)
+def test_a_wrong_key_of_a_job_gets_the_right_one(
+    tmp_path: Path, before: str, after: str, hint: str
+) -> None:
+    job = make_job(tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\n')
+    assert before in job.read_text()
+    job.write_text(job.read_text().replace(before, after))
+    code, _, error = invoke("run", job)
+    assert code == 2
+    assert hint in error

@@ -175,3 +175,21 @@ EVALUATOR_ERRORS = {
 @pytest.mark.parametrize(("text", "message"), EVALUATOR_ERRORS.values(), ids=EVALUATOR_ERRORS)
 def test_errors_of_evaluators(text: str, message: str, tmp_path: Path) -> None:
     assert message in load_error(tmp_path, "judge.yaml", f"evaluators:\n{text}")
+
+
+def test_hints_speak_of_the_other_system_s_options() -> None:
+    def error_of(option: str) -> str:
+        evaluator = {"type": "response_evaluator", "config": {option: 0.8}}
+        with pytest.raises(ValueError, match="unknown option") as refused:
+            pe.Suite.from_dict({"evaluators": [evaluator]})
+        return str(refused.value)
+
+    assert error_of("similarity_treshold").endswith('did you mean "similarity_threshold"?')
+    assert "response_evaluator takes similarity_threshold, " in error_of("zzz")
+    assert " threshold" not in error_of("zzz")
+
+
+def test_a_variant_is_not_a_type() -> None:
+    for variant in ("rouge1", "rougeL", "rougeLsum"):
+        with pytest.raises(ValueError, match=f'"{variant}" is type "rouge" with variant = "{variant}"'):
+            pe.Suite.from_dict({"metric": [{"type": variant}]})

@@ -217,3 +217,18 @@ def test_columns_that_are_missing_are_named(lazy: bool, suite: pe.Suite, df: pl.
     )
     with pytest.raises(ColumnNotFoundError, match='no column "output"; there are "model"'):
         suite.score(df.select("model"))
+
+
+@pytest.mark.parametrize("given", ["in.parquet", Path("in.parquet"), {"output": ["a"]}])
+def test_a_path_is_no_frame(given: Any) -> None:
+    suite = pe.Suite([pe.Metric("exact_match")])
+    calls: list[Callable[[], object]] = [
+        lambda: suite.score(given),
+        lambda: suite.sink_parquet(given, "out.parquet"),
+        lambda: suite.check(given),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"`frame` must be a DataFrame or a LazyFrame, got ") as refused:
+            call()
+        reads = isinstance(given, str | Path)
+        assert ("pl.read_parquet(...) or pl.scan_parquet(...)" in str(refused.value)) is reads

@@ -96,6 +96,9 @@ class Section:
         value = self.entries.pop(key, None)
         if value is None:
             if needed:
+                for other in self.entries:
+                    if hint := did_you_mean(other, [key]):
+                        raise ConfigError(f'{self.where}: unknown key "{other}"{hint}')
                 raise ConfigError(f"{self.where}: `{key}` is missing; it is {what}")
             return None
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -180,6 +183,7 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
     path = entries.get("path")
     try:
         if path is None:
+            check_suite_keys(Section(f"{source}: [suite]", entries))
             return Suite.from_dict(entries, source=f"{source}: [suite]")
         if not isinstance(path, str):
             raise ConfigError(f"{source}: [suite]: `path` must be a file, got {path!r}")
@@ -191,6 +195,14 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
         return Suite.load(folder / Path(path).expanduser(), **columns)
     except (OSError, TypeError, ValueError) as error:
         raise ConfigError(str(error)) from None
+
+
+def check_suite_keys(section: Section) -> None:
+    """Refuse an unknown key, unless evaluators of another system stand here with what else it needs."""
+    if not section.entries.keys() & {"evaluators", "type"}:
+        for key in ("path", "metric", "output", "expected"):
+            section.take(key, object, "")
+        section.finish()
 
 
 def read_store(section: Section, folder: Path) -> StoreConfig:

@@ -133,6 +133,8 @@ def read_evaluator(entry: object, where: str) -> Metric | None:
     kind = evaluator.get("type")
     names = EVALUATOR_OPTIONS.get(str(kind), {})
     config = read_mapping(evaluator.get("config") or {}, f"{where}: config")
+    if names:
+        check_evaluator_options(str(kind), config, where)
     options = {names.get(option, option): value for option, value in config.items()}
     if len(options) < len(config):
         raise ValueError(f"{where}: an option is given under two names: {', '.join(config)}")
@@ -141,6 +143,16 @@ def read_evaluator(entry: object, where: str) -> Metric | None:
     return make_metric(
         EVALUATORS.get(str(kind), kind), where, options, off="; `enabled: false` leaves it out"
     )
+
+
+def check_evaluator_options(kind: str, config: Mapping[str, Any], where: str) -> None:
+    """Refuse an option that neither system knows, in the other system's words."""
+    names, own = EVALUATOR_OPTIONS[kind], metric_type(EVALUATORS[kind]).option_names
+    known = [*names, *(option for option in own if option not in names.values())]
+    for option in config:
+        if option not in (*known, *own):
+            hint = did_you_mean(option, known) or f"; {kind} takes {', '.join(known)}"
+            raise ValueError(f'{where}: unknown option "{option}"{hint}')
 
 
 def make_metric(kind: object, where: str, options: dict[str, Any], off: str = "") -> Metric:

@@ -171,6 +171,8 @@ def metric_type(name: str) -> MetricType:
                 f', such as "{near}", whose details=True gives the distance too' if near in known else ""
             )
             raise ValueError(f'"{name}" gives no score and label; a suite takes metrics that do{way_out}')
+        if name in VARIANTS:
+            raise ValueError(f'unknown metric "{name}"; "{name}" is type "rouge" with variant = "{name}"')
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
         raise ValueError(f'unknown metric "{name}"{hint}')
     function = getattr(metrics, name)

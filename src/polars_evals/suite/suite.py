@@ -140,6 +140,7 @@ class Suite:
         │ It is Paris. ┆ paris   ┆ 1.0            ┆ pass           │
         └──────────────┴─────────┴────────────────┴────────────────┘
         """
+        check_frame(frame)
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
         return Plan(self.metrics, schema, self.signature if signatures else {}).score(frame)
@@ -165,6 +166,7 @@ class Suite:
         >>> pl.read_parquet("scored.parquet").columns
         ['output', 'expected', 'exact_match_score', 'exact_match_label']
         """
+        check_frame(frame)
         metadata = {**(options.pop("metadata", None) or {}), **self.metadata}
         written: pl.LazyFrame | None = self.score(frame.lazy()).sink_parquet(
             path, metadata=metadata, **options
@@ -204,6 +206,7 @@ class Suite:
         """
         from polars_evals.suite.check import find
 
+        check_frame(frame)
         lazy = frame.lazy()
         schema = lazy.collect_schema()
         check_columns(self.metrics, schema.names())
@@ -224,6 +227,16 @@ class Suite:
     def metadata(self) -> dict[str, str]:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
+
+
+def check_frame(frame: object) -> None:
+    """Refuse what is no frame; a path is the likeliest."""
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        reading = "; read the file with pl.read_parquet(...) or pl.scan_parquet(...)"
+        raise TypeError(
+            f"`frame` must be a DataFrame or a LazyFrame, got {frame!r}"
+            f"{reading if isinstance(frame, str | Path) else ''}"
+        )
 
 
 def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
