@@ -150,6 +150,7 @@ def test_dates_and_lazy_frames() -> None:
     frame = traffic(20, 5).with_columns(pl.col("ts").dt.date())
     line = pe.timeline(frame.lazy(), time="ts")
     assert line.windows["window"].to_list() == [date(2025, 1, 1) + timedelta(days=d) for d in range(20)]
+    assert line.windows.equals(pe.timeline(frame, time="ts", every="24h").windows)
 
 
 def test_reference_as_a_period() -> None:
