@@ -47,6 +47,22 @@ def test_a_slice_is_the_frame_filtered_to_it(options: Any) -> None:
         assert_frame_equal(mine, alone, abs_tol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        pl.col("model") == "a",
+        pl.col("model") == "b",
+        (pl.col("model") == "a") | (pl.col("case_id") % 2 == 0),
+    ],
+)
+def test_a_row_without_a_slice_is_in_that_of_its_item(told: pl.Expr) -> None:
+    a, b = drawn(240, shift=-0.02, seed=1)
+    frame = versions({"a": a, "b": b}, **traits(240))
+    some = frame.with_columns(pl.when(told).then("topic").alias("topic"))
+    by = ["topic", ("topic", "vip")]
+    assert_frame_equal(compare(some, by=by).slices, compare(frame, by=by).slices)
+
+
 def test_slice_names_and_missing_values() -> None:
     frame = versions(
         {"a": [0.1, 0.2, 0.9], "b": [0.1, 0.2, 0.8]}, topic=["x", None, "x"], vip=[True, False, None]

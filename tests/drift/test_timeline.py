@@ -131,10 +131,27 @@ def test_windows_follow_the_calendar(zone: str | None, every: str) -> None:
     assert windows["window"].dtype == times.dtype
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Havana", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("every", ["1h", "2h", "6h", "8h", "36h", "1d", "1w", "1mo"])
+@pytest.mark.parametrize("start", [datetime(2025, 2, 20), datetime(2025, 9, 25)])
+def test_a_change_of_clocks_invents_and_loses_no_window(zone: str, every: str, start: datetime) -> None:
+    times = pl.datetime_range(start, start + timedelta(days=50), "30m", eager=True, time_zone="UTC")
+    local = times.dt.convert_time_zone(zone)
+    frame = pl.DataFrame({"ts": local, "m_score": 0.5})
+    windows = pe.timeline(frame, time="ts", every=every, reference=2).windows
+    assert windows["window"].to_list() == local.dt.truncate(every).unique().sort().to_list()
+    assert windows["window_end"][:-1].to_list() == windows["window"][1:].to_list()
+    # Without the rows in between, the same windows are there, empty.
+    ends = pe.timeline(frame[[0, -1]], time="ts", every=every, reference=2).windows
+    assert ends["window"].to_list() == windows["window"].to_list()
+    assert ends["n"].sum() == 2
+
+
 def test_dates_and_lazy_frames() -> None:
     frame = traffic(20, 5).with_columns(pl.col("ts").dt.date())
     line = pe.timeline(frame.lazy(), time="ts")
     assert line.windows["window"].to_list() == [date(2025, 1, 1) + timedelta(days=d) for d in range(20)]
+    assert line.windows.equals(pe.timeline(frame, time="ts", every="24h").windows)
 
 
 def test_reference_as_a_period() -> None:

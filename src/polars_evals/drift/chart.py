@@ -65,7 +65,7 @@ def chart(
     charted = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
         "window",
-        pl.col("window").dt.offset_by(every).alias("window_end"),
+        pl.coalesce(pl.col("window").shift(-1), pl.col("window").dt.offset_by(every)).alias("window_end"),
         "n",
         "n_null",
         "mean",

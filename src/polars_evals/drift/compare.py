@@ -182,7 +182,9 @@ def compare(
     return conclude(
         table,
         also_tried=unseen,
-        flips=gather_flips(flips, frame, schema, item=item_key, version=version_key, baseline=before, by=shown),
+        flips=gather_flips(
+            flips, frame, schema, item=item_key, version=version_key, baseline=before, by=shown
+        ),
         unmatched=pl.concat(unmatched) if unmatched else pl.DataFrame(schema=UNMATCHED),
         distributions=pl.concat(spread),
         notes=notes,

@@ -18,7 +18,7 @@ class Observations:
 
     Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``. Unpaired, a row is
     a row of one version, and the other side is null. `rows` holds every row unaveraged, with ``side`` (true:
-    candidate).
+    candidate) and the slices of its item.
     """
 
     frame: pl.DataFrame
@@ -61,6 +61,7 @@ def pair(
         other = f"{trait}:right"
         _check_constant(frame, trait, other, item)
         frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
+    rows = _sliced_as_items(rows, frame)
     return Observations(frame, rows, paired=True, clustered=clustered)
 
 
@@ -109,6 +110,16 @@ def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(item=pl.coalesce("item", "item:right")).drop("item:right")
     # A fixed order makes sums of floats agree to the last bit from run to run; many rows would take too long.
     return frame.sort("item") if frame.height <= 100_000 else frame
+
+
+def _sliced_as_items(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Put rows that lack the value of a slice into the slice of their item, which another row may tell."""
+    lacking = [trait for trait in _traits(rows) if trait != "cluster" and rows[trait].null_count()]
+    if not lacking:
+        return rows
+    known = items.select("item", pl.struct(lacking).alias("known"))
+    filled = (pl.coalesce(trait, pl.col("known").struct.field(trait)).alias(trait) for trait in lacking)
+    return rows.join(known, on="item", how="left", maintain_order="left").with_columns(filled).drop("known")
 
 
 def _lowest_and_highest(traits: Sequence[str]) -> list[pl.Expr]:
