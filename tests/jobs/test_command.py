@@ -315,7 +315,7 @@ def test_options_of_score_do_not_change_the_population(tmp_path: Path) -> None:
         return result["rows"], result["metrics"]["exact_match"]["mean"]
 
     plain = scored(tmp_path / "answers.parquet")
-    assert plain == (3, pytest.approx(1 / 3))
+    assert plain == pytest.approx((3, 1 / 3))
     assert scored(tmp_path / "answers.parquet", "--keep", "topic") == plain
     assert scored(tmp_path / "answers.parquet", "--format", "generic") == plain
     renamed = (tmp_path / "renamed.parquet", "--column", "output=answer", "--column", "expected=gold")
