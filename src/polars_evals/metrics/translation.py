@@ -7,7 +7,7 @@ import polars as pl
 
 from polars_evals import _native
 from polars_evals.lift import IntoText, Missing, lift
-from polars_evals.options import check_choice, check_common, check_flags, check_whole
+from polars_evals.options import check_choice, check_common, check_flags, check_whole, shown
 
 TOKENIZERS = ("13a", "char", "intl", "none")
 # sacrebleu's other tokenizers, which read models or dictionaries of other packages.
@@ -219,11 +219,11 @@ def check_order(metric: str, option: str, value: int, *, least: int) -> None:
     """Accept the length of the longest n-grams."""
     check_whole(metric, option, value, least=least)
     if value > LARGEST_ORDER:
-        raise ValueError(f"{metric}: `{option}` must be at most {LARGEST_ORDER}, got {value!r}")
+        raise ValueError(f"{metric}: `{option}` must be at most {LARGEST_ORDER}, got {shown(value)}")
 
 
 def check_positive(metric: str, option: str, value: object, *, least: float) -> None:
     """Accept a finite number from `least` on."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value < least:  # type: ignore[arg-type, operator]
-        raise ValueError(f"{metric}: `{option}` must be a number from {least:g} on, got {value!r}")
+        raise ValueError(f"{metric}: `{option}` must be a number from {least:g} on, got {shown(value)}")
