@@ -2,11 +2,17 @@
 
 from collections.abc import Collection
 from difflib import get_close_matches
+from reprlib import Repr
 from sys import float_info
 from typing import Any
 
 # What the kernels can count.
 LARGEST_WHOLE = 2**31 - 1
+
+# A value in an error message is there to be recognized; a whole file in a message hides the message.
+SHORT = Repr()
+SHORT.maxlevel = 3
+SHORT.maxstring = SHORT.maxother = 120
 
 
 def check_common(metric: str, *, threshold: object, missing: object, details: object) -> None:
@@ -19,7 +25,7 @@ def check_common(metric: str, *, threshold: object, missing: object, details: ob
 def check_fraction(metric: str, option: str, value: object) -> None:
     """Accept a number in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{metric}: `{option}` must be a number from 0 to 1, got {value!r}")
+        raise ValueError(f"{metric}: `{option}` must be a number from 0 to 1, got {shown(value)}")
 
 
 def check_amount(
@@ -27,14 +33,16 @@ def check_amount(
 ) -> None:
     """Accept a finite number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise ValueError(f"{metric}: `{option}` must be a number from {least:g} to {most:g}, got {value!r}")
+        raise ValueError(
+            f"{metric}: `{option}` must be a number from {least:g} to {most:g}, got {shown(value)}"
+        )
 
 
 def check_flags(metric: str, **flags: object) -> None:
     """Accept True or False."""
     for option, value in flags.items():
         if not isinstance(value, bool):
-            raise ValueError(f"{metric}: `{option}` must be True or False, got {value!r}")
+            raise ValueError(f"{metric}: `{option}` must be True or False, got {shown(value)}")
 
 
 def check_choice(metric: str, option: str, value: object, choices: Collection[str]) -> None:
@@ -42,7 +50,7 @@ def check_choice(metric: str, option: str, value: object, choices: Collection[st
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(f'"{choice}"' for choice in choices)
         raise ValueError(
-            f"{metric}: `{option}` must be one of {listed}, got {value!r}{did_you_mean(value, choices)}"
+            f"{metric}: `{option}` must be one of {listed}, got {shown(value)}{did_you_mean(value, choices)}"
         )
 
 
@@ -61,7 +69,7 @@ def check_whole(
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         none = " or None" if optional else ""
         raise ValueError(
-            f"{metric}: `{option}` must be a whole number from {least} to {most}{none}, got {value!r}"
+            f"{metric}: `{option}` must be a whole number from {least} to {most}{none}, got {shown(value)}"
         )
 
 
@@ -69,3 +77,8 @@ def did_you_mean(word: Any, known: Collection[str]) -> str:
     """Name the nearest known word, for the end of an error message."""
     near = get_close_matches(str(word), known, n=1)
     return f'; did you mean "{near[0]}"?' if near else ""
+
+
+def shown(value: object) -> str:
+    """Write a value for an error message, shortened if it is long."""
+    return SHORT.repr(value)

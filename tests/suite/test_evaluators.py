@@ -147,6 +147,11 @@ def test_axion_exact_string_match() -> None:
     assert scored["exact_match_score"].to_list() == [1.0, 0.0, 1.0, 0.0]
 
 
+def test_an_empty_config_is_none(tmp_path: Path) -> None:
+    text = "evaluators:\n- type: exact_match\n  config:\n"
+    assert pe.Suite.load(write(tmp_path, "judge.yaml", text)) == pe.Suite([pe.Metric("exact_match")])
+
+
 EVALUATOR_ERRORS = {
     "unknown type": (
         "- type: trajectory_evaluator",
@@ -167,6 +172,14 @@ EVALUATOR_ERRORS = {
     ),
     "enabled": ("- {type: response_evaluator, enabled: 5}", "`enabled` must be true or false, got 5"),
     "config": ("- {type: response_evaluator, config: 5}", "config: must be a table of options, got 5"),
+    "config that is a list": (
+        "- {type: response_evaluator, config: []}",
+        "config: must be a table of options, got []",
+    ),
+    "config that is false": (
+        "- {type: response_evaluator, config: false}",
+        "config: must be a table of options, got False",
+    ),
     "none left": ("- {type: response_evaluator, enabled: false}", "a suite needs at least one metric"),
     "not a list": ("  type: response_evaluator", "a suite holds a list of metrics under `evaluators`"),
 }

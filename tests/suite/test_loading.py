@@ -1,11 +1,13 @@
 import json
 import re
 from pathlib import Path
+from time import perf_counter
 
 import polars as pl
 import pytest
 
 import polars_evals as pe
+from polars_evals.suite.loading import repeated
 
 SUITE = pe.Suite(
     [
@@ -188,6 +190,48 @@ FORMAT_ERRORS = {
     ),
     "deep YAML": ("evals.yaml", "- " * 5000 + "a", "evals.yaml: nested too deeply"),
     "deep JSON": ("evals.json", "[" * 100_000, "evals.json: nested too deeply"),
+    "aliases that multiply": (
+        "evals.yaml",
+        "a0: &a0 [x, x]\n"
+        + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
+        + "metric: *a59",
+        "evals.yaml: its aliases repeat more than 1,000,000 characters; write the values out",
+    ),
+    "aliases of a long text": (
+        "evals.yaml",
+        f"a: &a {'x' * 100_000}\nmetric: [{'*a, ' * 20}]",
+        "evals.yaml: its aliases repeat more than 1,000,000 characters; write the values out",
+    ),
+    "an alias of itself": (
+        "evals.yaml",
+        "metric: &a [{type: contains, mode: *a}]",
+        "evals.yaml: line 1: an alias stands inside what it names",
+    ),
+    "key twice in a mapping that is merged": (
+        "evals.yaml",
+        "metric:\n- &a {type: contains, mode: any, mode: all}\n- {<<: *a, name: b}",
+        'evals.yaml: line 2: the key "mode" is given twice',
+    ),
+    "lone surrogate in JSON": (
+        "evals.json",
+        r'{"metric": [{"type": "contains", "name": "\ud800"}]}',
+        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+    ),
+    "lone surrogate as a key of JSON": (
+        "evals.json",
+        r'{"metric": [{"type": "contains", "\ud800": 1}]}',
+        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+    ),
+    "lone surrogate in a list of JSON": (
+        "evals.json",
+        r'{"metric": [{"type": "json_schema", "schema": {"enum": ["\ud800"]}}]}',
+        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+    ),
+    "lone surrogate in YAML": (
+        "evals.yaml",
+        r'metric: [{type: contains, name: "a\ud800"}]',
+        r"evals.yaml: half of a surrogate pair, '\ud800', is no character",
+    ),
     "objects in YAML": (
         "evals.yaml",
         "metric: !!python/object/apply:os.getcwd []",
@@ -238,3 +282,59 @@ def test_schemas_stand_in_the_file(tmp_path: Path) -> None:
     )
     message = load_error(tmp_path, "evals.yaml", "metric: [{type: json_schema, schema: {type: 5}}]")
     assert message.startswith('evals.yaml: metric[1] "json_schema": ')
+
+
+def test_anchors_aliases_and_merges(tmp_path: Path) -> None:
+    text = """
+    metric:
+      - &strict {type: levenshtein, threshold: 0.9}
+      - &lenient {<<: *strict, name: lenient, threshold: 0.5}
+      - {<<: *lenient, name: other, output: &column other}
+      - {type: contains, expected: *column}
+    """
+    suite = pe.Suite.load(write(tmp_path, "evals.yaml", text))
+    assert [(metric.name, metric.threshold) for metric in suite.metrics[:3]] == [
+        ("levenshtein", 0.9),
+        ("lenient", 0.5),
+        ("other", 0.5),
+    ]
+    assert (suite.metrics[2].output, suite.metrics[3].expected) == ("other", "other")
+
+
+def test_errors_are_short(tmp_path: Path) -> None:
+    values = ["[" + "[x, y], " * 200 + "]", "x" * 2000, "{a: {b: {c: {d: {e: [1, 2, 3]}}}}}"]
+    places = [
+        "{}",
+        "output: {}\nmetric: []",
+        "metric: [{}]",
+        "metric: [{{type: levenshtein, name: [{}]}}]",
+        "metric: [{{type: levenshtein, threshold: {}}}]",
+        "metric: [{{type: levenshtein, case_sensitive: {}}}]",
+        "metric: [{{type: levenshtein, max_chars: {}}}]",
+        "metric: [{{type: contains, mode: {}}}]",
+        "metric: [{{type: rouge, tokenizer: {}}}]",
+        "metric: [{{type: bleu, tokenize: {}}}]",
+        "evaluators: [{{type: response_evaluator, enabled: {}}}]",
+    ]
+    for place in places:
+        for value in values:
+            if place == "output: {}\nmetric: []" and value.startswith("x"):
+                continue  # a long name is a name
+            assert len(load_error(tmp_path, "evals.yaml", place.format(value))) < 1000, place
+
+
+def test_many_keys_take_linear_time() -> None:
+    keys = [f"k{n}" for n in range(100_000)]
+    started = perf_counter()
+    assert repeated(keys) is None
+    assert repeated([*keys, "k99999"]) == "k99999"
+    assert perf_counter() - started < 10  # comparing all pairs takes minutes
+
+
+def test_names_that_are_no_texts() -> None:
+    for key in ("name", "output", "expected"):
+        with pytest.raises(ValueError, match=rf"`{key}` must be a name, got '\\ud800'") as error:
+            pe.Suite.from_dict({"metric": [{"type": "contains", key: "\ud800"}]})
+        str(error.value).encode()
+    with pytest.raises(ValueError, match=r"`output` must be a name"):
+        pe.Suite([pe.Metric("contains")], output="\ud800")

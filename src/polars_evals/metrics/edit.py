@@ -6,7 +6,7 @@ import polars as pl
 
 from polars_evals import _native
 from polars_evals.lift import IntoText, Kernel, Missing, as_expr, lift, lift_distance
-from polars_evals.options import check_common, check_flags, check_whole
+from polars_evals.options import check_common, check_flags, check_whole, shown
 
 LARGEST_WEIGHT = 2**31 - 1
 LARGEST_CUTOFF = 2**62
@@ -170,7 +170,7 @@ def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
             return insert, delete, substitute
     raise ValueError(
         f"{metric}: `weights` must be three whole numbers (insert, delete, substitute) "
-        f"from 0 to {LARGEST_WEIGHT}, got {weights!r}"
+        f"from 0 to {LARGEST_WEIGHT}, got {shown(weights)}"
     )
 
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from polars_evals.lift import Kernel
 from polars_evals.metrics.exact import check_pattern
-from polars_evals.options import did_you_mean
+from polars_evals.options import did_you_mean, shown
 
 TOKENIZERS = ("rouge", "whitespace", "unicode", "characters")
 
@@ -23,7 +23,7 @@ def check_tokenizer(metric: str, tokenizer: object) -> None:
         listed = ", ".join(f'"{name}"' for name in TOKENIZERS)
         raise ValueError(
             f"{metric}: `tokenizer` must be one of {listed} or a regular expression that finds words, "
-            f"got {tokenizer!r}{did_you_mean(tokenizer, TOKENIZERS)}"
+            f"got {shown(tokenizer)}{did_you_mean(tokenizer, TOKENIZERS)}"
         )
     check_pattern(metric, tokenizer)
 

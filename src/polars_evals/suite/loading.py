@@ -2,12 +2,13 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from polars_evals.options import did_you_mean
-from polars_evals.suite.metric import Metric, accepts, metric_names, metric_type
+from polars_evals.options import did_you_mean, shown
+from polars_evals.suite.metric import Metric, accepts, is_text, metric_names, metric_type
 
 # What other systems call our metrics and their options.
 EVALUATORS = {"response_evaluator": "response"}
@@ -15,6 +16,9 @@ EVALUATOR_OPTIONS = {"response_evaluator": {"similarity_threshold": "threshold"}
 
 COLUMNS = ("output", "expected")
 EVALUATOR_KEYS = ("type", "name", "enabled", "config")
+
+# A few lines of YAML can stand for more than any memory holds: aliases of aliases of aliases.
+LARGEST_REPETITION = 1_000_000
 
 
 def read_file(path: str | Path) -> object:
@@ -37,31 +41,75 @@ def parse_json(text: str) -> object:
     """Parse JSON; a key given twice is an error, not the last one's victory."""
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        mapping = dict(items)
-        if len(mapping) < len(items):
-            keys = [key for key, _ in items]
-            raise ValueError(f'the key "{next(key for key in keys if keys.count(key) > 1)}" is given twice')
-        return mapping
+        if (key := repeated(key for key, _ in items)) is not None:
+            raise ValueError(f'the key "{key}" is given twice')
+        return dict(items)
 
-    return json.loads(text, object_pairs_hook=pairs)
+    parsed = json.loads(text, object_pairs_hook=pairs)
+    check_text(json.dumps(parsed, ensure_ascii=False))
+    return parsed
 
 
 def parse_yaml(text: str) -> object:
     """Parse YAML into plain values; a key given twice is an error here too."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-            keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-            repeated = next((key for key in keys if keys.count(key) > 1), None)
-            if repeated is not None:
-                raise ValueError(f'line {node.start_mark.line + 1}: the key "{repeated}" is given twice')
-            return super().construct_mapping(node, deep)
+    sizes: dict[int, int] = {}
+    written: list[int] = []
+    entered: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        """Count the characters of a node and of all that its aliases stand for."""
+        this = id(node)
+        if this not in sizes:
+            if this in entered:
+                raise ValueError(f"line {node.start_mark.line + 1}: an alias stands inside what it names")
+            entered.add(this)
+            written.append(1 + len(node.value) if isinstance(node, yaml.ScalarNode) else 1)
+            sizes[this] = written[-1] + sum(map(size, parts(node)))
+        return sizes[this]
+
+    def parts(node: yaml.Node) -> Iterable[yaml.Node]:
+        """Return what a node is made of, checked."""
+        if isinstance(node, yaml.ScalarNode):
+            check_text(node.value)
+            return ()
+        if isinstance(node, yaml.SequenceNode):
+            return list[yaml.Node](node.value)
+        keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        key = repeated(key.value for key in keys if key.tag != "tag:yaml.org,2002:merge")
+        if key is not None:
+            raise ValueError(f'line {node.start_mark.line + 1}: the key "{key}" is given twice')
+        return chain.from_iterable(node.value)
 
     try:
-        return yaml.load(text, Loader)
+        node = yaml.compose(text, yaml.SafeLoader)
+        if node is not None and size(node) - sum(written) > LARGEST_REPETITION:
+            raise ValueError(
+                f"its aliases repeat more than {LARGEST_REPETITION:,} characters; write the values out"
+            )
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
+
+
+def repeated(keys: Iterable[str]) -> str | None:
+    """Find a key that is given twice."""
+    seen: set[str] = set()
+    for key in keys:
+        check_text(key)
+        if key in seen:
+            return key
+        seen.add(key)
+    return None
+
+
+def check_text(text: str) -> None:
+    """Refuse what escapes can write in JSON and YAML, but UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half of a surrogate pair, {text[error.start]!r}, is no character") from None
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -79,11 +127,11 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, s
     ):
         config = {"evaluators": config if isinstance(config, list) else [config]}
     if not isinstance(config, Mapping):
-        raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {config!r}")
+        raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {shown(config)}")
     columns = {key: config[key] for key in COLUMNS if key in config}
     for key, name in columns.items():
         if not isinstance(name, str) or not name:
-            raise ValueError(f"{source}: `{key}` must be the name of a column, got {name!r}")
+            raise ValueError(f"{source}: `{key}` must be the name of a column, got {shown(name)}")
     if "evaluators" in config and "metric" not in config:
         # The rest of the file is the other system's: providers, datasets, reports.
         evaluators = read_list(config, "evaluators", source)
@@ -108,7 +156,9 @@ def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:
     entries = config.get(key)
     if not isinstance(entries, list) or not entries:
         toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
-        raise ValueError(f"{source}: a suite holds a list of metrics under `{key}`, got {entries!r}{toml}")
+        raise ValueError(
+            f"{source}: a suite holds a list of metrics under `{key}`, got {shown(entries)}{toml}"
+        )
     return entries
 
 
@@ -127,12 +177,13 @@ def read_evaluator(entry: object, where: str) -> Metric | None:
             raise ValueError(f'{where}: unknown key "{key}"{hint}')
     enabled = evaluator.get("enabled", True)
     if not isinstance(enabled, bool):
-        raise ValueError(f"{where}: `enabled` must be true or false, got {enabled!r}")
+        raise ValueError(f"{where}: `enabled` must be true or false, got {shown(enabled)}")
     if not enabled:
         return None
     kind = evaluator.get("type")
     names = EVALUATOR_OPTIONS.get(str(kind), {})
-    config = read_mapping(evaluator.get("config") or {}, f"{where}: config")
+    config = evaluator.get("config")
+    config = read_mapping({} if config is None else config, f"{where}: config")
     if names:
         check_evaluator_options(str(kind), config, where)
     options = {names.get(option, option): value for option, value in config.items()}
@@ -178,11 +229,11 @@ def make_metric(kind: object, where: str, options: dict[str, Any], off: str = ""
 def read_mapping(entry: object, where: str) -> dict[str, Any]:
     """Take a mapping whose keys are texts."""
     if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
-        raise ValueError(f"{where}: must be a table of options, got {entry!r}")
+        raise ValueError(f"{where}: must be a table of options, got {shown(entry)}")
     return dict(entry)
 
 
 def place(source: str, key: str, number: int, entry: object) -> str:
     """Say where an entry stands, counted from 1, and what it is called."""
     name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
-    return f"{source}: {key}[{number}]" + (f' "{name}"' if isinstance(name, str) else "")
+    return f"{source}: {key}[{number}]" + (f' "{name}"' if is_text(name) else "")

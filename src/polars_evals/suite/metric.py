@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals import metrics
 from polars_evals.metrics.overlap import VARIANTS
-from polars_evals.options import did_you_mean
+from polars_evals.options import did_you_mean, shown
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,20 @@ def metric_type(name: str) -> MetricType:
 
 def check_name(metric: str, key: str, value: object) -> None:
     """Accept a text that can name a column, or None."""
-    if value is not None and (not isinstance(value, str) or not value):
-        raise ValueError(f"{metric}: `{key}` must be a name, got {value!r}; put it in quotes")
+    if value is not None and (not is_text(value) or not value):
+        way_out = "" if isinstance(value, str) else "; put it in quotes"
+        raise ValueError(f"{metric}: `{key}` must be a name, got {shown(value)}{way_out}")
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a text that UTF-8 can write: Python's texts may hold halves of surrogate pairs."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> None:
