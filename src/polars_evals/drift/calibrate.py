@@ -87,7 +87,7 @@ def calibrate(
     if objective not in CHOICES:
         msg = f"objective must be one of {', '.join(CHOICES)}, got {objective!r}"
         raise ValueError(msg)
-    columns.require_fraction(alpha, "alpha")
+    columns.require_level(alpha)
     frame = columns.lazy(scored)
     schema = frame.collect_schema()
     columns.require(schema, truth, "truth")

@@ -224,10 +224,8 @@ def conclude(
 
 def check_levels(alpha: float, min_effect: float) -> None:
     """Refuse levels that no comparison can have."""
-    columns.require_fraction(alpha, "alpha")
-    if not 0 <= min_effect < 1:
-        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
-        raise ValueError(msg)
+    columns.require_level(alpha)
+    columns.require_effect(min_effect)
 
 
 def select_rows(
