@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LABELS = ["fail", "pass"]
 # Squares of squares must stay finite.
 LARGEST = 1e50
+# A character that names do not have keeps what is added to them apart from names that read the same.
+APART = "\x1f"
+TRAIT = f"by{APART}"
 # Intervals at a smaller level reach to infinity.
 SMALLEST_LEVEL = 1e-12
 
@@ -116,6 +119,11 @@ def _way_to_scores(schema: Schema) -> str:
             f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
         )
     return 'score first, and unnest: .unnest("levenshtein", separator="_")'
+
+
+def trait(name: str) -> str:
+    """Return what a column to slice by is called among the rows."""
+    return f"{TRAIT}{name}"
 
 
 def as_text(schema: Schema, name: str) -> pl.Expr:
