@@ -111,6 +111,8 @@ def test_rows_without_score_or_verdict_are_counted() -> None:
         "2 rows have no ok and were left out",
     )
     assert calibration.best["n"].item() == 100
+    same = pe.calibrate(frame.rename({"ok": "score"}), metric="m", truth="score")
+    assert same.notes == ("2 rows have no score and were left out",) * 2
 
 
 def test_many_thresholds_are_thinned() -> None:

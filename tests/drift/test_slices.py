@@ -63,6 +63,21 @@ def test_a_row_without_a_slice_is_in_that_of_its_item(told: pl.Expr) -> None:
     assert_frame_equal(compare(some, by=by).slices, compare(frame, by=by).slices)
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_names_that_read_like_those_within_are_names(repeats: int) -> None:
+    a, b = drawn(120, shift=-0.02, seed=1)
+    frame = pl.concat([versions({"a": a, "b": b}, **traits(120))] * repeats)
+    other = {"m_score": "by:m_score", "m_label": "by:m_label", "topic": "x", "language": "x:right"}
+    odd = frame.rename(other).with_columns(pl.col("tier").alias("x:highest"), pl.col("vip").alias("m:b"))
+    plain = compare(frame, by=["topic", "language", "tier", "vip"])
+    found = compare(odd, by=["x", "x:right", "x:highest", "m:b"])
+    # The random signs have another name.
+    apart = ["metric", "slice", "by", "p_permutation"]
+    assert_frame_equal(found.slices.drop(apart), plain.slices.drop(apart))
+    assert found.summary["metric"].to_list() == ["by:m"]
+    assert found.slices["slice"].str.starts_with("x:highest=").sum() == 4
+
+
 def test_slice_names_and_missing_values() -> None:
     frame = versions(
         {"a": [0.1, 0.2, 0.9], "b": [0.1, 0.2, 0.8]}, topic=["x", None, "x"], vip=[True, False, None]

@@ -233,7 +233,9 @@ def test_the_reference_it_asks_for_works() -> None:
     assert pe.timeline(frame, time="ts", reference=wanted).changes["current_n"].item() > 0
 
 
-@pytest.mark.parametrize("every", ["daily", "", "d", "1 day", "1x", "0d", "-1d", "1i", timedelta(days=1)])
+@pytest.mark.parametrize(
+    "every", ["daily", "", "d", "1 day", "1x", "0d", "-1d", "1i", "1ns", timedelta(days=1)]
+)
 @pytest.mark.parametrize("kind", [pl.Datetime("us"), pl.Datetime("ms", "UTC"), pl.Date])
 def test_a_window_needs_a_length(every: Any, kind: Any) -> None:
     frame = traffic(3, 3).with_columns(pl.col("ts").dt.replace_time_zone("UTC").cast(kind))
@@ -266,6 +268,10 @@ def test_the_headline_ends_where_the_data_end() -> None:
         ({"reference": 1}, ValueError, "at least 2 windows"),
         ({"every": "1s"}, ValueError, "take longer ones"),
         ({"tau": 0.0}, ValueError, "tau must lie"),
+        ({"alpha": 0.0}, ValueError, "alpha must lie between 0 and 1"),
+        ({"alpha": 1e-300}, ValueError, "alpha must be at least 1e-12"),
+        ({"min_effect": -0.01}, ValueError, "min_effect must be at least 0"),
+        ({"min_effect": float("nan")}, ValueError, "min_effect must be at least 0"),
     ],
 )
 def test_what_cannot_be_followed_is_refused(options: Any, error: type[Exception], message: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.cluster.plan import Plan, make_plan
-from polars_evals.drift.columns import lazy
+from polars_evals.drift.columns import lazy, trait
 from polars_evals.drift.compare import check_few_slices, count_versions, select_rows
 from polars_evals.drift.estimate import cluster_moments, cluster_sums, moments, scores_of, sides_of
 from polars_evals.drift.flips import changed_labels, unmatched_items
@@ -187,7 +187,7 @@ def sum_up(frame: pl.LazyFrame, plan: Plan) -> Aggregates:
         )
         for metric in plan.metrics:
             for number, group in enumerate(plan.groups):
-                for name, frames in _measure(observations, metric, [f"by:{one}" for one in group]).items():
+                for name, frames in _measure(observations, metric, [trait(one) for one in group]).items():
                     found[name] += [_named(one, candidate, metric, number, group) for one in frames]
         if plan.item is not None:
             flips = changed_labels(
@@ -299,7 +299,7 @@ def _step(value: pl.Expr) -> pl.Expr:
 def _named(
     frame: pl.DataFrame, candidate: str, metric: str, number: int, group: Sequence[str]
 ) -> pl.DataFrame:
-    keys = [f"by:{name}" for name in group]
+    keys = [trait(name) for name in group]
     value = pl.concat_list(keys) if keys else pl.lit([], dtype=pl.List(pl.String))
     return frame.select(
         pl.lit(candidate).alias("candidate"),

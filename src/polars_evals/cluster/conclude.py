@@ -74,7 +74,7 @@ def _measure(summed: Aggregates, candidate: str, metric: str, number: int, seed:
     plan = summed.plan
     paired = plan.item is not None
     by = plan.groups[number]
-    keys = [f"by:{name}" for name in by]
+    keys = [columns.trait(name) for name in by]
 
     def select(frame: pl.DataFrame) -> pl.DataFrame:
         found = frame.filter(

@@ -87,7 +87,7 @@ def calibrate(
     if objective not in CHOICES:
         msg = f"objective must be one of {', '.join(CHOICES)}, got {objective!r}"
         raise ValueError(msg)
-    columns.require_fraction(alpha, "alpha")
+    columns.require_level(alpha)
     frame = columns.lazy(scored)
     schema = frame.collect_schema()
     columns.require(schema, truth, "truth")
@@ -105,10 +105,8 @@ def calibrate(
     if strange.len():
         msg = f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {VERDICTS}"
         raise pl.exceptions.InvalidOperationError(msg)
-    missing = {"score": rows["score"].null_count(), truth: rows["truth"].null_count()}
-    notes = tuple(
-        f"{count:,} rows have no {name} and were left out" for name, count in missing.items() if count
-    )
+    missing = [("score", rows["score"].null_count()), (truth, rows["truth"].null_count())]
+    notes = tuple(f"{count:,} rows have no {name} and were left out" for name, count in missing if count)
     table = _table(rows.select("score", "truth").drop_nulls())
     if table.is_empty():
         msg = f"no row has both a score and a verdict ({truth})"

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 LABELS = ["fail", "pass"]
 # Squares of squares must stay finite.
 LARGEST = 1e50
+# A character that names do not have keeps what is added to them apart from names that read the same.
+APART = "\x1f"
+TRAIT = f"by{APART}"
+# Intervals at a smaller level reach to infinity.
+SMALLEST_LEVEL = 1e-12
 
 
 def lazy(frame: Frame) -> pl.LazyFrame:
@@ -46,6 +51,21 @@ def require_fraction(value: float, role: str) -> None:
     """Raise unless 0 < value < 1."""
     if not 0 < value < 1:
         msg = f"{role} must lie between 0 and 1, got {value!r}"
+        raise ValueError(msg)
+
+
+def require_level(alpha: float) -> None:
+    """Raise unless `alpha` is a level that intervals can be made at."""
+    require_fraction(alpha, "alpha")
+    if alpha < SMALLEST_LEVEL:
+        msg = f"alpha must be at least {SMALLEST_LEVEL:g}, got {alpha!r}"
+        raise ValueError(msg)
+
+
+def require_effect(min_effect: float) -> None:
+    """Raise unless 0 <= min_effect < 1."""
+    if not 0 <= min_effect < 1:
+        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
         raise ValueError(msg)
 
 
@@ -99,6 +119,11 @@ def _way_to_scores(schema: Schema) -> str:
             f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
         )
     return 'score first, and unnest: .unnest("levenshtein", separator="_")'
+
+
+def trait(name: str) -> str:
+    """Return what a column to slice by is called among the rows."""
+    return f"{TRAIT}{name}"
 
 
 def as_text(schema: Schema, name: str) -> pl.Expr:

@@ -147,9 +147,9 @@ def compare(
     )  # fmt: skip
     if automatic and item is not None:
         # What differs within an item describes an answer, not a part of the test cases.
-        answers = varying(rows, [f"by:{name}" for name in traits])
+        answers = varying(rows, [columns.trait(name) for name in traits])
         rows = rows.drop(answers)
-        traits = [name for name in traits if f"by:{name}" not in answers]
+        traits = [name for name in traits if columns.trait(name) not in answers]
     if not automatic:
         check_few_slices(rows, sets)
     notes += describe_missing(rows.null_count().row(0, named=True), item, cluster)
@@ -224,10 +224,8 @@ def conclude(
 
 def check_levels(alpha: float, min_effect: float) -> None:
     """Refuse levels that no comparison can have."""
-    columns.require_fraction(alpha, "alpha")
-    if not 0 <= min_effect < 1:
-        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
-        raise ValueError(msg)
+    columns.require_level(alpha)
+    columns.require_effect(min_effect)
 
 
 def select_rows(
@@ -246,7 +244,7 @@ def select_rows(
         columns.as_text(schema, version).cast(pl.Enum(versions)).alias("version"),
         *([] if item is None else [_item_key(schema, item).alias("item")]),
         *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
-        *(columns.as_text(schema, name).alias(f"by:{name}") for name in traits),
+        *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
         *columns.measures(schema, metrics),
     )
     return columns.collect(selected, metrics)
@@ -268,7 +266,9 @@ def slice_sets(schema: Schema, by: By) -> list[tuple[str, ...]]:
 def check_few_slices(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]]) -> None:
     """Raise if a set of slices has too many."""
     for group in sets:
-        require_few_slices(group, rows.select(pl.struct(f"by:{name}" for name in group).n_unique()).item())
+        require_few_slices(
+            group, rows.select(pl.struct(columns.trait(name) for name in group).n_unique()).item()
+        )
 
 
 def require_few_slices(group: tuple[str, ...], count: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.columns import LABELS
+from polars_evals.drift.columns import LABELS, trait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def changed_labels(
                 .cast(pl.Enum(FLIPS))
                 .alias("flip"),
                 "item",
-                *(pl.col(f"by:{name}").alias(name) for name in slice_columns(by)),
+                *(pl.col(trait(name)).alias(name) for name in slice_columns(by)),
                 pl.col(f"{m}:b").alias("baseline_score"),
                 pl.col(f"{m}:c").alias("candidate_score"),
                 (pl.col(f"{m}:c") - pl.col(f"{m}:b")).alias("change"),

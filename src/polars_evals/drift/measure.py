@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.drift.columns import trait
 from polars_evals.drift.estimate import estimate
 from polars_evals.drift.inference import floats
 from polars_evals.drift.permutation import Units, flip_units
@@ -36,7 +37,7 @@ def measure(
     observations: Observations, *, candidate: str, metric: str, by: Sequence[str] = (), seed: int
 ) -> pl.DataFrame:
     """Return the estimates of a metric with its shape and permutation test, one row a slice."""
-    keys = [f"by:{name}" for name in by]
+    keys = [trait(name) for name in by]
     return tabulate(
         estimate(observations, metric, keys),
         candidate=candidate,
@@ -59,7 +60,7 @@ def tabulate(
     scores: Mapping[Slice, tuple[Sample, Sample]],
 ) -> pl.DataFrame:
     """Name the rows that `estimate` made, and add shape and permutation test of each slice."""
-    keys = [f"by:{name}" for name in by]
+    keys = [trait(name) for name in by]
     if keys:
         rows = rows.sort(keys, nulls_last=True)
     names, p_permutation, distance, stability = [], [], [], []

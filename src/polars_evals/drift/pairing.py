@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_evals.drift.columns import APART, TRAIT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+RIGHT = f"{APART}right"
+HIGHEST = f"{APART}highest"
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def pair(
     right = _one_row_an_item(known.filter("side"), metrics, "c").with_columns(in_c=True)
     frame = _join(left, right)
     for trait in _traits(rows):
-        other = f"{trait}:right"
+        other = trait + RIGHT
         _check_constant(frame, trait, other, item)
         frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
     rows = _sliced_as_items(rows, frame)
@@ -81,7 +86,7 @@ def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:
 
 
 def _traits(rows: pl.DataFrame) -> list[str]:
-    return [c for c in rows.columns if c == "cluster" or c.startswith("by:")]
+    return [c for c in rows.columns if c == "cluster" or c.startswith(TRAIT)]
 
 
 def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl.DataFrame:
@@ -94,7 +99,7 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
     averaged = rows.lazy().group_by("item").agg(*(e.mean() for e in named), *_lowest_and_highest(traits))
     frame = averaged.collect(engine="streaming")
     for trait in traits:
-        _check_constant(frame, trait, f"{trait}:highest", "item")
+        _check_constant(frame, trait, trait + HIGHEST, "item")
     return frame.select("item", *traits, pl.selectors.by_name([e.meta.output_name() for e in named]))
 
 
@@ -103,11 +108,11 @@ def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     # Hashes join several times faster than text. Should two different items ever share one, it shows.
     for key in (pl.col("item").hash(), pl.col("item")):
         sides = [side.lazy().with_columns(key=key) for side in (left, right)]
-        joined = sides[0].join(sides[1], on="key", how="full", coalesce=True, suffix=":right")
+        joined = sides[0].join(sides[1], on="key", how="full", coalesce=True, suffix=RIGHT)
         frame = joined.drop("key").collect(engine="streaming")
-        if not (frame["item"] != frame["item:right"]).any():
+        if not (frame["item"] != frame["item" + RIGHT]).any():
             break
-    frame = frame.with_columns(item=pl.coalesce("item", "item:right")).drop("item:right")
+    frame = frame.with_columns(item=pl.coalesce("item", "item" + RIGHT)).drop("item" + RIGHT)
     # A fixed order makes sums of floats agree to the last bit from run to run; many rows would take too long.
     return frame.sort("item") if frame.height <= 100_000 else frame
 
@@ -123,14 +128,14 @@ def _sliced_as_items(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lowest_and_highest(traits: Sequence[str]) -> list[pl.Expr]:
-    return [e for t in traits for e in (pl.col(t).min(), pl.col(t).max().alias(f"{t}:highest"))]
+    return [e for t in traits for e in (pl.col(t).min(), pl.col(t).max().alias(t + HIGHEST))]
 
 
 def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> None:
     differs = frame.filter(pl.col(trait) != pl.col(other))
     if differs.is_empty():
         return
-    name, example = trait.removeprefix("by:"), differs.row(0, named=True)
+    name, example = trait.removeprefix(TRAIT), differs.row(0, named=True)
     role = "cluster" if trait == "cluster" else f"by={name!r}"
     msg = (
         f"{role} must have one value an item, but {differs.height:,} items have several "

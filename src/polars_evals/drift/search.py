@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from polars_evals.drift.columns import trait
 from polars_evals.drift.inference import benjamini_hochberg, t_interval, tests_of
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Search:
             "c": pl.col(f"{metric}:c"),
         }
         self.clustered = observations.clustered
-        keys = [f"by:{name}" for name in columns] + (["cluster"] if self.clustered else [])
+        keys = [trait(name) for name in columns] + (["cluster"] if self.clustered else [])
         # Every test needs only counts, sums and squares by combination of values, so they are taken once.
         self.cells = (
             observations.frame.lazy()
@@ -105,9 +106,7 @@ class Search:
 
     def _inside(self, index: int) -> pl.Expr:
         by, value = self.tried["by"][index], self.tried["value"][index]
-        return pl.all_horizontal(
-            pl.col(f"by:{name}").eq_missing(v) for name, v in zip(by, value, strict=True)
-        )
+        return pl.all_horizontal(pl.col(trait(name)).eq_missing(v) for name, v in zip(by, value, strict=True))
 
     def _contrasts(self, cells: pl.DataFrame, slices: Sequence[int]) -> tuple[Floats, Floats]:
         """Return p-value and |t| of each slice's difference against that of all other items."""
@@ -128,7 +127,7 @@ class Search:
         return np.where(np.isnan(p), 1.0, p), np.nan_to_num(clarity, nan=0.0, posinf=np.inf)
 
     def _estimates(self, cells: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-        keys = [f"by:{name}" for name in by]
+        keys = [trait(name) for name in by]
         v = [pl.col(f"v_{arm}") for arm in self.arms]
         total = pl.sum_horizontal(v)
         df = total.pow(2) / pl.sum_horizontal(

@@ -97,7 +97,8 @@ def timeline(
     │ regressed ┆ 2025-01-13 00:00:00 ┆ -0.3       │
     └───────────┴─────────────────────┴────────────┘
     """
-    columns.require_fraction(alpha, "alpha")
+    columns.require_level(alpha)
+    columns.require_effect(min_effect)
     columns.require_fraction(tau, "tau")
     if isinstance(reference, int) and reference < 2:
         msg = f"reference needs at least 2 windows to know how they vary, got {reference}"

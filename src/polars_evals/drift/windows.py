@@ -89,7 +89,7 @@ def read(
                 "version"
             ),
             *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
-            *(columns.as_text(schema, name).alias(f"by:{name}") for name in traits),
+            *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
             *columns.measures(schema, metrics),
         ),
         metrics,
@@ -127,7 +127,7 @@ def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
 
 def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool) -> Iterator[Series]:
     """Yield each version and slice of a metric: n, mean, spread and pass rate by window."""
-    who = ["version", *(f"by:{name}" for name in by)]
+    who = ["version", *(columns.trait(name) for name in by)]
     keys = [*who, "window"]
     score, passed = pl.col(f"{metric}:score"), pl.col(f"{metric}:pass")
     n = score.count().cast(pl.Int64)
