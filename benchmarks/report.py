@@ -1,7 +1,9 @@
 """Results as a Markdown table and a chart: times of this run, and how many times longer each peer takes."""
 
+import json
 import os
 import platform
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,12 @@ COLOURS = ["#0072B2", "#E69F00"]
 
 
 def write(rows: list[Row], folder: Path) -> None:
-    """Write results.md and chart.svg."""
+    """Write results.json, results.md and chart.svg. Parts that did not run keep what they had."""
+    results = folder / "results.json"
+    old = [Row(**row) for row in json.loads(results.read_text())] if results.exists() else []
+    ran = {row.part for row in rows}
+    rows = [*(row for row in old if row.part not in ran), *rows]
+    results.write_text(json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False))
     folder.joinpath("results.md").write_text(markdown(rows))
     chart(rows).save(folder / "chart.svg")
     print(f"wrote {folder / 'results.md'} and {folder / 'chart.svg'}")
@@ -30,7 +37,8 @@ def markdown(rows: list[Row]) -> str:
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, "
         f"Python {platform.python_version()}, Polars {pl.__version__}, polars-evals {pe.__version__}.",
         "",
-        "Each contender's best of several rounds, all in one run, from a Polars frame to a Polars column. "
+        "Each contender's best of several rounds, all of a part in one run, "
+        "from a Polars frame to a Polars column. "
         "Only ratios carry over to another machine.",
         "",
     ]

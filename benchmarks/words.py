@@ -77,7 +77,7 @@ def word_sets(frame: pl.DataFrame, case: str) -> Iterator[Row]:
         },
     }
     for metric, peers in contenders.items():
-        yield from race(metric, case, len(frame), peers, rounds=3, slow_share=SLOW_ROWS)
+        yield from race(metric, case, len(frame), peers, slow_share=SLOW_ROWS)
 
 
 def translation(frame: pl.DataFrame, case: str) -> Iterator[Row]:
