@@ -115,8 +115,8 @@ def test_machine_output_is_one_document(hostile_job: Path) -> None:
     ended = command("run", hostile_job, "--json")
     assert json.loads(ended.stdout)["verdict"] in ("regressed", "inconclusive")
     ended = command(
-        "compare", hostile_job.parent / "scores", "--version", "model", "--baseline", "v1", "--item", "item_id",
-        "--by", "topic",
+        "compare", hostile_job.parent / "scores", "--version", "model", "--baseline", "v1",
+        "--item", "item_id", "--by", "topic",
     )  # fmt: skip
     assert not CONTROL.search(ended.stdout)
     assert "Traceback" not in ended.stderr
