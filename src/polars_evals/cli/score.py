@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input, scan_all
+from polars_evals.jobs.memory import ROW_GROUP_ROWS, small_steps
 from polars_evals.jobs.open import kind_of, read_store
 from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
@@ -71,7 +72,8 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
-        suite.sink_parquet(frame, temporary, engine="streaming")
+        with small_steps():
+            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=ROW_GROUP_ROWS)
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)

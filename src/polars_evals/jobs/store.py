@@ -29,6 +29,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals.jobs.errors import ConfigError, StoreError
+from polars_evals.jobs.memory import ROW_GROUP_ROWS, small_steps
 
 LAYOUT = 1
 KEPT = 10
@@ -121,15 +122,17 @@ def write_parts(
     """Write a frame to data files of about a size, streaming, complete on disk when this returns."""
     folder.mkdir()
     written = list[Part]()
-    frame.sink_parquet(
-        pl.PartitionBy(folder, approximate_bytes_per_file=size),
-        metadata=dict(metadata),
-        sync_on_close="all",
-        engine="streaming",
-        sinked_paths_callback=lambda sunk: written.extend(
-            Part(str(file.path), file.num_rows, file.num_bytes) for file in sunk.paths
-        ),
-    )
+    with small_steps():
+        frame.sink_parquet(
+            pl.PartitionBy(folder, approximate_bytes_per_file=size),
+            metadata=dict(metadata),
+            row_group_size=ROW_GROUP_ROWS,
+            sync_on_close="all",
+            engine="streaming",
+            sinked_paths_callback=lambda sunk: written.extend(
+                Part(str(file.path), file.num_rows, file.num_bytes) for file in sunk.paths
+            ),
+        )
     return written
 
 
