@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -274,8 +275,7 @@ def test_a_missing_extra_is_told(tmp_path: Path) -> None:
     ended = command("run", job, env=environment)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert "pip install 'polars-evals[jobs]'" in ended.stderr
-    (tmp_path / "typer/__init__.py").unlink()
-    (tmp_path / "typer").rmdir()
+    shutil.rmtree(tmp_path / "typer")
     ended = command("run", job, env=environment)
     assert ended.returncode == 2
     assert "needs the package deltalake" in ended.stderr

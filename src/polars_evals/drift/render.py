@@ -53,26 +53,26 @@ def text(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _inert(value: str) -> str:
+def inert(value: str) -> str:
     return _MARKUP.sub(r"\\\1", value)
 
 
 def markdown(result: Result) -> str:
     """Return Markdown in which every value is inert."""
-    lines = [f"**{_inert(line(result.headline))}**", ""]
+    lines = [f"**{inert(line(result.headline))}**", ""]
     for table in filter(lambda table: table.rows, result.tables()):
         rule = ["---:" if right else "---" for right in _numeric(table)]
         lines += [
             f"### {table.title}",
             "",
-            f"| {' | '.join(map(_inert, table.rows[0]))} |",
+            f"| {' | '.join(map(inert, table.rows[0]))} |",
             f"| {' | '.join(rule)} |",
         ]
-        lines += [f"| {' | '.join(map(_inert, row))} |" for row in _cells(table)]
+        lines += [f"| {' | '.join(map(inert, row))} |" for row in _cells(table)]
         if more := _more(table):
             lines += ["", more]
         lines.append("")
-    lines += [f"- {_inert(line(note))}" for note in result.notes]
+    lines += [f"- {inert(line(note))}" for note in result.notes]
     return "\n".join(lines).rstrip() + "\n"
 
 
