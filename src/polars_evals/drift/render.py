@@ -54,6 +54,7 @@ def text(result: Result) -> str:
 
 
 def inert(value: str) -> str:
+    """Return text that Markdown shows as it is."""
     return _MARKUP.sub(r"\\\1", value)
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from xml.etree import ElementTree as ET
 
 from polars_evals.drift import Comparison
-from polars_evals.drift.render import inert as inert
+from polars_evals.drift.render import inert
 from polars_evals.drift.text import clean, counted, line, to_json
 from polars_evals.jobs.config import Report
 from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE, INPUT
