@@ -14,6 +14,11 @@
 
 namespace pe {
 
+// Whether a bit of a validity bitmap is set; without a bitmap, all are.
+inline bool is_set(const void* bits, std::size_t index) {
+    return bits == nullptr || (static_cast<const std::uint8_t*>(bits)[index / 8] >> (index % 8) & 1);
+}
+
 // One Arrow array of strings: string views ("vu"), large ("U") or small ("u") strings.
 class TextArray {
 public:
@@ -25,11 +30,7 @@ public:
         else if (name == "u") layout_ = Layout::small;
         else throw std::invalid_argument("expected an Arrow string array, got format '" + name + "'");
     }
-    bool is_valid(std::size_t row) const {
-        const auto* bits = static_cast<const std::uint8_t*>(buffers_[0]);
-        row += offset_;
-        return bits == nullptr || (bits[row / 8] >> (row % 8) & 1);
-    }
+    bool is_valid(std::size_t row) const { return is_set(buffers_[0], offset_ + row); }
     Text operator[](std::size_t row) const {
         row += offset_;
         switch (layout_) {
@@ -68,11 +69,7 @@ public:
           offset_(static_cast<std::size_t>(array.offset)),
           buffers_(array.buffers),
           values_(*array.children[0], schema.children[0]->format) {}
-    bool is_valid(std::size_t row) const {
-        const auto* bits = static_cast<const std::uint8_t*>(buffers_[0]);
-        row += offset_;
-        return bits == nullptr || (bits[row / 8] >> (row % 8) & 1);
-    }
+    bool is_valid(std::size_t row) const { return is_set(buffers_[0], offset_ + row); }
     std::size_t begin(std::size_t row) const { return at(offset_ + row); }
     std::size_t end(std::size_t row) const { return at(offset_ + row + 1); }
     const TextArray& values() const { return values_; }

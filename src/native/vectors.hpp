@@ -46,9 +46,6 @@ public:
     }
 
 private:
-    static bool is_set(const void* bits, std::size_t index) {
-        return bits == nullptr || (static_cast<const std::uint8_t*>(bits)[index / 8] >> (index % 8) & 1);
-    }
     std::size_t begin(std::size_t row) const {
         row += offset_;
         return large_ ? static_cast<std::size_t>(static_cast<const std::int64_t*>(buffers_[1])[row])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,29 +42,29 @@ class Table:
         return cls(title, [row(one) for one in frame.head(shown).to_dicts()], frame.height, limit)
 
 
-class Result:
+class Result(ABC):
     """A verdict with the frames behind it."""
 
     notes: tuple[str, ...]
     settings: dict[str, Any]
 
     @property
+    @abstractmethod
     def verdict(self) -> str:
         """The verdict in one word."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def headline(self) -> str:
         """The verdict in one line."""
-        raise NotImplementedError
 
+    @abstractmethod
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return render.text(self)
