@@ -60,6 +60,14 @@ def test_clustered_windows_equal_statsmodels() -> None:
     assert [first["ci_low"], first["ci_high"]] == pytest.approx(fit.conf_int(0.05)[0].tolist(), rel=1e-9)
 
 
+def test_the_same_frame_gives_the_same_result() -> None:
+    frame = traffic(10, 1_000).with_columns(session=pl.int_range(pl.len()) // 4)
+    frame = pl.concat(frame.sample(fraction=1, shuffle=True, seed=1).iter_slices(500), rechunk=False)
+    for cluster in (None, "session"):
+        results = {pe.timeline(frame, time="ts", cluster=cluster).to_json() for _ in range(20)}
+        assert len(results) == 1, cluster
+
+
 def test_a_drop_is_found_with_its_date() -> None:
     line = pe.timeline(traffic(60, 40, drop=0.12, since=40), time="ts")
     change = line.changes.row(0, named=True)

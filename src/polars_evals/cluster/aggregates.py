@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.cluster.plan import Plan, make_plan
-from polars_evals.drift.columns import lazy, trait
+from polars_evals.drift.columns import aggregated, lazy, trait
 from polars_evals.drift.compare import check_few_slices, count_versions, select_rows
 from polars_evals.drift.estimate import cluster_moments, cluster_sums, moments, scores_of, sides_of
 from polars_evals.drift.flips import changed_labels, unmatched_items
@@ -282,11 +282,10 @@ def _score_histogram(observations: Observations, metric: str, keys: Sequence[str
 
 def _unit_histogram(units: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Count the absolute values of what keeps its sign as a whole."""
-    counted = (
+    counted = aggregated(
         units.lazy()
         .group_by(*keys, _step(pl.col("total").abs()).alias("step"))
         .agg(count=pl.len().cast(pl.Int64), squares=pl.col("total").pow(2).sum())
-        .collect(engine="streaming")
     )
     return counted.select(*keys, pl.lit("unit").alias("kind"), "step", "count", "squares")
 

@@ -178,6 +178,13 @@ def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
     return rows
 
 
+def aggregated(query: pl.LazyFrame) -> pl.DataFrame:
+    """Run a query over rows in memory that sums floats, so that it repeats to the last bit."""
+    # The streaming engine adds its batches up in the order in which they happen to be done. Groups that are
+    # added up again must keep their order, in a query of their own: the optimizer drops it within one.
+    return query.collect(engine="in-memory")
+
+
 def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]) -> None:
     """Refuse rows whose ``<metric>_signature`` differ: their scores were not made in the same way."""
     columns = [f"{name}_signature" for name in metrics if f"{name}_signature" in schema]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_evals.drift.columns import aggregated
 from polars_evals.drift.inference import NEGLIGIBLE
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def conclude(
 
 def _aggregate(frame: pl.LazyFrame, keys: Sequence[str], aggregations: Sequence[pl.Expr]) -> pl.DataFrame:
     query = frame.group_by(keys).agg(aggregations) if keys else frame.select(aggregations)
-    return query.collect(engine="streaming")
+    return aggregated(query)
 
 
 def moments(frame: pl.DataFrame, keys: Sequence[str], *, paired: bool) -> pl.DataFrame:
@@ -178,12 +179,11 @@ def _unpaired(sums: pl.DataFrame) -> pl.DataFrame:
 def cluster_sums(frame: pl.DataFrame, side: str, keys: Sequence[str]) -> pl.DataFrame:
     """Return ``total`` and ``size`` of each cluster in one column of `scores_of`."""
     value = pl.col(side)
-    return (
+    return aggregated(
         frame.lazy()
         .filter(value.is_not_null())
-        .group_by(*keys, "cluster")
+        .group_by(*keys, "cluster", maintain_order=True)
         .agg(total=value.sum(), size=value.count().cast(pl.Int64))
-        .collect(engine="streaming")
     )
 
 

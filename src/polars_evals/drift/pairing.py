@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import APART, TRAIT
+from polars_evals.drift.columns import APART, TRAIT, aggregated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +96,12 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
     # Distinct hashes prove distinct items, and cost far less than grouping the items themselves.
     if rows["item"].hash().n_unique() == rows.height:
         return rows.select("item", *traits, *named)
-    averaged = rows.lazy().group_by("item").agg(*(e.mean() for e in named), *_lowest_and_highest(traits))
-    frame = averaged.collect(engine="streaming")
+    averaged = (
+        rows.lazy()
+        .group_by("item", maintain_order=True)
+        .agg(*(e.mean() for e in named), *_lowest_and_highest(traits))
+    )
+    frame = aggregated(averaged)
     for trait in traits:
         _check_constant(frame, trait, trait + HIGHEST, "item")
     return frame.select("item", *traits, pl.selectors.by_name([e.meta.output_name() for e in named]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.columns import trait
+from polars_evals.drift.columns import aggregated, trait
 from polars_evals.drift.inference import benjamini_hochberg, t_interval, tests_of
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class Search:
         self.clustered = observations.clustered
         keys = [trait(name) for name in columns] + (["cluster"] if self.clustered else [])
         # Every test needs only counts, sums and squares by combination of values, so they are taken once.
-        self.cells = (
+        self.cells = aggregated(
             observations.frame.lazy()
             .select(*keys, *(values[arm].alias(arm) for arm in self.arms))
-            .group_by(keys)
+            .group_by(keys, maintain_order=True)
             .agg(
                 e
                 for arm in self.arms
@@ -70,7 +70,6 @@ class Search:
                     pl.col(arm).pow(2).sum().alias(f"q_{arm}"),
                 )
             )
-            .collect(engine="streaming")
         )
         sets = [(name,) for name in columns] + list(combinations(columns, 2))
         tried = [self._estimates(self.cells, by) for by in sets]
@@ -143,9 +142,9 @@ class Search:
 
     def _moments(self, cells: pl.DataFrame, keys: Sequence[str], smallest: int = 2) -> pl.DataFrame:
         """Return by key the difference, and of each arm the squared standard error with its degrees."""
-        sums = (
+        sums = aggregated(
             cells.lazy()
-            .group_by(*keys, *(["cluster"] if self.clustered else []))
+            .group_by(*keys, *(["cluster"] if self.clustered else []), maintain_order=True)
             .agg(pl.selectors.starts_with("n_", "s_", "q_").sum())
         )
         aggregations, enough = [], []
@@ -170,10 +169,6 @@ class Search:
                 enough.append(pl.col(f"df_{arm}") >= FEWEST_CLUSTERS - 1)
         means = [pl.col(f"mean_{arm}") for arm in self.arms]
         difference = means[0] if len(means) == 1 else means[1] - means[0]
-        return (
-            sums.group_by(keys)
-            .agg(aggregations)
-            .filter(*enough)
-            .with_columns(difference=difference)
-            .collect()
+        return aggregated(
+            sums.lazy().group_by(keys).agg(aggregations).filter(*enough).with_columns(difference=difference)
         )

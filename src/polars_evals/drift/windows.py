@@ -131,7 +131,7 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
     keys = [*who, "window"]
     score, passed = pl.col(f"{metric}:score"), pl.col(f"{metric}:pass")
     n = score.count().cast(pl.Int64)
-    frame = (
+    frame = columns.aggregated(
         rows.lazy()
         .group_by(keys)
         .agg(
@@ -143,7 +143,6 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
             labels=passed.count().cast(pl.Int64),
             pass_rate=passed.mean(),
         )
-        .collect(engine="streaming")
     )
     if clustered:
         frame = frame.drop("spread", "freedom").join(
@@ -169,17 +168,19 @@ def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataF
     single = pl.int_range(pl.len()).cast(pl.String)
     total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
     residual = total - size * (total.sum() / size.sum())
-    return (
+    sums = columns.aggregated(
         rows.lazy()
         # A row without a cluster is one of its own; the prefix keeps its number apart from names.
         .with_columns(pl.coalesce(pl.format("c{}", "cluster"), pl.format("r{}", single)).alias("cluster"))
         .filter(score.is_not_null())
-        .group_by(*keys, "cluster")
+        .group_by(*keys, "cluster", maintain_order=True)
         .agg(total=score.sum(), size=score.count().cast(pl.Float64))
+    )
+    return columns.aggregated(
+        sums.lazy()
         .group_by(keys)
         .agg(
             spread=pl.when(groups > 1).then(residual.pow(2).sum() / size.sum() * groups / (groups - 1)),
             freedom=groups - 1,
         )
-        .collect()
     )
