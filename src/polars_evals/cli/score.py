@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -13,7 +14,7 @@ import polars as pl
 
 from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input, scan_all
-from polars_evals.jobs.memory import ROW_GROUP_ROWS, small_steps
+from polars_evals.jobs.memory import small_steps, with_small_row_groups
 from polars_evals.jobs.open import kind_of, read_store
 from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
@@ -71,12 +72,17 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
     frame = in_options(lambda: scan_all(source, files))
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
+    copies = temporary.with_name(f"{temporary.name}-copies")
     try:
-        with small_steps():
-            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=ROW_GROUP_ROWS)
+        read = [with_small_row_groups(file, copies) for file in files]
+        if read != files:
+            frame = scan_all(source, read)
+        with small_steps(read) as rows:
+            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=rows)
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)
+        shutil.rmtree(copies, ignore_errors=True)
     return {"output": str(output), "files": len(files), **summary(output, suite)}
 
 

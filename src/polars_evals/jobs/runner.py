@@ -207,7 +207,12 @@ def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[s
     given = frame.collect_schema()
     ingest.score_columns |= {name for name in schema if name not in given}
     schema = {**drop(schema, SOURCE), **SOURCE}
-    parts = write_parts(conform(scored, schema), ingest.folder / uuid4().hex, ingest.suite.metadata)
+    parts = write_parts(
+        conform(scored, schema),
+        ingest.folder / uuid4().hex,
+        ingest.suite.metadata,
+        read=[part.path for part in before.parts],
+    )
     return tuple(part for part in parts if part.rows), schema
 
 
@@ -229,7 +234,12 @@ def settled(
         updated += 0 if rows is None or part not in live else rows.height
     small = [part for part in after if part.size < SMALL_BYTES]
     if staged and len(small) >= SMALL_FILES:
-        together = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata)
+        together = write_parts(
+            scan_parts(small, schema),
+            folder / uuid4().hex,
+            metadata,
+            read=[part.path for part in small],
+        )
         after = [part for part in after if part not in small] + together
     return after, updated
 
