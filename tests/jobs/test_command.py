@@ -11,22 +11,12 @@ from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import polars_evals as pe
-from polars_evals.cli.app import app
-from tests.jobs.support import command, deliver, make_job, traces
+from tests.jobs.support import command, deliver, invoke, make_job, traces
 
 DATA = Path(__file__).parents[2] / "data/traces.parquet"
 COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
-
-
-def invoke(*arguments: object) -> tuple[int, str, str]:
-    """Run the command in this process, for speed; tests of whole ways of use take one of its own."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
@@ -68,12 +69,19 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
     files = source.files()
     if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
         raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
-    frame = in_options(lambda: scan_all(source, files))
+    with in_options():
+        frame = scan_all(source, files)
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
         with small_steps():
             suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=ROW_GROUP_ROWS)
+    except pl.exceptions.PolarsError:
+        with in_options():
+            for file in files:
+                source.check(file)
+        raise
+    else:
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)
@@ -101,11 +109,12 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
         raise ConfigError(f"the suite cannot be read: {error}") from None
 
 
-def in_options(scan: Callable[[], pl.LazyFrame]) -> pl.LazyFrame:
-    """Scan; an error that names the options of `scan_traces` names those of the command."""
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Let an error that names the options of `scan_traces` name those of the command."""
     try:
-        return scan()
-    except (pl.exceptions.PolarsError, ValueError) as error:
+        yield
+    except (InputError, pl.exceptions.PolarsError, ValueError) as error:
         told = str(error)
         for words, option in OPTIONS.items():
             told = re.sub(words, option, told)
