@@ -1,4 +1,4 @@
-"""Input files as they come: broken, empty, of another kind or an odd name. Each is read, or refused by name."""
+"""Input files as they come: broken, empty, of another kind or an odd name: read, or refused by name."""
 
 import gzip
 import json
@@ -10,6 +10,7 @@ import pytest
 
 from polars_evals.jobs import run
 from polars_evals.jobs.inputs import Input, scan_table
+from polars_evals.suite.signature import METADATA_KEY
 from polars_evals.traces.detect import AmbiguousFormatError
 from tests.jobs.support import invoke, make_job, table, traces
 
@@ -156,3 +157,19 @@ def test_a_table_may_be_called_anything(tmp_path: Path) -> None:
     folder.mkdir()
     pl.DataFrame({"answer": ["x"], "gold": ["x"]}).write_parquet(folder / "own.parquet")
     assert Input([str(folder)]).scan(str(folder / "own.parquet")).collect().columns == ["answer", "gold"]
+
+
+@pytest.mark.parametrize("damage", ["[" * 100_000, "[1]", "{cut", "7"])
+def test_damaged_signatures_are_told(tmp_path: Path, damage: str) -> None:
+    scored = traces(range(3), exact_match_score=[1.0, 0.0, 1.0])
+    scored.write_parquet(tmp_path / "bad.parquet", metadata={METADATA_KEY: damage})
+    code, _, error = invoke("compare", tmp_path / "bad.parquet", "--version", "model", "--baseline", "v1")
+    assert code == 3
+    assert "bad.parquet' are damaged; score the rows again" in error
+
+
+def test_only_parquet_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_bytes(GOOD)
+    code, _, error = invoke("compare", tmp_path / "answers.jsonl", "--version", "model", "--baseline", "v1")
+    assert code == 3
+    assert f"cannot read '{tmp_path}/answers.jsonl' as Parquet" in error
