@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from polars_evals.cli.app import app
 from polars_evals.jobs import scan_store
 
+DATA = Path(__file__).parents[2] / "data/traces.parquet"
+COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
 FORMATS = ["delta", "parquet"]
 SUITE = 'metric = [{ type = "exact_match" }, { type = "levenshtein" }]'
 

@@ -13,17 +13,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from tests.jobs.support import command, deliver, invoke, make_job, traces
-
-DATA = Path(__file__).parents[2] / "data/traces.parquet"
-COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("scored") / "scored.parquet"
-    invoke("score", DATA, "--metric", "exact_match", "--metric", "levenshtein", "--output", path)
-    return path
+from tests.jobs.support import COMPARED, DATA, command, deliver, invoke, make_job, traces
 
 
 def test_from_traces_to_a_verdict(tmp_path: Path) -> None:
@@ -171,6 +161,8 @@ def test_timeline(tmp_path: Path, scored: Path) -> None:
     line = json.loads(out)
     fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
     assert (code, fell) == (1, ["topic=medicine"])
+    same = pe.timeline(pl.read_parquet(scored), time="ts", by="topic", metrics=["levenshtein"])
+    assert line == json.loads(same.to_json())
     code, out, _ = invoke("timeline", scored, "--html", tmp_path / "line.html", "--fail-on-inconclusive")
     assert code == 4
     assert (tmp_path / "line.html").exists()
