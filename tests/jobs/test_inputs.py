@@ -12,7 +12,7 @@ from polars_evals.jobs import run
 from polars_evals.jobs.inputs import Input, scan_table
 from polars_evals.suite.signature import METADATA_KEY
 from polars_evals.traces.detect import AmbiguousFormatError
-from tests.jobs.support import invoke, make_job, table, traces
+from tests.jobs.support import DATA, invoke, make_job, table, traces
 
 GOOD = b'{"trace_id": "a", "output": "x", "expected": "x"}\n'
 DEEP = b"[" * 100_000 + b"\n"
@@ -173,3 +173,12 @@ def test_only_parquet_is_compared(tmp_path: Path) -> None:
     code, _, error = invoke("compare", tmp_path / "answers.jsonl", "--version", "model", "--baseline", "v1")
     assert code == 3
     assert f"cannot read '{tmp_path}/answers.jsonl' as Parquet" in error
+
+
+def test_pipes_and_folders_in_the_place_of_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    code, told = score(tmp_path / "pipe.jsonl")
+    assert (code, "is a pipe or a device" in told) == (3, True)
+    (tmp_path / "out.parquet").mkdir()
+    code, _, error = invoke("score", DATA, "--metric", "exact_match", "-o", tmp_path / "out.parquet")
+    assert (code, "is a folder; name a file" in error) == (2, True)

@@ -11,6 +11,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals.jobs import scan_store
+from polars_evals.jobs.outcome import write_whole
 from tests.jobs.support import COMPARED, DATA, deliver, invoke, make_job, traces
 
 
@@ -114,6 +115,12 @@ every = "2d"
     [
         ('[report]\nhtml = "r.html"', "[report]: `html` is the page of a comparison: it needs [compare]"),
         ('[report]\njunit = "r.xml"\ntime = "ts"', "[report]: `time` is shown in the page"),
+        ("[gate]\nmin_pass_rate = 0.1", "`gate` must be written [[gate]]"),
+        (
+            '[compare]\nitem = "item_id"\n[[gate]]\nmust_not_flip = [[1]]',
+            "must be a list of items",
+        ),
+        ('[report]\njunit = "traces"', "`junit` must be a file, but"),
         ("[compare]\nalpha = -1", "[compare]: alpha must lie between 0 and 1"),
         ("[compare]\nalpha = 0", "[compare]: alpha must lie between 0 and 1"),
         ("[compare]\nmin_effect = -0.1", "[compare]: min_effect must be at least 0"),
@@ -131,3 +138,19 @@ def test_settings_of_a_job_are_checked_before_any_work(tmp_path: Path, more: str
     assert code == 2
     assert message in error
     assert not (tmp_path / "scores").exists()
+
+
+def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> None:
+    """Least of all that of a device, which root could replace."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", "text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "folder").mkdir()
+    code, _, error = invoke("report", scored, *COMPARED, "-o", tmp_path / "folder")
+    assert (code, f"cannot write '{tmp_path}/folder': Is a directory" in error) == (3, True)
+    code, _, error = invoke("compare", scored, *COMPARED, "--junit", scored / "report.xml")
+    assert (code, "cannot write" in error) == (3, True)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]

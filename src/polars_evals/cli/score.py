@@ -46,7 +46,7 @@ def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[
 
 def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
-    if source.format != "auto" or source.columns or source.keep or source.rows != "outputs":
+    if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
     try:
         from polars_evals.cluster import score_files
@@ -66,6 +66,8 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
         raise ConfigError(
             f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
         )
+    if output.is_dir():
+        raise ConfigError(f"--output {str(output)!r} is a folder; name a file")
     files = source.files()
     if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
         raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")

@@ -150,7 +150,10 @@ def read_job(config: Section, folder: Path) -> Job:
     """Read all sections."""
     source = config.where
     tables = {
-        name: config.take(name, list if name == "gate" else dict, f"a section [{name}]") for name in SECTIONS
+        name: config.take(name, list, "written [[gate]], as there may be several")
+        if name == "gate"
+        else config.take(name, dict, f"a section [{name}]")
+        for name in SECTIONS
     }
     config.finish()
     for name in ("input", "suite", "store"):
@@ -277,6 +280,8 @@ def read_gate(section: Section, suite: Suite, compare: Mapping[str, Any] | None)
     fail_on = section.texts("fail_on", f"one or more of {', '.join(VERDICTS)}") or ()
     items = section.take("must_not_flip", list, "a list of items")
     section.finish()
+    if not all(isinstance(item, str | int | float) for item in items or ()):
+        raise ConfigError(f"{section.where}: `must_not_flip` must be a list of items, got {items!r}")
     if metric is not None:
         require_metric(section, metric, suite)
     if sum(given is not None and given != () for given in (rate, fail_on, items)) != 1:
@@ -326,6 +331,9 @@ def read_report(section: Section, folder: Path, compare: Mapping[str, Any] | Non
     if every:
         section.insist(check_length, every, pl.Schema({"time": pl.Datetime("us")}), "time")
     given = {key: folder / Path(path).expanduser() for key, path in paths.items() if path}
+    for key, file in given.items():
+        if file.is_dir():
+            raise ConfigError(f"{section.where}: `{key}` must be a file, but {str(file)!r} is a folder")
     return Report(**given, time=time, every=every or Report.every)
 
 

@@ -193,10 +193,16 @@ def over_time(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file at once: a reader finds the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():  # such as /dev/stdout, which nothing may take the place of
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from None

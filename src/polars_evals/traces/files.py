@@ -123,6 +123,8 @@ def _expand_one(path: str, storage_options: dict[str, Any] | None) -> list[str]:
     elif has_magic(local):
         found = sorted(file for file in glob(local, recursive=True) if os.path.isfile(file))
         what = f"the pattern {path!r} matches"
+    elif os.path.exists(local):
+        raise FileNotFoundError(f"{path!r} is a pipe or a device; write what it gives to a file")
     else:
         raise FileNotFoundError(f"no such file or folder: {path!r}")
     files = [file for file in found if _PARQUET.search(file) or _LINES.search(file)]
