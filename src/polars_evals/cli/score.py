@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
@@ -46,7 +47,7 @@ def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[
 
 def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
-    if source.format != "auto" or source.columns or source.keep or source.rows != "outputs":
+    if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
     try:
         from polars_evals.cluster import score_files
@@ -66,10 +67,13 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
         raise ConfigError(
             f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
         )
+    if output.is_dir():
+        raise ConfigError(f"--output {str(output)!r} is a folder; name a file")
     files = source.files()
     if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
         raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
-    frame = in_options(lambda: scan_all(source, files))
+    with in_options():
+        frame = scan_all(source, files)
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
     copies = temporary.with_name(f"{temporary.name}-copies")
@@ -79,6 +83,12 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
             frame = scan_all(source, read)
         with small_steps(read) as rows:
             suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=rows)
+    except pl.exceptions.PolarsError:
+        with in_options():
+            for file in files:
+                source.check(file)
+        raise
+    else:
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)
@@ -107,11 +117,12 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
         raise ConfigError(f"the suite cannot be read: {error}") from None
 
 
-def in_options(scan: Callable[[], pl.LazyFrame]) -> pl.LazyFrame:
-    """Scan; an error that names the options of `scan_traces` names those of the command."""
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Let an error that names the options of `scan_traces` name those of the command."""
     try:
-        return scan()
-    except (pl.exceptions.PolarsError, ValueError) as error:
+        yield
+    except (InputError, pl.exceptions.PolarsError, ValueError) as error:
         told = str(error)
         for words, option in OPTIONS.items():
             told = re.sub(words, option, told)

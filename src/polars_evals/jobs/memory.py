@@ -11,6 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polars_evals.traces.files import is_parquet
+
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
 STEP_BYTES, STEP_ROWS = 4 << 20, 10_000
 ROW_GROUP_BYTES, ROW_GROUP_ROWS = 16 << 20, 100_000
@@ -60,12 +62,6 @@ def with_small_row_groups(file: str, folder: Path) -> str:
         for batch in source.iter_batches(batch_size=rows):
             target.write_batch(batch)
     return str(copy)
-
-
-def is_parquet(file: str) -> bool:
-    """Whether a file begins as a Parquet file does."""
-    with open(file, "rb") as stream:
-        return stream.read(4) == b"PAR1"
 
 
 def row_groups(file: str) -> list[tuple[int, int]]:
