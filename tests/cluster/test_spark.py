@@ -11,10 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
-from typer.testing import CliRunner
 
 import polars_evals as pe
-from polars_evals.cli.app import app
 from polars_evals.cluster import aggregate_spark, score_files, score_spark
 from tests.cluster.data import (
     DATA,
@@ -27,6 +25,7 @@ from tests.cluster.data import (
     wanted,
 )
 from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
+from tests.jobs.support import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,10 +92,12 @@ def test_files(session: Any, tmp_path: Path) -> None:
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
 
 
-def test_the_command(session: Any, tmp_path: Path) -> None:
-    arguments = ["score", str(DATA), "--metric", "levenshtein", "--engine", "spark", "--json"]
-    ended = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "out")])
-    assert ended.exit_code == 0, ended.stderr
+def test_the_command_starts_a_session_on_this_machine(tmp_path: Path) -> None:
+    """Its workers run the Python that the command runs with, whichever `python3` is."""
+    arguments = ["score", DATA, "--metric", "levenshtein", "--engine", "spark", "--json"]
+    unset = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    ended = command(*arguments, "--output", tmp_path / "out", env=unset | {"PATH": os.defpath})
+    assert ended.returncode == 0, ended.stderr
     expected = pe.Suite([pe.Metric("levenshtein")]).score(pl.read_parquet(DATA))
     told = json.loads(ended.stdout)
     assert told["rows"] == len(expected)

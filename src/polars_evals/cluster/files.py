@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -65,4 +67,8 @@ def score_files(
     from polars_evals.cluster.spark import score_spark
 
     session = SparkSession.builder.getOrCreate()
+    context = getattr(session, "_sc", None)
+    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        # Spark would take whatever `python3` is, which need not know this package.
+        context.pythonExec = sys.executable
     score_spark(session.read.parquet(*files), suite, signatures=signatures).write.parquet(target)
