@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from typer.testing import CliRunner
 
+from polars_evals.cli.app import app
 from polars_evals.jobs import scan_store
 
+DATA = Path(__file__).parents[2] / "data/traces.parquet"
+COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
 FORMATS = ["delta", "parquet"]
 SUITE = 'metric = [{ type = "exact_match" }, { type = "levenshtein" }]'
 
@@ -62,6 +66,14 @@ def table(folder: Path) -> pl.DataFrame:
     """Read the whole store, in an order of its own."""
     scored = scan_store(folder / "scores").collect()
     return scored.select(sorted(scored.columns)).sort("trace_id", "source_file", "source_row")
+
+
+def invoke(*arguments: object) -> tuple[int, str, str]:
+    """Run the command in this process, for speed; tests of whole ways of use take one of its own."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
 
 
 def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -7,33 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import polars_evals as pe
-from polars_evals.cli.app import app
-from tests.jobs.support import command, deliver, make_job, traces
-
-DATA = Path(__file__).parents[2] / "data/traces.parquet"
-COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
-
-
-def invoke(*arguments: object) -> tuple[int, str, str]:
-    """Run the command in this process, for speed; tests of whole ways of use take one of its own."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("scored") / "scored.parquet"
-    invoke("score", DATA, "--metric", "exact_match", "--metric", "levenshtein", "--output", path)
-    return path
+from tests.jobs.support import COMPARED, DATA, command, deliver, invoke, make_job, traces
 
 
 def test_from_traces_to_a_verdict(tmp_path: Path) -> None:
@@ -181,6 +162,8 @@ def test_timeline(tmp_path: Path, scored: Path) -> None:
     line = json.loads(out)
     fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
     assert (code, fell) == (1, ["topic=medicine"])
+    same = pe.timeline(pl.read_parquet(scored), time="ts", by="topic", metrics=["levenshtein"])
+    assert line == json.loads(same.to_json())
     code, out, _ = invoke("timeline", scored, "--html", tmp_path / "line.html", "--fail-on-inconclusive")
     assert code == 4
     assert (tmp_path / "line.html").exists()
@@ -381,3 +364,46 @@ def test_a_wrong_key_of_a_job_gets_the_right_one(tmp_path: Path, before: str, af
     code, _, error = invoke("run", job)
     assert code == 2
     assert hint in error
+
+
+def test_whoever_reads_may_leave() -> None:
+    """With a code that no verdict has, and without a word."""
+    arguments = [sys.executable, "-m", "polars_evals.cli", "metrics", "--json"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as ended:
+        assert ended.stdout is not None
+        assert ended.stderr is not None
+        ended.stdout.close()
+        assert (ended.stderr.read(), ended.wait()) == (b"", 141)
+
+
+def test_streams_may_be_closed(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    run = f"{sys.executable} -m polars_evals.cli run"
+
+    def shell(arguments: str) -> tuple[int, str, str]:
+        ended = subprocess.run(
+            f"{run} {arguments}", shell=True, capture_output=True, text=True, timeout=120, check=False
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+    assert shell(f"{job} >&-") == (0, "", "")
+    assert shell(f"{job} 2>&-")[0] == 0
+    assert shell(f"{tmp_path}/nowhere.toml 2>&-") == (2, "", "")
+
+
+def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[object]()
+
+    def on_a_cluster(files: list[str], suite: pe.Suite, output: Path, *, engine: str) -> None:
+        taken.append((files, engine))
+        output.mkdir()
+        suite.score(pl.read_parquet(files)).write_parquet(output / "0.parquet")
+
+    monkeypatch.setitem(sys.modules, "polars_evals.cluster", SimpleNamespace(score_files=on_a_cluster))
+    arguments = ["score", DATA, "--metric", "exact_match", "--engine", "ray"]
+    code, _, error = invoke(*arguments, "-o", tmp_path / "out")
+    assert code == 0, error
+    assert taken == [([str(DATA)], "ray")]
+    code, _, error = invoke(*arguments, "-o", tmp_path / "again", "--rows", "outputs")
+    assert (code, "takes no options of traces" in error) == (2, True)

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 from polars_evals.traces.canonical import CANONICAL
+from polars_evals.traces.detect import AmbiguousFormatError, UnknownFormatError
 from tests.traces.helpers import digest
 
 if TYPE_CHECKING:
@@ -468,14 +469,45 @@ def test_other_endings_are_read_by_their_content(tmp_path: Path) -> None:
     assert pe.scan_traces(tmp_path / "e.json", "generic").collect().height == 0
 
 
+def test_lines_nested_too_deeply_are_broken_rows(tmp_path: Path) -> None:
+    span = b'{"span_id": "a", "root_span_id": "a", "output": "one"}\n'
+    deep = [b"[" * 100_000, b'{"output": ' + b"[" * 100_000, b'{"output": ' + b"[" * 500 + b"]" * 500 + b"}"]
+    for number, line in enumerate(deep):
+        (tmp_path / f"{number}.jsonl").write_bytes(line + b"\n" + span)
+    assert pe.scan_traces(tmp_path).collect()["output"].to_list() == [None, "one"] * 3
+    assert (
+        pe.check_traces(tmp_path).select("rows", "outputs", "invalid_json", "error").rows()
+        == [(2, 1, 1, None)] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'[{"output": "a"}]', "an array"),
+        (b'\xef\xbb\xbf\n [\n{"output": "a"}\n]', "an array"),
+        (b"[]", "an array"),
+        (b'{\n  "results": []\n}\n', "an object over several lines"),
+    ],
+)
+def test_json_that_is_not_in_lines_is_refused(tmp_path: Path, content: bytes, what: str) -> None:
+    """Not taken for broken rows, whatever the format that was asked for."""
+    (tmp_path / "x.jsonl").write_bytes(content)
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(content))
+    for file in sorted(tmp_path.iterdir()):
+        for name in ("auto", "generic", "promptfoo"):
+            with pytest.raises(
+                pl.exceptions.ComputeError, match=rf"{file.name}': it is JSON, but {what}.*read_json"
+            ):
+                pe.scan_traces(file, name)
+
+
 # Detection
 
 
 def test_unknown_columns_say_what_was_seen(spans: Path) -> None:
     pl.DataFrame({"foo": [1], "bar": [2]}).write_parquet(spans)
-    with pytest.raises(
-        pl.exceptions.SchemaError, match=r'columns bar, foo of .*spans.parquet: .*format="generic"'
-    ):
+    with pytest.raises(UnknownFormatError, match=r'columns bar, foo of .*spans.parquet: .*format="generic"'):
         pe.scan_traces(spans)
 
 
@@ -483,7 +515,7 @@ def test_ambiguity_names_the_candidates(spans: Path) -> None:
     both = {"span_id": ["a"], "root_span_id": ["a"], "output": ["x"], "gen_ai.output.messages": ["[]"]}
     pl.DataFrame(both).write_parquet(spans)
     with pytest.raises(
-        pl.exceptions.SchemaError,
+        AmbiguousFormatError,
         match=r"be otel \(columns gen_ai.output.messages\); braintrust \(columns root_span_id, span_id\)",
     ):
         pe.scan_traces(spans)

@@ -136,6 +136,7 @@ def compare(
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
+        need_pages("--html", html)
         comparison = compared(
             scored, version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster,
             by=by, metrics=metrics, min_effect=min_effect, alpha=alpha,
@@ -160,16 +161,25 @@ def report(
     metrics: Metrics = None,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
+    time: Annotated[
+        str | None, typer.Option(help="Column of dates or datetimes, to show the scores over time.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
     as_json: AsJson = False,
 ) -> None:
     """Write the page of a comparison, and judge nothing: one HTML file that opens offline."""
     with explained():
+        from polars_evals.cli.score import read_scored
+        from polars_evals.jobs.outcome import over_time, write_whole
+
+        need_pages("report", output)
         comparison = compared(
             scored, version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster,
             by=by, metrics=metrics, min_effect=min_effect, alpha=alpha,
         )  # fmt: skip
-        deliver(comparison, {"html": output})
+        line = None if time is None else over_time(read_scored(scored), comparison, time=time, every=every)
+        write_whole(output, comparison.to_html(timeline=line))
         result = {"verdict": comparison.verdict, "html": str(output)}
         show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
 
@@ -184,7 +194,7 @@ def timeline(
     cluster: Cluster = None,
     by: By = None,
     metrics: Metrics = None,
-    reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 7,
+    reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
     html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
@@ -197,6 +207,7 @@ def timeline(
         from polars_evals.cli.score import read_scored
         from polars_evals.drift import timeline as follow
 
+        need_pages("--html", html)
         line = follow(
             read_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
             metrics=metrics, reference=reference, min_effect=min_effect, alpha=alpha,
@@ -257,6 +268,7 @@ def demo(
     with explained():
         from polars_evals.cli.demo import run_demo
 
+        need_pages("demo", output)
         show(run_demo(output, as_json=as_json))
 
 
@@ -288,6 +300,14 @@ def slices(by: list[str] | None) -> str | list[str | list[str]] | None:
     if not by:
         return None
     return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
+
+
+def need_pages(what: str, page: Path | None) -> None:
+    """Insist on what a page needs, if there is one to write, before any work."""
+    from polars_evals.jobs.config import require_pages
+
+    if page is not None:
+        require_pages(what)
 
 
 def deliver(result: Any, paths: dict[str, Path | None]) -> None:

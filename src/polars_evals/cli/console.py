@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from signal import SIGINT, SIGTERM, Signals, set_wakeup_fd, signal
+from signal import SIGINT, SIGPIPE, SIGTERM, Signals, set_wakeup_fd, signal
 from typing import NoReturn
 
 import typer
@@ -17,6 +17,9 @@ from polars_evals.drift.text import clean, line
 from polars_evals.jobs.errors import INPUT, USAGE
 
 debug = False
+
+# The exit code of a program that the closed pipe stopped, as shells tell it.
+UNREAD = 128 + SIGPIPE
 
 
 def tell(text: str) -> None:
@@ -41,7 +44,9 @@ def explained() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever reads has enough: not an error of ours, and click leaves quietly
+        # Whoever reads has enough. The rest goes nowhere, or Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(UNREAD) from None
     except (JobError, pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
         if debug:
             raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
@@ -13,7 +15,7 @@ import polars as pl
 
 from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input, scan_all
-from polars_evals.jobs.memory import ROW_GROUP_ROWS, small_steps
+from polars_evals.jobs.memory import small_steps, with_small_row_groups
 from polars_evals.jobs.open import kind_of, read_store
 from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
@@ -45,7 +47,7 @@ def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[
 
 def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
-    if source.format != "auto" or source.columns or source.keep or source.rows != "outputs":
+    if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
     try:
         from polars_evals.cluster import score_files
@@ -65,18 +67,32 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
         raise ConfigError(
             f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
         )
+    if output.is_dir():
+        raise ConfigError(f"--output {str(output)!r} is a folder; name a file")
     files = source.files()
     if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
         raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
-    frame = in_options(lambda: scan_all(source, files))
+    with in_options():
+        frame = scan_all(source, files)
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{uuid4().hex}")
+    copies = temporary.with_name(f"{temporary.name}-copies")
     try:
-        with small_steps():
-            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=ROW_GROUP_ROWS)
+        read = [with_small_row_groups(file, copies) for file in files]
+        if read != files:
+            frame = scan_all(source, read)
+        with small_steps(read) as rows:
+            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=rows)
+    except pl.exceptions.PolarsError:
+        with in_options():
+            for file in files:
+                source.check(file)
+        raise
+    else:
         os.replace(temporary, output)
     finally:
         temporary.unlink(missing_ok=True)
+        shutil.rmtree(copies, ignore_errors=True)
     return {"output": str(output), "files": len(files), **summary(output, suite)}
 
 
@@ -101,11 +117,12 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
         raise ConfigError(f"the suite cannot be read: {error}") from None
 
 
-def in_options(scan: Callable[[], pl.LazyFrame]) -> pl.LazyFrame:
-    """Scan; an error that names the options of `scan_traces` names those of the command."""
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Let an error that names the options of `scan_traces` name those of the command."""
     try:
-        return scan()
-    except (pl.exceptions.PolarsError, ValueError) as error:
+        yield
+    except (InputError, pl.exceptions.PolarsError, ValueError) as error:
         told = str(error)
         for words, option in OPTIONS.items():
             told = re.sub(words, option, told)

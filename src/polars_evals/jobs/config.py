@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from polars_evals.drift.columns import require_effect, require_level
 from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.windows import check_length
 from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.inputs import Input
 from polars_evals.options import did_you_mean
@@ -42,12 +46,14 @@ class Gate:
 
 @dataclass(frozen=True)
 class Report:
-    """The files to write."""
+    """The files to write; the page follows the scores over time if it is told by which column."""
 
     html: Path | None = None
     junit: Path | None = None
     summary: Path | None = None
     markdown: Path | None = None
+    time: str | None = None
+    every: str = "1d"
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,13 @@ class Section:
             )
         return value
 
+    def insist(self, check: Callable[..., None], *values: object) -> None:
+        """Check values in the way of the library, with its error."""
+        try:
+            check(*values)
+        except ValueError as error:
+            raise ConfigError(f"{self.where}: {error}") from None
+
     def finish(self) -> None:
         """Refuse what is left over."""
         for key in self.entries:
@@ -137,7 +150,10 @@ def read_job(config: Section, folder: Path) -> Job:
     """Read all sections."""
     source = config.where
     tables = {
-        name: config.take(name, list if name == "gate" else dict, f"a section [{name}]") for name in SECTIONS
+        name: config.take(name, list, "written [[gate]], as there may be several")
+        if name == "gate"
+        else config.take(name, dict, f"a section [{name}]")
+        for name in SECTIONS
     }
     config.finish()
     for name in ("input", "suite", "store"):
@@ -146,7 +162,7 @@ def read_job(config: Section, folder: Path) -> Job:
     suite = read_suite(source, tables["suite"], folder)
     compare = tables["compare"]
     if compare is not None:
-        compare = read_compare(Section(f"{source}: [compare]", compare))
+        compare = read_compare(Section(f"{source}: [compare]", compare), suite)
     gates = tuple(
         read_gate(Section(f"{source}: [[gate]] {number}", entry), suite, compare)
         for number, entry in enumerate(tables["gate"] or [], 1)
@@ -158,7 +174,7 @@ def read_job(config: Section, folder: Path) -> Job:
         read_store(Section(f"{source}: [store]", tables["store"]), folder),
         compare,
         gates,
-        read_report(Section(f"{source}: [report]", tables["report"] or {}), folder),
+        read_report(Section(f"{source}: [report]", tables["report"] or {}), folder, compare),
     )
 
 
@@ -220,7 +236,7 @@ def read_store(section: Section, folder: Path) -> StoreConfig:
     return StoreConfig(folder / Path(path).expanduser(), key, form, newest)
 
 
-def read_compare(section: Section) -> dict[str, Any]:
+def read_compare(section: Section, suite: Suite) -> dict[str, Any]:
     """Read `[compare]`: the arguments of `compare`."""
     given = {
         "version": section.take("version", str, "the column of versions", needed=True),
@@ -234,6 +250,11 @@ def read_compare(section: Section) -> dict[str, Any]:
         "alpha": section.take("alpha", (int, float), "a number"),
     }
     section.finish()
+    for name in given["metrics"] or ():
+        require_metric(section, name, suite)
+    for key, check in {"alpha": require_level, "min_effect": require_effect}.items():
+        if given[key] is not None:
+            section.insist(check, given[key])
     if given["candidate"] is not None:
         given["candidate"] = list(given["candidate"])
     return {key: value for key, value in given.items() if value is not None}
@@ -259,10 +280,10 @@ def read_gate(section: Section, suite: Suite, compare: Mapping[str, Any] | None)
     fail_on = section.texts("fail_on", f"one or more of {', '.join(VERDICTS)}") or ()
     items = section.take("must_not_flip", list, "a list of items")
     section.finish()
-    names = [str(one.name) for one in suite.metrics]
-    if metric is not None and metric not in names:
-        hint = did_you_mean(metric, names) or f"; the suite has {', '.join(names)}"
-        raise ConfigError(f'{section.where}: unknown metric "{metric}"{hint}')
+    if not all(isinstance(item, str | int | float) for item in items or ()):
+        raise ConfigError(f"{section.where}: `must_not_flip` must be a list of items, got {items!r}")
+    if metric is not None:
+        require_metric(section, metric, suite)
     if sum(given is not None and given != () for given in (rate, fail_on, items)) != 1:
         raise ConfigError(f"{section.where}: a gate has one of {', '.join(RULES)}")
     if rate is not None and not 0 <= rate <= 1:
@@ -285,8 +306,40 @@ def read_gate(section: Section, suite: Suite, compare: Mapping[str, Any] | None)
     return Gate(metric, by, rate, fail_on, tuple(map(str, items or ())))
 
 
-def read_report(section: Section, folder: Path) -> Report:
+def require_metric(section: Section, name: str, suite: Suite) -> None:
+    """Insist that the suite has a metric."""
+    names = [str(one.name) for one in suite.metrics]
+    if name not in names:
+        hint = did_you_mean(name, names) or f"; the suite has {', '.join(names)}"
+        raise ConfigError(f'{section.where}: unknown metric "{name}"{hint}')
+
+
+def read_report(section: Section, folder: Path, compare: Mapping[str, Any] | None) -> Report:
     """Read `[report]`."""
     paths = {key: section.take(key, str, "a file") for key in ("html", "junit", "summary", "markdown")}
+    time = section.take("time", str, "the column of times")
+    every = section.take("every", str, "a length of time")
     section.finish()
-    return Report(**{key: folder / Path(path).expanduser() for key, path in paths.items() if path})
+    if paths["html"] and compare is None:
+        raise ConfigError(f"{section.where}: `html` is the page of a comparison: it needs [compare]")
+    if time and not paths["html"]:
+        raise ConfigError(f"{section.where}: `time` is shown in the page; name it with `html`")
+    if every and not time:
+        raise ConfigError(f"{section.where}: `every` needs `time`, the column of times")
+    if paths["html"]:
+        require_pages(section.where)
+    if every:
+        section.insist(check_length, every, pl.Schema({"time": pl.Datetime("us")}), "time")
+    given = {key: folder / Path(path).expanduser() for key, path in paths.items() if path}
+    for key, file in given.items():
+        if file.is_dir():
+            raise ConfigError(f"{section.where}: `{key}` must be a file, but {str(file)!r} is a folder")
+    return Report(**given, time=time, every=every or Report.every)
+
+
+def require_pages(where: str) -> None:
+    """Insist on what report pages need, before any work is done for them."""
+    try:
+        import polars_evals.report  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(f"{where}: {error}") from None

@@ -15,6 +15,7 @@ import polars as pl
 from polars_evals.drift.text import line
 from polars_evals.jobs.errors import InputError, StoreError
 from polars_evals.jobs.inputs import READ_ERRORS, Input
+from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
@@ -96,11 +97,11 @@ class Ingest:
             return False
         return True
 
-    def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
-        """Make the query that scores files, each row with where it is from."""
+    def frame(self, sources: Sequence[Source], files: Sequence[str]) -> pl.LazyFrame:
+        """Make the query that scores files, or copies of them, each row with where it is from."""
         schema = {name: dtype for name, dtype in self.schema.items() if name not in SOURCE}
         scored = [
-            conform(self.suite.score(self.source.scan(source.file)), schema)
+            conform(self.suite.score(self.source.scan(file)), schema)
             .with_row_index("source_row")
             .with_columns(
                 source_file=pl.lit(source.name),
@@ -109,15 +110,17 @@ class Ingest:
                 ),
                 source_row=pl.col("source_row").cast(pl.Int64),
             )
-            for source in sources
+            for source, file in zip(sources, files, strict=True)
         ]
         return pl.concat(scored).select(*schema, *SOURCE)
 
     def score(self, sources: Sequence[Source]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
         folder = self.folder / uuid4().hex
+        copies = self.folder / f"{folder.name}-copies"
         try:
-            parts = write_parts(self.frame(sources), folder, self.suite.metadata)
+            files = [with_small_row_groups(source.file, copies) for source in sources]
+            parts = write_parts(self.frame(sources, files), folder, self.suite.metadata, read=files)
         except (InputError, *READ_ERRORS) as error:
             shutil.rmtree(folder, ignore_errors=True)
             if len(sources) > 1:
@@ -134,6 +137,8 @@ class Ingest:
             self.failures[source.name] = one_line(error)
         else:
             self.account(sources, parts)
+        finally:
+            shutil.rmtree(copies, ignore_errors=True)
         self.progress(len(sources))
 
     def is_at_fault(self, source: Source) -> bool:
@@ -177,7 +182,9 @@ class Ingest:
     def kept(self, part: Part, refused: Sequence[str]) -> Part:
         """Write a data file again without the rows of some files."""
         rows = scan_parts([part], {**self.schema, **SOURCE}).filter(~pl.col("source_file").is_in(refused))
-        [again] = write_parts(rows, self.folder / uuid4().hex, self.suite.metadata, size=None)
+        [again] = write_parts(
+            rows, self.folder / uuid4().hex, self.suite.metadata, read=[part.path], size=None
+        )
         return again
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ import polars as pl
 
 from polars_evals.jobs.errors import InputError
 from polars_evals.traces import detect_traces, scan_traces, trace_files
+from polars_evals.traces.detect import UnknownFormatError
+from polars_evals.traces.files import broken_line, is_blank, is_parquet
 
 # What reading a file can raise when the file, and not the program, is at fault.
 READ_ERRORS = (pl.exceptions.PolarsError, OSError, ValueError)
@@ -64,22 +67,51 @@ class Input:
             return table.filter(pl.col("output").is_not_null()) if self.rows == "outputs" else table
         return scan_traces(file, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
 
+    def check(self, file: str) -> None:
+        """Read a file to its end; if that fails, say what is wrong with it."""
+        try:
+            self.scan(file).select(pl.all().null_count()).collect(engine="streaming")
+        except READ_ERRORS as error:
+            raise unreadable(file, error) from None
+
 
 def detect(file: str) -> str:
     """Tell the platform that a file is from; `generic` if it is from none."""
     try:
         return detect_traces(file).format
-    except pl.exceptions.SchemaError as error:
-        if "could be" in str(error):  # of several platforms: the user must say which
-            raise
+    except UnknownFormatError:
         return "generic"
 
 
 def scan_table(file: str) -> pl.LazyFrame:
     """Scan a table with all its columns."""
-    if file.endswith((".parquet", ".pq")):
+    if is_parquet(file):
         return pl.scan_parquet(file, glob=False)
-    return pl.scan_ndjson(file, infer_schema_length=None)
+    if is_blank(file):
+        raise InputError(f"{file!r} is empty; leave it out, or name its format=, with which it has no rows")
+    # Polars takes the path for a pattern here, whatever is in it.
+    table = pl.scan_ndjson(glob.escape(file), infer_schema_length=None)
+    try:
+        table.collect_schema()
+    except pl.exceptions.PolarsError as error:
+        raise unreadable(file, error) from None
+    return table
+
+
+def unreadable(file: str, error: Exception) -> InputError:
+    """Say why a file cannot be read, and where in it."""
+    told = str(error).split("\n")[0]
+    try:
+        found = None if is_parquet(file) else broken_line(file)
+    except READ_ERRORS:
+        found = None
+    if found is None:
+        return InputError(told if file in told else f"cannot read {file!r}: {told}")
+    number, reason = found
+    return InputError(
+        f"{file!r}, line {number:,}, is no JSON object: {reason}; mend or remove the line, or read the file "
+        'with format="generic", which keeps it as a row without an output'
+    )
 
 
 def scan_all(source: Input, files: Sequence[str]) -> pl.LazyFrame:

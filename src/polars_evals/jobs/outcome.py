@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 from xml.etree import ElementTree as ET
 
-from polars_evals.drift import Comparison
+import polars as pl
+
+from polars_evals.drift import Comparison, Timeline, timeline
 from polars_evals.drift.render import inert
 from polars_evals.drift.text import clean, counted, line, to_json
 from polars_evals.jobs.config import Report
@@ -42,6 +45,8 @@ class Outcome:
         What became of each gate.
     comparison
         The comparison of versions, if the job has one and there is something to compare.
+    timeline
+        The scores over time, if the job's page shows them.
     notes
         What needs care, in words.
     """
@@ -55,6 +60,7 @@ class Outcome:
     rescored: bool
     gates: tuple[GateResult, ...] = ()
     comparison: Comparison | None = None
+    timeline: Timeline | None = None
     notes: tuple[str, ...] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
 
@@ -162,9 +168,9 @@ def outcome_word(outcome: Outcome) -> str:
 def write_reports(outcome: Outcome, report: Report) -> dict[str, str]:
     """Write the files that the job asks for, and the step summary where the run is a GitHub action."""
     written = dict[str, str]()
-    texts = {"junit": outcome.to_junit, "markdown": outcome.to_markdown}
+    texts: dict[str, Callable[[], str]] = {"junit": outcome.to_junit, "markdown": outcome.to_markdown}
     if outcome.comparison is not None:
-        texts["html"] = outcome.comparison.to_html
+        texts["html"] = partial(outcome.comparison.to_html, timeline=outcome.timeline)
     for kind, make in texts.items():
         path: Path | None = getattr(report, kind)
         if path is not None:
@@ -177,12 +183,26 @@ def write_reports(outcome: Outcome, report: Report) -> dict[str, str]:
     return written
 
 
+def over_time(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every: str) -> Timeline:
+    """Follow the scores of a comparison over time, all versions together, for its page."""
+    settings = comparison.settings
+    alike = {key: settings[key] for key in ("cluster", "metrics", "min_effect", "alpha")}
+    by = None if settings["by"] == "auto" else settings["by"]
+    return timeline(scored, time=time, every=every, by=by, **alike)
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file at once: a reader finds the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():  # such as /dev/stdout, which nothing may take the place of
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from None

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.drift import Comparison, compare
+from polars_evals.drift import Comparison, Timeline, compare
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.drift.text import counted
 from polars_evals.jobs.config import Job
@@ -19,7 +19,7 @@ from polars_evals.jobs.errors import ConfigError, InputError, StoreError
 from polars_evals.jobs.gates import Judge
 from polars_evals.jobs.ingest import Ingest, Source, one_line
 from polars_evals.jobs.open import open_store
-from polars_evals.jobs.outcome import Outcome, write_reports, write_whole
+from polars_evals.jobs.outcome import Outcome, over_time, write_reports, write_whole
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.settle import PART, outdated, without
 from polars_evals.jobs.store import Part, Snapshot, State, Store, scan_parts, write_parts
@@ -207,7 +207,12 @@ def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[s
     given = frame.collect_schema()
     ingest.score_columns |= {name for name in schema if name not in given}
     schema = {**drop(schema, SOURCE), **SOURCE}
-    parts = write_parts(conform(scored, schema), ingest.folder / uuid4().hex, ingest.suite.metadata)
+    parts = write_parts(
+        conform(scored, schema),
+        ingest.folder / uuid4().hex,
+        ingest.suite.metadata,
+        read=[part.path for part in before.parts],
+    )
     return tuple(part for part in parts if part.rows), schema
 
 
@@ -229,7 +234,12 @@ def settled(
         updated += 0 if rows is None or part not in live else rows.height
     small = [part for part in after if part.size < SMALL_BYTES]
     if staged and len(small) >= SMALL_FILES:
-        together = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata)
+        together = write_parts(
+            scan_parts(small, schema),
+            folder / uuid4().hex,
+            metadata,
+            read=[part.path for part in small],
+        )
         after = [part for part in after if part not in small] + together
     return after, updated
 
@@ -252,7 +262,8 @@ def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
     if job.compare is not None:
         comparison = compared(job, scored, notes)
     gates = Judge(job, scored, comparison).results()
-    return replace(outcome, comparison=comparison, gates=tuple(gates), notes=tuple(notes))
+    line = followed(job, scored, comparison)
+    return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
 
 
 def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | None:
@@ -276,6 +287,16 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
         return compare(scored, **settings)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
+
+
+def followed(job: Job, scored: pl.LazyFrame, comparison: Comparison | None) -> Timeline | None:
+    """Follow the scores over time, if the page is to show that."""
+    if comparison is None or job.report.time is None:
+        return None
+    try:
+        return over_time(scored, comparison, time=job.report.time, every=job.report.every)
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        raise ConfigError(f"[report]: {one_line(error)}; the scores are in the store") from None
 
 
 def drop(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:

@@ -63,4 +63,5 @@ def without(
 ) -> list[Part]:
     """Write a data file again without some of its rows."""
     kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
-    return [part for part in write_parts(kept, folder / uuid4().hex, metadata) if part.rows]
+    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part.path])
+    return [part for part in written if part.rows]

@@ -29,7 +29,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals.jobs.errors import ConfigError, StoreError
-from polars_evals.jobs.memory import ROW_GROUP_ROWS, small_steps
+from polars_evals.jobs.memory import small_steps
 
 LAYOUT = 1
 KEPT = 10
@@ -117,16 +117,21 @@ def scan_parts(
 
 
 def write_parts(
-    frame: pl.LazyFrame, folder: Path, metadata: Mapping[str, str], *, size: int | None = PART_BYTES
+    frame: pl.LazyFrame,
+    folder: Path,
+    metadata: Mapping[str, str],
+    *,
+    read: Sequence[str],
+    size: int | None = PART_BYTES,
 ) -> list[Part]:
-    """Write a frame to data files of about a size, streaming, complete on disk when this returns."""
+    """Write a frame that reads some files to data files of about a size, complete on disk when done."""
     folder.mkdir()
     written = list[Part]()
-    with small_steps():
+    with small_steps(read) as rows:
         frame.sink_parquet(
             pl.PartitionBy(folder, approximate_bytes_per_file=size),
             metadata=dict(metadata),
-            row_group_size=ROW_GROUP_ROWS,
+            row_group_size=rows,
             sync_on_close="all",
             engine="streaming",
             sinked_paths_callback=lambda sunk: written.extend(

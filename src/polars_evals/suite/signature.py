@@ -121,7 +121,16 @@ def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
 
 def from_metadata(file: str) -> dict[str, str]:
     """Read the signatures in one file."""
-    stored = json.loads(pl.read_parquet_metadata(file).get(METADATA_KEY, "{}"))
+    try:
+        metadata = pl.read_parquet_metadata(file)
+    except pl.exceptions.PolarsError as error:
+        raise type(error)(f"cannot read {file!r} as Parquet: {error}") from None
+    try:
+        stored = json.loads(metadata.get(METADATA_KEY, "{}"))
+    except (ValueError, RecursionError):
+        stored = None
+    if not isinstance(stored, dict):
+        raise ValueError(f"the signatures in {file!r} are damaged; score the rows again")
     return {str(name): str(text) for name, text in stored.items()}
 
 

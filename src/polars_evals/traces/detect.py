@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from polars_evals.traces.files import FileGroup
 
 
+class UnknownFormatError(pl.exceptions.SchemaError):
+    """The columns are of no platform."""
+
+
+class AmbiguousFormatError(pl.exceptions.SchemaError):
+    """The columns are of several platforms: only the user can say which."""
+
+
 @dataclass(frozen=True)
 class Detection:
     """What was seen in a set of files, and the format that was chosen.
@@ -96,7 +104,7 @@ def detect_source(groups: Sequence[FileGroup]) -> tuple[Source, str]:
     files = [file for group in groups for file in group.files]
     if len(fitting) > 1:
         seen = "; ".join(f"{name} (columns {', '.join(marks)})" for name, marks in fitting.items())
-        raise pl.exceptions.SchemaError(
+        raise AmbiguousFormatError(
             f"{_some(files)} could be {seen}: name one with format=, or pass only the files of one"
         )
     if fitting:
@@ -105,7 +113,7 @@ def detect_source(groups: Sequence[FileGroup]) -> tuple[Source, str]:
     if "output" in names:
         return GENERIC, "a column output, and no platform's columns"
     seen = f"the columns {_some(sorted(names), 12)}" if names else "no rows and no columns"
-    raise pl.exceptions.SchemaError(
+    raise UnknownFormatError(
         f"no known trace format has {seen} of {_some(files)}: name the platform with format= "
         f'({", ".join(SOURCES)}), or your own columns with format="generic" and '
         'columns={"output": ..., "input": ...}'

@@ -24,10 +24,18 @@ _LINES_BEGIN = re.compile(rb"(\xef\xbb\xbf)?\s*(\{|$)|\x1f\x8b|\x28\xb5\x2f\xfd"
 _READERS = {".csv": "read_csv", ".json": "read_json", ".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
 )
+# How a file begins whose JSON is one array, or one object over several lines.
+_ONE_VALUE = re.compile(r"\[\s*(\{.*|\].*)?|\{", re.DOTALL)
 _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
+
+# What may stand around a line of JSON.
+_BLANK = " \t\r\ufeff"
 
 # How many lines of each JSON Lines file are read for its keys.
 SAMPLE_LINES = 100
+
+# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
+SUSPECT_LINES = 1_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class FileGroup:
             )
             line = pl.col(LINE)
             return (
-                lines.with_columns(line.str.strip_chars(" \t\r\ufeff"))
+                lines.with_columns(line.str.strip_chars(_BLANK))
                 .filter(line != "")
                 .with_columns(
                     **{key: json_value(line, f"['{key}']") for key in keys if key not in (LINE, FILE)}
@@ -115,6 +123,8 @@ def _expand_one(path: str, storage_options: dict[str, Any] | None) -> list[str]:
     elif has_magic(local):
         found = sorted(file for file in glob(local, recursive=True) if os.path.isfile(file))
         what = f"the pattern {path!r} matches"
+    elif os.path.exists(local):
+        raise FileNotFoundError(f"{path!r} is a pipe or a device; write what it gives to a file")
     else:
         raise FileNotFoundError(f"no such file or folder: {path!r}")
     files = [file for file in found if _PARQUET.search(file) or _LINES.search(file)]
@@ -154,7 +164,7 @@ def group_files(files: Sequence[str], storage_options: dict[str, Any] | None = N
     """
     groups: list[FileGroup] = []
     for file in files:
-        kind: Literal["parquet", "lines"] = "parquet" if _is_parquet(file) else "lines"
+        kind: Literal["parquet", "lines"] = "parquet" if is_parquet(file) else "lines"
         hive = tuple(name for name, _ in _HIVE.findall(file))
         schema, nested = _read_schema(file, kind, storage_options)
         for group in groups:
@@ -171,7 +181,8 @@ def group_files(files: Sequence[str], storage_options: dict[str, Any] | None = N
     return groups
 
 
-def _is_parquet(file: str) -> bool:
+def is_parquet(file: str) -> bool:
+    """Tell Parquet from JSON Lines, by the ending or else by the content; other kinds are refused."""
     if _PARQUET.search(file):
         return True
     if _LINES.search(file) or "://" in file:
@@ -179,12 +190,12 @@ def _is_parquet(file: str) -> bool:
     with open(file, "rb") as stream:
         begin = stream.read(1024)
     ending = Path(file).suffix.lower()
-    is_parquet = begin.startswith(b"PAR1")
-    if ending and not is_parquet and not _LINES_BEGIN.match(begin):
+    holds_parquet = begin.startswith(b"PAR1")
+    if ending and not holds_parquet and not _LINES_BEGIN.match(begin):
         reader = _READERS.get(ending)
         convert = f" (convert with pl.{reader}(...).write_parquet(...))" if reader else ""
         raise pl.exceptions.ComputeError(f"{file}: {ending} is not read; Parquet or JSON Lines are{convert}")
-    return is_parquet
+    return holds_parquet
 
 
 def _read_schema(
@@ -194,7 +205,9 @@ def _read_schema(
     try:
         if kind == "lines":
             head = pl.scan_lines(file, n_rows=SAMPLE_LINES, glob=False, storage_options=storage_options)
-            return _sampled_keys(head.collect().get_column("line"))
+            lines = [line.strip(_BLANK) for line in head.collect().get_column("line")]
+            _refuse_one_value(file, next(filter(None, lines), ""))
+            return _sampled_keys(lines)
         scan = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
         schema = {name: _unified(dtype) for name, dtype in scan.collect_schema().items()}
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -203,13 +216,23 @@ def _read_schema(
     return schema, {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
 
 
-def _sampled_keys(lines: pl.Series) -> tuple[dict[str, pl.DataType], set[str]]:
+def _refuse_one_value(file: str, first_line: str) -> None:
+    """Refuse JSON that is not in lines, of which every line would be taken for a broken row."""
+    if _ONE_VALUE.fullmatch(first_line):
+        what = "an array" if first_line.startswith("[") else "an object over several lines"
+        raise pl.exceptions.ComputeError(
+            f"it is JSON, but {what}; JSON Lines have an object on each line (convert with "
+            "pl.read_json(...).write_parquet(...))"
+        )
+
+
+def _sampled_keys(lines: Sequence[str]) -> tuple[dict[str, pl.DataType], set[str]]:
     keys: dict[str, pl.DataType] = {}
     nested: set[str] = set()
     for line in lines:
         try:
-            value = json.loads(line.lstrip("\ufeff"))
-        except ValueError:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
             continue  # Invalid lines are kept and counted by the scan itself.
         if isinstance(value, dict):
             keys.update(dict.fromkeys(value, pl.String()))
@@ -217,6 +240,41 @@ def _sampled_keys(lines: pl.Series) -> tuple[dict[str, pl.DataType], set[str]]:
                 f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
             )
     return keys, nested
+
+
+def is_blank(file: str) -> bool:
+    """Say whether a file of JSON Lines has no line with anything in it."""
+    return _numbered_lines(file).head(1).collect(engine="streaming").is_empty()
+
+
+def broken_line(file: str) -> tuple[int, str] | None:
+    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
+    line = pl.col(LINE)
+    suspects = _numbered_lines(file).filter(
+        ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
+    )
+    for number, text in suspects.head(SUSPECT_LINES).collect(engine="streaming").iter_rows():
+        try:
+            pl.read_ndjson(text.encode())
+        except pl.exceptions.PolarsError:
+            return number, _reason(text)
+    return None
+
+
+def _numbered_lines(file: str) -> pl.LazyFrame:
+    lines = pl.scan_lines(file, name=LINE, glob=False, row_index_name="number", row_index_offset=1)
+    return lines.with_columns(pl.col(LINE).str.strip_chars(" \t\r")).filter(pl.col(LINE) != "")
+
+
+def _reason(line: str) -> str:
+    """Say what is wrong with a line that cannot be read."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} (column {error.colno:,})"
+    except (ValueError, RecursionError):
+        return "it is nested too deeply, or holds a number that is too long"
+    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"
 
 
 def _unified(dtype: pl.DataType) -> pl.DataType:

@@ -1,0 +1,184 @@
+"""Input files as they come: broken, empty, of another kind or an odd name: read, or refused by name."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from polars_evals.jobs import run
+from polars_evals.jobs.inputs import Input, scan_table
+from polars_evals.suite.signature import METADATA_KEY
+from polars_evals.traces.detect import AmbiguousFormatError
+from tests.jobs.support import DATA, invoke, make_job, table, traces
+
+GOOD = b'{"trace_id": "a", "output": "x", "expected": "x"}\n'
+DEEP = b"[" * 100_000 + b"\n"
+
+
+def score(file: Path, *options: str) -> tuple[int, str]:
+    code, out, error = invoke(
+        "score", file, "--metric", "exact_match", "-o", file.parent / "out/scored.parquet", *options
+    )
+    assert "Traceback" not in error
+    return code, out + error
+
+
+BROKEN = {
+    "cut": (GOOD * 3 + b'{"output": "x", "exp\n' + GOOD, "line 4, is no JSON object: Unterminated string"),
+    "after blank lines": (GOOD + b"\n\r\n" + b"{]\n", "line 4, is no JSON object"),
+    "a number": (GOOD + b"3\n" + GOOD, "line 2, is no JSON object: it is another JSON value"),
+    "null": (GOOD * 500 + b"null\n", "line 501, is no JSON object: it is another JSON value"),
+    "not a number": (GOOD + b'{"output": NaN}\n', "line 2, is no JSON object: NaN"),
+    "deep": (GOOD + DEEP + GOOD, "line 2, is no JSON object: it is nested too deeply"),
+    "deep inside": (
+        GOOD + b'{"output": ' + DEEP.strip() + b"]" * 100_000 + b"}\n",
+        "line 2, is no JSON object: it is nested too deeply",
+    ),
+    "byte order mark": (b"\xef\xbb\xbf" + GOOD, "line 1, is no JSON object: Unexpected UTF-8 BOM"),
+    "latin-1": (GOOD + b'{"output": "\xe9"}\n', "cannot read"),
+    "latin-1, late": (GOOD * 500 + b'{"output": "\xe9"}\n', "cannot read"),
+    "empty": (b"", "is empty"),
+    "blank": (b"\n \n\r\n", "is empty"),
+    "an array": (b'[{"output": "x"}, {"output": "y"}]\n', "it is JSON, but an array"),
+    "an array over lines": (b'[\n{"output": "x"},\n{"output": "y"}\n]\n', "it is JSON, but an array"),
+    "an object over lines": (b'{\n"output": "x"\n}\n', "it is JSON, but an object over several lines"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_table_is_refused_by_name_and_line(tmp_path: Path, name: str) -> None:
+    content, reason = BROKEN[name]
+    (tmp_path / "good.jsonl").write_bytes(GOOD)
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(content)
+    for path in (file, tmp_path / "*.jsonl"):
+        code, told = score(path)
+        assert code == 3
+        assert "bad.jsonl" in told
+        assert reason in told
+        assert len(told.splitlines()) == 1
+    assert not list((tmp_path / "out").glob("*") if (tmp_path / "out").exists() else [])
+    file.unlink()
+    (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(content))
+    code, told = score(tmp_path / "bad.jsonl.gz")
+    assert (code, reason in told) == (3, True), told
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_job_takes_the_other_files(tmp_path: Path, name: str) -> None:
+    content, _ = BROKEN[name]
+    job = make_job(tmp_path)
+    (tmp_path / "traces/bad.jsonl").write_bytes(content)
+    (tmp_path / "traces/good.jsonl").write_bytes(GOOD)
+    outcome = run(job)
+    assert (outcome.added, list(outcome.failures), outcome.exit_code()) == (1, ["traces/bad.jsonl"], 3)
+    assert outcome.failures["traces/bad.jsonl"]
+    (tmp_path / "traces/bad.jsonl").write_bytes(GOOD.replace(b'"a"', b'"b"'))
+    again = run(job)
+    assert (again.added, again.exit_code()) == (1, 0)
+
+
+def test_the_way_out_of_a_broken_line(tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(GOOD + DEEP + b'{"output": "x", "exp')
+    assert "or read the file with --format generic" in score(file)[1]
+    code, told = score(file, "--format", "generic", "--json")
+    assert code == 0
+    assert json.loads(told)["rows"] == 3
+    kept = pl.read_parquet(tmp_path / "out/scored.parquet")
+    assert kept["output"].to_list() == ["x", None, None]
+    file.write_bytes(b"")
+    assert "name its --format" in score(file)[1]
+    assert score(file, "--format", "generic")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["a.parq", "a.PARQUET", "a.Pq", "a", "a.parquet.tmp", "a.json", "a.snappy.parquet"]
+)
+def test_parquet_of_any_name(tmp_path: Path, name: str) -> None:
+    traces(range(3)).write_parquet(tmp_path / name)
+    assert scan_table(str(tmp_path / name)).collect().height == 3
+    assert score(tmp_path / name)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["a.ndjson", "a.JSONL", "a.json", "a", "a.txt", "a.jsonl.gz", "a.gz"])
+def test_lines_of_any_name(tmp_path: Path, name: str) -> None:
+    content = gzip.compress(GOOD) if name.endswith("gz") else GOOD
+    (tmp_path / name).write_bytes(content)
+    assert scan_table(str(tmp_path / name)).collect().height == 1
+    assert score(tmp_path / name)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.txt", "a", "a.jsonl", "a.parquet", "a.gz"])
+def test_other_kinds_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("output,expected\nx,x\n")
+    code, told = score(tmp_path / name)
+    assert code == 3
+    assert name in told
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "name", ["a[1]", "a*", "a?", "sp ace", "é漢🎉", "a'b\"c", "a#b%20", "[", "{a}", "-a"]
+)
+def test_names_are_taken_literally(tmp_path: Path, name: str, suffix: str) -> None:
+    for other in ("a1", "ab", name):
+        file = tmp_path / f"{other}.{suffix}"
+        frame = pl.DataFrame({"trace_id": [other], "output": [other], "expected": [other]})
+        frame.write_ndjson(file) if suffix == "jsonl" else frame.write_parquet(file)
+    found = scan_table(str(tmp_path / f"{name}.{suffix}")).collect()
+    assert found["trace_id"].to_list() == [name]
+    code, told = score(tmp_path / f"{name}.{suffix}", "--json")
+    assert (code, json.loads(told)["rows"]) == (0, 1)
+    (tmp_path / "traces").mkdir()
+    os.rename(tmp_path / f"{name}.{suffix}", tmp_path / f"traces/{name}.{suffix}")
+    assert run(make_job(tmp_path)).added == 1
+    assert table(tmp_path)["trace_id"].to_list() == [name]
+
+
+def test_an_ambiguous_file_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    both = {"span_id": ["a"], "root_span_id": ["a"], "output": ["x"], "gen_ai.output.messages": ["[]"]}
+    pl.DataFrame(both).write_parquet(tmp_path / "both.parquet")
+    with pytest.raises(AmbiguousFormatError):
+        Input([str(tmp_path)]).scan(str(tmp_path / "both.parquet"))
+    code, told = score(tmp_path / "both.parquet")
+    assert code == 3
+    assert "both.parquet could be otel (columns gen_ai.output.messages); braintrust" in told
+    assert "name one with --format" in told
+
+
+def test_a_table_may_be_called_anything(tmp_path: Path) -> None:
+    """The words of an error are no way to tell one from another."""
+    folder = tmp_path / "what could be"
+    folder.mkdir()
+    pl.DataFrame({"answer": ["x"], "gold": ["x"]}).write_parquet(folder / "own.parquet")
+    assert Input([str(folder)]).scan(str(folder / "own.parquet")).collect().columns == ["answer", "gold"]
+
+
+@pytest.mark.parametrize("damage", ["[" * 100_000, "[1]", "{cut", "7"])
+def test_damaged_signatures_are_told(tmp_path: Path, damage: str) -> None:
+    scored = traces(range(3), exact_match_score=[1.0, 0.0, 1.0])
+    scored.write_parquet(tmp_path / "bad.parquet", metadata={METADATA_KEY: damage})
+    code, _, error = invoke("compare", tmp_path / "bad.parquet", "--version", "model", "--baseline", "v1")
+    assert code == 3
+    assert "bad.parquet' are damaged; score the rows again" in error
+
+
+def test_only_parquet_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_bytes(GOOD)
+    code, _, error = invoke("compare", tmp_path / "answers.jsonl", "--version", "model", "--baseline", "v1")
+    assert code == 3
+    assert f"cannot read '{tmp_path}/answers.jsonl' as Parquet" in error
+
+
+def test_pipes_and_folders_in_the_place_of_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    code, told = score(tmp_path / "pipe.jsonl")
+    assert (code, "is a pipe or a device" in told) == (3, True)
+    (tmp_path / "out.parquet").mkdir()
+    code, _, error = invoke("score", DATA, "--metric", "exact_match", "-o", tmp_path / "out.parquet")
+    assert (code, "is a folder; name a file" in error) == (2, True)

@@ -1,0 +1,156 @@
+"""Pages of the command and of jobs: what they show, what they need, and what is checked before any work."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import polars_evals as pe
+from polars_evals.jobs import scan_store
+from polars_evals.jobs.outcome import write_whole
+from tests.jobs.support import COMPARED, DATA, deliver, invoke, make_job, traces
+
+
+def without(package: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command where a package is not installed."""
+    code = f"import sys; sys.modules[{package!r}] = None; from polars_evals.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, check=False, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("package", ["altair", "vl_convert"])
+def test_pages_without_their_extra_are_refused_before_any_work(
+    tmp_path: Path, scored: Path, package: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    job = make_job(
+        tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\n[report]\nhtml = "work/report.html"'
+    )
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    for arguments in (
+        ["report", scored, *COMPARED],
+        ["compare", scored, *COMPARED, "--html", "report.html"],
+        ["timeline", scored, "--html", "report.html"],
+        ["demo", "--output", "demo"],
+        ["run", job],
+    ):
+        ended = without(package, *arguments, cwd=work)
+        assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
+        assert "pip install 'polars-evals[report]'" in ended.stderr
+    assert os.listdir(work) == []
+    assert not (tmp_path / "scores").exists()
+    assert without(package, "compare", scored, *COMPARED).returncode == 1
+
+
+def test_a_delta_store_without_its_extra_is_refused_before_any_work(tmp_path: Path) -> None:
+    job = make_job(tmp_path, "delta")
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    ended = without("deltalake", "run", job)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
+    assert "pip install 'polars-evals[jobs]'" in ended.stderr
+    assert not (tmp_path / "scores").exists()
+    job.write_text(job.read_text().replace('"delta"', '"parquet"'))
+    assert without("deltalake", "run", job).returncode == 0
+
+
+def test_the_page_shows_the_scores_over_time(tmp_path: Path, scored: Path) -> None:
+    page = tmp_path / "page.html"
+    assert invoke("report", scored, *COMPARED, "-o", page)[0] == 0
+    assert 'id="timeline"' not in page.read_text()
+    code, _, error = invoke("report", scored, *COMPARED, "-o", page, "--time", "ts")
+    assert code == 0, error
+    frame = pl.read_parquet(scored)
+    settings: dict[str, Any] = {"by": "topic", "metrics": ["exact_match", "levenshtein"]}
+    line = pe.timeline(frame, time="ts", **settings)
+    [began] = line.changes.filter(verdict="regressed", metric="levenshtein")["began"]
+    assert 'id="timeline"' in page.read_text()
+    assert f"{began:%Y-%m-%d}" in page.read_text()
+    compared = pe.compare(frame, version="model", baseline="assistant-1.0", item="item_id", **settings)
+    assert page.read_text() == compared.to_html(timeline=line)
+    code, _, error = invoke("report", scored, *COMPARED, "-o", page, "--time", "tss")
+    assert code == 3
+    assert "did you mean" in error
+    assert invoke("report", scored, *COMPARED, "-o", page, "--time", "ts", "--every", "day")[0] == 2
+
+
+def test_the_page_of_a_job_shows_the_scores_over_time(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(
+        f"""
+[input]
+path = "{DATA}"
+[suite]
+metric = [{{ type = "levenshtein" }}]
+[store]
+path = "scores"
+[compare]
+version = "model"
+baseline = "assistant-1.0"
+item = "item_id"
+by = ["topic"]
+[report]
+html = "report.html"
+time = "ts"
+every = "2d"
+"""
+    )
+    code, _, error = invoke("run", tmp_path / "job.toml")
+    assert code == 0, error
+    page = (tmp_path / "report.html").read_text()
+    line = pe.timeline(scan_store(tmp_path / "scores"), time="ts", every="2d", by="topic")
+    [began] = line.changes.filter(verdict="regressed")["began"]
+    assert 'id="timeline"' in page
+    assert "Windows of 2d" in page
+    assert f"{began:%Y-%m-%d}" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[report]\nhtml = "r.html"', "[report]: `html` is the page of a comparison: it needs [compare]"),
+        ('[report]\njunit = "r.xml"\ntime = "ts"', "[report]: `time` is shown in the page"),
+        ("[gate]\nmin_pass_rate = 0.1", "`gate` must be written [[gate]]"),
+        (
+            '[compare]\nitem = "item_id"\n[[gate]]\nmust_not_flip = [[1]]',
+            "must be a list of items",
+        ),
+        ('[report]\njunit = "traces"', "`junit` must be a file, but"),
+        ("[compare]\nalpha = -1", "[compare]: alpha must lie between 0 and 1"),
+        ("[compare]\nalpha = 0", "[compare]: alpha must lie between 0 and 1"),
+        ("[compare]\nmin_effect = -0.1", "[compare]: min_effect must be at least 0"),
+        ("[compare]\nmin_effect = nan", "[compare]: min_effect must be at least 0"),
+        ('[compare]\nmetrics = ["exact"]', '[compare]: unknown metric "exact"; did you mean "exact_match"?'),
+        ('[compare]\n[report]\nhtml = "r.html"\nevery = "1d"', "[report]: `every` needs `time`"),
+        ('[compare]\n[report]\nhtml = "r.html"\ntime = "ts"\nevery = "day"', "every must be a length of"),
+        ('[compare]\n[report]\nhtml = "r.html"\ntime = "ts"\nevery = "-1d"', "every must be a length of"),
+    ],
+)
+def test_settings_of_a_job_are_checked_before_any_work(tmp_path: Path, more: str, message: str) -> None:
+    more = more.replace("[compare]", '[compare]\nversion = "model"\nbaseline = "v1"')
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    code, _, error = invoke("run", make_job(tmp_path, more=more))
+    assert code == 2
+    assert message in error
+    assert not (tmp_path / "scores").exists()
+
+
+def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> None:
+    """Least of all that of a device, which root could replace."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", "text")
+    assert os.read(reader, 100) == b"text"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "folder").mkdir()
+    code, _, error = invoke("report", scored, *COMPARED, "-o", tmp_path / "folder")
+    assert (code, f"cannot write '{tmp_path}/folder': Is a directory" in error) == (3, True)
+    code, _, error = invoke("compare", scored, *COMPARED, "--junit", scored / "report.xml")
+    assert (code, "cannot write" in error) == (3, True)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
