@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 
@@ -58,6 +59,18 @@ def wanted(*, signatures: bool = False) -> pl.DataFrame:
     """The scores on one machine, with labels as text."""
     scored = SUITE.score(answers(), signatures=signatures)
     return scored.with_columns(pl.col(pl.Enum(["fail", "pass"])).cast(pl.String))
+
+
+def assert_example_scored(folder: Path) -> None:
+    """Check the scores of `DATA`, and that columns of all its types came through."""
+    found = pl.read_parquet(folder / "*.parquet").sort("trace_id")
+    expected = SUITE.score(pl.read_parquet(DATA), signatures=True).sort("trace_id")
+    times = pl.col("ts").dt.replace_time_zone(None).cast(pl.Datetime("us"))
+    assert_frame_equal(
+        found.with_columns(times),
+        expected.with_columns(times, pl.col(pl.Enum(["fail", "pass"])).cast(pl.String)),
+        check_exact=True,
+    )
 
 
 def dies_once(table: pa.Table, marker: str, *, parent: bool = False) -> pa.Table:

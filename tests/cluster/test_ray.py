@@ -15,7 +15,7 @@ import polars_evals as pe
 from polars_evals.cli.app import app
 from polars_evals.cluster import aggregate_ray, score_files, score_ray
 from polars_evals.cluster.ray import _map
-from tests.cluster.data import PARTS, SUITE, answers, dies_once, wanted
+from tests.cluster.data import DATA, PARTS, SUITE, answers, assert_example_scored, dies_once, wanted
 from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ def test_files(tmp_path: Path) -> None:
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
     with pytest.raises(FileExistsError, match="exists already"):
         score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
+
+
+def test_columns_of_any_type_pass_through(tmp_path: Path) -> None:
+    score_files(DATA, SUITE, tmp_path / "out", engine="ray")
+    assert_example_scored(tmp_path / "out")
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
+from typer.testing import CliRunner
 
 import polars_evals as pe
+from polars_evals.cli.app import app
 from polars_evals.cluster import aggregate_spark, score_files, score_spark
-from tests.cluster.data import PARTS, ROOT, SUITE, answers, executor_dies_once, wanted
+from tests.cluster.data import (
+    DATA,
+    PARTS,
+    ROOT,
+    SUITE,
+    answers,
+    assert_example_scored,
+    executor_dies_once,
+    wanted,
+)
 from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
 
 if TYPE_CHECKING:
@@ -79,6 +91,21 @@ def test_files(session: Any, tmp_path: Path) -> None:
     score_files(tmp_path / "in.parquet", SUITE, tmp_path / "out", engine="spark")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
+
+
+def test_the_command(session: Any, tmp_path: Path) -> None:
+    arguments = ["score", str(DATA), "--metric", "levenshtein", "--engine", "spark", "--json"]
+    ended = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "out")])
+    assert ended.exit_code == 0, ended.stderr
+    expected = pe.Suite([pe.Metric("levenshtein")]).score(pl.read_parquet(DATA))
+    told = json.loads(ended.stdout)
+    assert told["rows"] == len(expected)
+    assert told["metrics"]["levenshtein"]["mean"] == pytest.approx(expected["levenshtein_score"].mean())
+
+
+def test_columns_of_any_type_pass_through(session: Any, tmp_path: Path) -> None:
+    score_files(DATA, SUITE, tmp_path / "out", engine="spark")
+    assert_example_scored(tmp_path / "out")
 
 
 def test_errors_come_before_anything_runs(session: Any) -> None:

@@ -61,10 +61,10 @@ def score_spark(
     >>> suite = pe.Suite([pe.Metric("levenshtein")])
     >>> score_spark(spark.read.parquet("s3://traces/"), suite).write.parquet("s3://scored/")  # doctest: +SKIP
     """
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructType
 
-    scorer = Scorer.of(suite, to_arrow_schema(dataframe.schema), signatures=signatures, max_bytes=max_bytes)
+    scorer = Scorer.of(suite, _arrow_schema(dataframe), signatures=signatures, max_bytes=max_bytes)
     schema = StructType([*dataframe.schema, *from_arrow_schema(scorer.added)])
     with _threads(dataframe.sparkSession):
         return dataframe.mapInArrow(lambda batches: _score(batches, scorer), schema)
@@ -107,9 +107,8 @@ def aggregate_spark(
     'no_change'
     """
     from pyspark.sql import functions
-    from pyspark.sql.pandas.types import to_arrow_schema
 
-    arrow = to_arrow_schema(dataframe.schema)
+    arrow = _arrow_schema(dataframe)
     schema = {field.name: polars_type(field.type) for field in arrow}
 
     def versions() -> pl.DataFrame:
@@ -144,6 +143,11 @@ def aggregate_spark(
             messages = grouped.applyInArrow(lambda table: _sum_up(table, plan, parts), MESSAGES)
         merged = messages.groupBy(GROUP).applyInArrow(merge_messages, MESSAGES)
         return merge(Aggregates.from_bytes(bytes(row[MESSAGE])) for row in merged.collect())
+
+
+def _arrow_schema(dataframe: DataFrame) -> pa.Schema:
+    """Return the columns as Arrow has them; a time has the zone of the session."""
+    return dataframe.sparkSession.createDataFrame([], dataframe.schema).toArrow().schema
 
 
 def _score(batches: Iterable[pa.RecordBatch], scorer: Scorer) -> Iterator[pa.RecordBatch]:
