@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent
 SIZES = [10_000, 100_000, 1_000_000, 10_000_000]
 TILE = 10_000
 CHARACTERS = 60
-CLUSTER_ROWS, CLUSTER_CHARACTERS = 80_000, 1_000
+CLUSTER_FILES, CLUSTER_ROWS, CLUSTER_CHARACTERS = 32, 320_000, 1_000
 SUITE = pe.Suite([pe.Metric("levenshtein"), pe.Metric("rouge"), pe.Metric("exact_match")])
 
 
@@ -52,6 +52,17 @@ def measure_nothing() -> dict[str, float]:
     return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
 
 
+def measure_polars(source: str, workers: str) -> dict[str, float]:
+    """Score files in this process, which has as many threads as workers are asked for."""
+    assert pl.thread_pool_size() == int(workers)
+
+    def run() -> None:
+        scored = SUITE.score(pl.scan_parquet(f"{source}/*.parquet"))
+        scored.select(pl.col("levenshtein_score", "rouge1_score").sum()).collect(engine="streaming")
+
+    return timed(run)
+
+
 def measure_ray(source: str, workers: str) -> dict[str, float]:
     """Score files on Ray, once to start the workers and then for the time."""
     import ray
@@ -62,7 +73,7 @@ def measure_ray(source: str, workers: str) -> dict[str, float]:
     ray.data.DataContext.get_current().enable_progress_bars = False
 
     def run() -> None:
-        files = ray.data.read_parquet(source, override_num_blocks=8)
+        files = ray.data.read_parquet(source)
         score_ray(files, SUITE).select_columns(["levenshtein_score", "rouge1_score"]).materialize()
 
     try:
@@ -107,11 +118,18 @@ def timed(run: Any) -> dict[str, float]:
     return {"seconds": min(seconds[1:])}
 
 
-def in_process(name: str, *arguments: object) -> dict[str, float]:
+def in_process(name: str, *arguments: object, **environment: str) -> dict[str, float]:
     """Call a function of this module in a new process."""
     code = f"import json, sys; from benchmarks.scale import {name} as f; print(json.dumps(f(*sys.argv[1:])))"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+        env=os.environ | environment,
+    )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     print(name, *arguments[1:], found, file=sys.stderr, flush=True)
     return found
@@ -131,14 +149,18 @@ def measure_sizes(folder: Path, most: int) -> pl.DataFrame:
 
 
 def measure_workers(folder: Path, rows: int) -> pl.DataFrame:
-    """Measure both engines with one and two workers."""
+    """Measure both engines with one and two workers, and Polars alone with as many threads."""
     path = folder / "cluster"
     path.mkdir()
-    for part in range(8):
-        write_rows(path / f"{part}.parquet", rows // 8, CLUSTER_CHARACTERS)
+    for part in range(CLUSTER_FILES):
+        write_rows(path / f"{part}.parquet", rows // CLUSTER_FILES, CLUSTER_CHARACTERS)
     found = []
-    for engine in ("ray", "spark"):
-        one, two = (in_process(f"measure_{engine}", path, workers)["seconds"] for workers in (1, 2))
+    for engine in ("polars", "ray", "spark"):
+        threads = [{"POLARS_MAX_THREADS": str(workers)} if engine == "polars" else {} for workers in (1, 2)]
+        one, two = (
+            in_process(f"measure_{engine}", path, workers, **environment)["seconds"]
+            for workers, environment in enumerate(threads, start=1)
+        )
         found.append({"engine": engine, "rows": rows, "one": one, "two": two, "efficiency": one / two / 2})
     return pl.DataFrame(found)
 
@@ -169,7 +191,8 @@ def markdown(sizes: pl.DataFrame, workers: pl.DataFrame) -> str:
         "## Workers",
         "",
         f"The same suite over {workers['rows'][0]:,} rows of {CLUSTER_CHARACTERS} characters, one processor "
-        "a worker, workers warm. Efficiency is the time of one worker over twice the time of two.",
+        "a worker, workers warm; Polars is one process with as many threads. Efficiency is the time of one "
+        "worker over twice the time of two. The engines' own processes run on the same two cores.",
         "",
         "| engine | one worker, seconds | two workers, seconds | efficiency |",
         "|---|--:|--:|--:|",

@@ -21,12 +21,15 @@ from polars_evals.cluster.steps import (
 from polars_evals.drift.compare import count_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ray.data import Dataset
 
     from polars_evals.drift.compare import By
     from polars_evals.suite import Suite
+
+
+THREADS = "POLARS_MAX_THREADS"
 
 
 def score_ray(
@@ -136,9 +139,9 @@ def aggregate_ray(
         messages = _map(rows, _sum_up, plan, parts)
     else:
         grouped = _map(rows, _add_group, item, parts).groupby(GROUP, num_partitions=parts)
-        messages = grouped.map_groups(_sum_up, batch_format="pyarrow", fn_args=(plan, parts), **_threads(1))
+        messages = grouped.map_groups(_alone(_sum_up, plan, parts), batch_format="pyarrow", num_cpus=1)
     grouped = _filled(messages).groupby(GROUP, num_partitions=parts)
-    merged = grouped.map_groups(merge_messages, batch_format="pyarrow", **_threads(1))
+    merged = grouped.map_groups(_alone(merge_messages), batch_format="pyarrow", num_cpus=1)
     return merge(read_messages(_tables(merged)))
 
 
@@ -174,12 +177,36 @@ def _count_rows(table: pa.Table) -> int:
 
 
 def _map(dataset: Dataset, function: Any, *arguments: Any, num_cpus: int = 1) -> Dataset:
-    return dataset.map_batches(function, batch_format="pyarrow", fn_args=arguments, **_threads(num_cpus))
+    options: dict[str, Any] = {"num_cpus": num_cpus}
+    if num_cpus == 1:
+        function, arguments = _alone(function, *arguments), ()
+    else:
+        options["runtime_env"] = {"env_vars": {THREADS: str(num_cpus)}}
+    return dataset.map_batches(function, batch_format="pyarrow", fn_args=arguments, **options)
 
 
-def _threads(num_cpus: int) -> dict[str, Any]:
-    """Ask for processors, and have Polars start no more threads than these can run."""
-    return {"num_cpus": num_cpus, "runtime_env": {"env_vars": {"POLARS_MAX_THREADS": str(num_cpus)}}}
+def _alone(function: Any, *arguments: Any) -> Callable[[pa.Table], Any]:
+    """Return the function with its arguments, for a worker whose Polars has one thread.
+
+    Ray sends a local function whole, so a worker can set the number before it imports Polars for the rest. An
+    environment for these tasks would do too, but then they have processes of their own, which Ray starts and
+    stops all the time where reading takes turns with scoring, and every block is copied between the two.
+    """
+    from ray import cloudpickle
+
+    packed, variable = cloudpickle.dumps((function, arguments)), THREADS
+
+    def run(table: pa.Table) -> Any:
+        import os
+
+        os.environ.setdefault(variable, "1")
+        from ray import cloudpickle
+
+        unpacked, given = cloudpickle.loads(packed)
+        return unpacked(table, *given)
+
+    run.__name__ = function.__name__
+    return run
 
 
 def _tables(dataset: Dataset) -> Iterator[pa.Table]:
