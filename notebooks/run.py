@@ -22,9 +22,9 @@ def run(path: Path) -> nbformat.NotebookNode:
         notebook, kernel_name="python3", record_timing=False, resources={"metadata": {"path": path.parent}}
     )
     client.execute()
-    # What libraries log is for whoever runs it, and names folders of the machine.
+    # What an engine logs is for whoever runs it, and names folders of the machine.
     for cell in notebook.cells:
-        if cell.cell_type == "code":
+        if "if find_spec(" in cell.source:
             cell.outputs = [shown for shown in cell.outputs if shown.get("name") != "stderr"]
     # What depends on the machine that ran it.
     notebook.metadata = {

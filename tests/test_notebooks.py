@@ -26,10 +26,11 @@ def runner() -> ModuleType:
     return module
 
 
-def said(notebook: Any) -> list[str]:
-    """Return what the cells print and the frames they show; charts and styled tables count as such only."""
-    texts = []
+def said(notebook: Any) -> list[list[str]]:
+    """Return what each cell prints and shows; charts and styled tables count as such only."""
+    cells = []
     for cell in notebook["cells"]:
+        texts = []
         for output in cell.get("outputs", []):
             assert output["output_type"] != "error"
             assert output.get("name") != "stderr", output
@@ -37,7 +38,8 @@ def said(notebook: Any) -> list[str]:
             plain = "".join(output.get("text", data.get("text/plain", "")))
             styled = "image/svg+xml" in data or "gt_table" in "".join(data.get("text/html", ""))
             texts.append("picture" if styled else plain)
-    return texts
+        cells.append(texts)
+    return cells
 
 
 def test_there_are_four() -> None:
@@ -49,5 +51,10 @@ def test_notebook(path: Path) -> None:
     stored = json.loads(path.read_text("utf-8"))
     assert path.stat().st_size < 300_000
     shown = said(stored)
-    assert shown.count("picture") >= 1
-    assert said(runner().run(path)) == shown, "run `make notebooks` to store what they show now"
+    assert any("picture" in texts for texts in shown)
+    found = said(runner().run(path))
+    # `make test-cluster` tests the engines; where one is missing, its cell says so.
+    absent = [any("is not installed here" in text for text in texts) for texts in found]
+    assert sum(absent) <= 2
+    expected = [texts if not gone else new for texts, new, gone in zip(shown, found, absent, strict=True)]
+    assert found == expected, "run `make notebooks` to store what they show now"

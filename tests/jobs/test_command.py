@@ -407,3 +407,7 @@ def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: p
     assert taken == [([str(DATA)], "ray")]
     code, _, error = invoke(*arguments, "-o", tmp_path / "again", "--rows", "outputs")
     assert (code, "takes no options of traces" in error) == (2, True)
+    (tmp_path / "a.jsonl").write_text('{"output": "x"}')
+    arguments[1] = tmp_path / "a.jsonl"
+    code, _, error = invoke(*arguments, "-o", tmp_path / "again")
+    assert (code, "reads Parquet files" in error) == (3, True)

@@ -69,7 +69,9 @@ def test_items_that_must_not_flip(tmp_path: Path) -> None:
     gate = (
         '[[gate]]\nmetric = "exact_match"\nmust_not_flip = ["item-1", "item-2", "item-4", "item-6", "new"]\n'
     )
-    [found] = run(two_versions(tmp_path, gate)).gates
+    outcome = run(two_versions(tmp_path, gate))
+    [found] = outcome.gates
+    assert "must_not_flip: 1 item not in the store: new" in outcome.notes
     # item-1 is odd and still passes, item-6 never passed.
     assert found.lines == (
         "exact_match of v2: 2 of 5 items that must not flip now fail (mean score 1.00 to 0.00); "

@@ -182,3 +182,25 @@ def test_pipes_and_folders_in_the_place_of_files(tmp_path: Path) -> None:
     (tmp_path / "out.parquet").mkdir()
     code, _, error = invoke("score", DATA, "--metric", "exact_match", "-o", tmp_path / "out.parquet")
     assert (code, "is a folder; name a file" in error) == (2, True)
+
+
+def test_a_name_that_is_no_unicode_is_refused_and_the_others_are_taken(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    traces(range(3)).write_parquet(tmp_path / "traces/a.parquet")
+    os.rename(tmp_path / "traces/a.parquet", os.fsencode(tmp_path) + b"/traces/\xff.parquet")
+    traces(range(3)).write_parquet(tmp_path / "traces/a.parquet")
+    outcome = run(job)
+    assert outcome.exit_code() == 3
+    assert "is no valid Unicode; rename the file" in outcome.to_json()
+    assert len(table(tmp_path)) == 3
+
+
+def test_scored_files_of_any_name_are_compared_by_that_name(tmp_path: Path) -> None:
+    """Also where the name is a pattern, which another file matches."""
+    wanted, other = tmp_path / "s[1].parquet", tmp_path / "s1.parquet"
+    for file, metric in ((wanted, "levenshtein"), (other, "exact_match")):
+        assert invoke("score", DATA, "--metric", metric, "-o", file)[0] == 0
+    options = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id"]
+    code, out, _ = invoke("compare", wanted, *options)
+    assert (code, "levenshtein" in out, "exact_match" in out) == (0, True, False)
+    assert invoke("compare", wanted, other, *options)[0] == 3

@@ -8,10 +8,15 @@ from pathlib import Path
 from time import sleep
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import memory, run
+from polars_evals.cli.score import score_files
+from polars_evals.jobs import InputError, memory, run
+from polars_evals.jobs.inputs import Input
+from polars_evals.suite import Metric, Suite
 from tests.jobs.support import make_job, start, table, traces
 
 KILOBYTES = 4
@@ -133,3 +138,77 @@ def test_long_lines_anywhere_in_a_file_count(tmp_path: Path) -> None:
         "".join([*short, '{"n": "' + "x" * 100_000 + '"}\n', *short, *["x" * 50_000 + "\n"] * 100])
     )
     assert memory.row_bytes(str(file)) > 20_000
+
+
+@pytest.mark.parametrize("place", ["", "model=v9"])
+def test_a_copy_keeps_the_name_and_folders_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Folders named `key=value` hold values, but those of the copy mean nothing."""
+    (tmp_path / place).mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / place)
+    traces(range(20), model="real").write_parquet("a.parquet")
+    Path("model=v2").mkdir()
+    traces(range(20), model="real").drop("model").write_parquet("model=v2/a.parquet")
+    found = []
+    for largest in (memory.LARGEST_ROW_GROUP, 0):
+        monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", largest)
+        output = Path(f"out/model=v3/{largest}.parquet")
+        source = Input(
+            ["a.parquet", "model=v2/a.parquet"], "generic", {"model": "model"}, keep=["source_file"]
+        )
+        score_files(source, Suite([Metric("exact_match")]), output, "polars")
+        found.append(pl.read_parquet(output, hive_partitioning=False))
+        assert [file.name for file in output.parent.iterdir() if file.name.startswith(".")] == []
+    assert_frame_equal(*found)
+    assert set(found[1]["model"]) == {"real", "v2"}
+    assert set(found[1]["source_file"]) == {"a.parquet", "model=v2/a.parquet"}
+
+
+def test_old_times_are_those_that_polars_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    table = pa.table({"ts": pa.array([datetime(3020, 1, 1)], pa.timestamp("us")), "output": ["x"]})
+    pq.write_table(table, file := tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+    copy = memory.with_small_row_groups(str(file), tmp_path / "copies")
+    assert_frame_equal(pl.read_parquet(copy), pl.read_parquet(file))
+
+
+def test_texts_that_repeat_are_copied_in_small_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary holds them once in the file, but not where they are unpacked."""
+    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    pl.DataFrame({"n": range(50_000)}).with_columns(output=pl.lit("prompt " * 300)).write_parquet(
+        file := tmp_path / "a.parquet"
+    )
+    copy = memory.with_small_row_groups(str(file), tmp_path / "copies")
+    assert max(rows for rows, _ in memory.row_groups(copy)) <= memory.STEP_ROWS
+
+
+def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    traces(range(1_000)).write_parquet(file := tmp_path / "a.parquet", compression="uncompressed")
+    content = bytearray(file.read_bytes())
+    content[4:400] = b"\xff" * 396
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.parquet"):
+        score_files(Input([str(file)]), Suite([Metric("exact_match")]), tmp_path / "o.parquet", "polars")
+
+
+def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make_job(tmp_path)
+    for name in ("a", "b"):
+        traces(range(10), model=name).write_parquet(tmp_path / f"traces/{name}.parquet")
+    monkeypatch.setattr("polars_evals.jobs.ingest.BATCH_FILES", 1)
+    copied = memory.with_small_row_groups
+
+    def changes(file: str, folder: Path) -> str:
+        if file.endswith("b.parquet"):
+            Path(file).write_bytes(b"PAR1")
+        return copied(file, folder)
+
+    monkeypatch.setattr("polars_evals.jobs.ingest.with_small_row_groups", changes)
+    outcome = run(job)
+    assert outcome.exit_code() == 3
+    assert "changed while it was read" in outcome.to_json()
+    assert set(table(tmp_path)["model"]) == {"a"}

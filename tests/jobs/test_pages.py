@@ -140,6 +140,26 @@ def test_settings_of_a_job_are_checked_before_any_work(tmp_path: Path, more: str
     assert not (tmp_path / "scores").exists()
 
 
+def test_a_timeline_that_cannot_be_made_costs_no_gate(tmp_path: Path) -> None:
+    more = """
+[compare]
+version = "model"
+baseline = "v1"
+item = "item_id"
+[[gate]]
+min_pass_rate = 0.99
+[report]
+html = "page.html"
+time = "topic"
+"""
+    job = make_job(tmp_path, more=more)
+    for model in ("v1", "v2"):
+        deliver(traces(range(20), model=model), tmp_path / f"traces/{model}.parquet", 1)
+    code, out, _ = invoke("run", job)
+    assert (code, "the page has no timeline" in out) == (1, True)
+    assert (tmp_path / "page.html").exists()
+
+
 def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> None:
     """Least of all that of a device, which root could replace."""
     os.mkfifo(tmp_path / "pipe")
@@ -148,9 +168,14 @@ def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> N
     assert os.read(reader, 100) == b"text"
     os.close(reader)
     assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "latest.html").symlink_to(tmp_path / "page.html")
+    for text in ("first", "second"):
+        write_whole(tmp_path / "latest.html", text)
+        assert (tmp_path / "page.html").read_text() == text
+    assert (tmp_path / "latest.html").is_symlink()
     (tmp_path / "folder").mkdir()
     code, _, error = invoke("report", scored, *COMPARED, "-o", tmp_path / "folder")
     assert (code, f"cannot write '{tmp_path}/folder': Is a directory" in error) == (3, True)
     code, _, error = invoke("compare", scored, *COMPARED, "--junit", scored / "report.xml")
     assert (code, "cannot write" in error) == (3, True)
-    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
+    assert sorted(os.listdir(tmp_path)) == ["folder", "latest.html", "page.html", "pipe"]

@@ -39,6 +39,10 @@ By = Annotated[
     list[str] | None,
     typer.Option(help="Column to slice by; repeat for several, `a,b` for both at once, `auto` to search."),
 ]
+ByColumn = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
+]
 Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Metric to look at. [default: all]")]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
@@ -192,7 +196,7 @@ def timeline(
     every: Annotated[str, typer.Option(help="Length of a window: 1h, 1d, 1w, 1mo.")] = "1d",
     version: Annotated[str | None, typer.Option(help="Column that tells versions apart.")] = None,
     cluster: Cluster = None,
-    by: By = None,
+    by: ByColumn = None,
     metrics: Metrics = None,
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +12,15 @@ from uuid import uuid4
 
 import polars as pl
 
+from polars_evals.cli.console import stoppable
 from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input, scan_all
 from polars_evals.jobs.memory import small_steps, with_small_row_groups
 from polars_evals.jobs.open import kind_of, read_store
+from polars_evals.jobs.store import clear_staging, staged
 from polars_evals.options import did_you_mean
 from polars_evals.suite import Metric, Suite, signatures
+from polars_evals.traces.files import is_parquet, reading_copies
 
 Rows: TypeAlias = Literal["outputs", "all"] | None
 ROWS = ("outputs", "all")
@@ -53,6 +55,9 @@ def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[
         from polars_evals.cluster import score_files
 
         files = source.files()
+        for file in files:
+            if not is_parquet(file):
+                raise InputError(f"--engine {engine} reads Parquet files, which {file!r} is not")
         score_files(files, suite, output, engine=engine)  # type: ignore[arg-type]
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
@@ -75,24 +80,26 @@ def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
     with in_options():
         frame = scan_all(source, files)
     output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.{uuid4().hex}")
-    copies = temporary.with_name(f"{temporary.name}-copies")
+    work = output.with_name(f".{output.name}.{uuid4().hex}")
     try:
-        read = [with_small_row_groups(file, copies) for file in files]
-        if read != files:
-            frame = scan_all(source, read)
-        with small_steps(read) as rows:
-            suite.sink_parquet(frame, temporary, engine="streaming", row_group_size=rows)
+        with stoppable():
+            staged.add(work)
+            work.mkdir()
+            read = {file: with_small_row_groups(file, work / "copies") for file in files}
+            if list(read.values()) != files:
+                with reading_copies(read):
+                    frame = scan_all(source, files)
+            with small_steps(list(read.values())) as rows:
+                suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
         with in_options():
             for file in files:
                 source.check(file)
         raise
     else:
-        os.replace(temporary, output)
+        os.replace(work / "scored", output)
     finally:
-        temporary.unlink(missing_ok=True)
-        shutil.rmtree(copies, ignore_errors=True)
+        clear_staging()
     return {"output": str(output), "files": len(files), **summary(output, suite)}
 
 

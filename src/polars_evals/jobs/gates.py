@@ -52,6 +52,15 @@ class Judge:
             lines = list(self.flipped(gate))
         return GateResult(describe(gate), "failed" if lines else "passed", tuple(lines))
 
+    def unknown_items(self) -> list[str]:
+        """Find the items of `must_not_flip` that no row has: they cannot be watched."""
+        listed = {item for gate in self.job.gates for item in gate.must_not_flip}
+        if self.comparison is None or not listed:
+            return []
+        item = as_text(self.scored.collect_schema(), self.comparison.settings["item"])
+        found = self.scored.select(item.alias("item")).filter(pl.col("item").is_in(list(listed))).unique()
+        return sorted(listed - set(found.collect(engine="streaming").get_column("item")))
+
     def metrics(self, gate: Gate) -> list[str]:
         """Name the metrics that a gate is about."""
         return [gate.metric] if gate.metric else [str(metric.name) for metric in self.job.suite.metrics]

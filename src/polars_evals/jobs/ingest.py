@@ -19,10 +19,12 @@ from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
+from polars_evals.traces.files import reading_copies
 
 # Files that are scored together: enough for few data files, few enough for a small query.
 BATCH_FILES = 64
 BATCH_BYTES = 256 << 20
+CHANGED = "it changed while it was read; the next run reads it again"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -97,11 +99,11 @@ class Ingest:
             return False
         return True
 
-    def frame(self, sources: Sequence[Source], files: Sequence[str]) -> pl.LazyFrame:
-        """Make the query that scores files, or copies of them, each row with where it is from."""
+    def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
+        """Make the query that scores files, each row with where it is from."""
         schema = {name: dtype for name, dtype in self.schema.items() if name not in SOURCE}
         scored = [
-            conform(self.suite.score(self.source.scan(file)), schema)
+            conform(self.suite.score(self.source.scan(source.file)), schema)
             .with_row_index("source_row")
             .with_columns(
                 source_file=pl.lit(source.name),
@@ -110,7 +112,7 @@ class Ingest:
                 ),
                 source_row=pl.col("source_row").cast(pl.Int64),
             )
-            for source, file in zip(sources, files, strict=True)
+            for source in sources
         ]
         return pl.concat(scored).select(*schema, *SOURCE)
 
@@ -119,16 +121,24 @@ class Ingest:
         folder = self.folder / uuid4().hex
         copies = self.folder / f"{folder.name}-copies"
         try:
-            files = [with_small_row_groups(source.file, copies) for source in sources]
-            parts = write_parts(self.frame(sources, files), folder, self.suite.metadata, read=files)
+            read = {source.file: with_small_row_groups(source.file, copies) for source in sources}
+            with reading_copies(read):
+                frame = self.frame(sources)
+            parts = write_parts(frame, folder, self.suite.metadata, read=list(read.values()))
         except (InputError, *READ_ERRORS) as error:
+            # A half needs the room.
             shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(copies, ignore_errors=True)
             if len(sources) > 1:
                 middle = len(sources) // 2
                 self.score(sources[:middle])
                 self.score(sources[middle:])
                 return
             [source] = sources
+            if source.changed():
+                self.failures[source.name] = CHANGED
+                self.progress(1)
+                return
             if not self.is_at_fault(source):
                 message = (
                     f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
@@ -164,7 +174,7 @@ class Ingest:
         for source in sources:
             rows, lacking = found.get(source.name, (0, 0))
             if source.changed():
-                self.failures[source.name] = "it changed while it was read; the next run reads it again"
+                self.failures[source.name] = CHANGED
             elif lacking:
                 columns = ", ".join(self.key)
                 self.failures[source.name] = (

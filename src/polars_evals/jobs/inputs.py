@@ -14,7 +14,7 @@ import polars as pl
 from polars_evals.jobs.errors import InputError
 from polars_evals.traces import detect_traces, scan_traces, trace_files
 from polars_evals.traces.detect import UnknownFormatError
-from polars_evals.traces.files import broken_line, is_blank, is_parquet
+from polars_evals.traces.files import broken_line, is_blank, is_parquet, readable_copy
 
 # What reading a file can raise when the file, and not the program, is at fault.
 READ_ERRORS = (pl.exceptions.PolarsError, OSError, ValueError)
@@ -58,6 +58,9 @@ class Input:
 
     def scan(self, file: str) -> pl.LazyFrame:
         """Scan one file: to the canonical columns if it is a platform's, else as it is."""
+        if not file.isprintable() and any("\udc80" <= character <= "\udcff" for character in file):
+            shown = os.fsencode(file).decode(errors="backslashreplace")
+            raise InputError(f"the name of {shown!r} is no valid Unicode; rename the file")
         if not os.access(file, os.R_OK):
             reason = "is not readable" if os.path.exists(file) else "is no longer there"
             raise InputError(f"{file!r} {reason}")
@@ -86,7 +89,7 @@ def detect(file: str) -> str:
 def scan_table(file: str) -> pl.LazyFrame:
     """Scan a table with all its columns."""
     if is_parquet(file):
-        return pl.scan_parquet(file, glob=False)
+        return pl.scan_parquet(readable_copy(file), glob=False)
     if is_blank(file):
         raise InputError(f"{file!r} is empty; leave it out, or name its format=, with which it has no rows")
     # Polars takes the path for a pattern here, whatever is in it.

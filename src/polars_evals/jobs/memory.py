@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 import pyarrow as pa
@@ -47,21 +49,32 @@ def row_bytes(file: str) -> float:
 def with_small_row_groups(file: str, folder: Path) -> str:
     """Return the file or, where its row groups are too large to unpack, a copy in `folder` with smaller ones.
 
-    Other than Polars, Arrow reads a row group page by page.
+    Unlike Polars, Arrow reads a row group page by page. What it cannot read, or not as Polars does, is left
+    as it is.
     """
     if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
         return file
-    # The path stays as it is, because folders can hold values: model=v2/day.parquet.
-    copy = folder / os.path.abspath(file).lstrip("/")
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    rows = int(STEP_BYTES / row_bytes(file)) + 1
-    with (
-        pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as source,
-        pq.ParquetWriter(copy, source.schema_arrow, compression="lz4") as target,
-    ):
-        for batch in source.iter_batches(batch_size=rows):
-            target.write_batch(batch)
-    return str(copy)
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / f"{uuid4().hex}.parquet"
+    # Rows unpack to more than the file says where texts repeat.
+    rows = min(int(STEP_BYTES / row_bytes(file)) + 1, STEP_ROWS)
+    try:
+        with (
+            pq.ParquetFile(
+                file, pre_buffer=False, buffer_size=1 << 20, coerce_int96_timestamp_unit="us"
+            ) as source,
+            pq.ParquetWriter(copy, source.schema_arrow, compression="lz4") as target,
+        ):
+            for batch in source.iter_batches(batch_size=rows):
+                target.write_batch(batch)
+        same = pl.read_parquet_schema(copy) == pl.read_parquet_schema(file)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG):
+            raise
+        same = False
+    if not same:
+        copy.unlink(missing_ok=True)
+    return str(copy) if same else file
 
 
 def row_groups(file: str) -> list[tuple[int, int]]:

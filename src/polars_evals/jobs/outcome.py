@@ -195,7 +195,8 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file at once: a reader finds the old one or the new one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():  # such as /dev/stdout, which nothing may take the place of
+        # Such as /dev/stdout, a link to whatever the output is: nothing may take its place.
+        if path.is_symlink() or (path.exists() and not path.is_file()):
             path.write_text(text, encoding="utf-8", newline="\n")
             return
         temporary = path.with_name(f".{path.name}.{uuid4().hex}")

@@ -261,8 +261,12 @@ def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
     comparison, notes = None, list(outcome.notes)
     if job.compare is not None:
         comparison = compared(job, scored, notes)
-    gates = Judge(job, scored, comparison).results()
-    line = followed(job, scored, comparison)
+    judged = Judge(job, scored, comparison)
+    gates = judged.results()
+    if unknown := judged.unknown_items():
+        named = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
+        notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {named}")
+    line = followed(job, scored, comparison, notes)
     return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
 
 
@@ -289,14 +293,17 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
         raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
 
 
-def followed(job: Job, scored: pl.LazyFrame, comparison: Comparison | None) -> Timeline | None:
-    """Follow the scores over time, if the page is to show that."""
+def followed(
+    job: Job, scored: pl.LazyFrame, comparison: Comparison | None, notes: list[str]
+) -> Timeline | None:
+    """Follow the scores over time, if the page is to show that; what is in the way costs no gate."""
     if comparison is None or job.report.time is None:
         return None
     try:
         return over_time(scored, comparison, time=job.report.time, every=job.report.every)
     except (ValueError, pl.exceptions.PolarsError) as error:
-        raise ConfigError(f"[report]: {one_line(error)}; the scores are in the store") from None
+        notes.append(f"the page has no timeline: [report]: {one_line(error)}")
+        return None
 
 
 def drop(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -137,10 +137,10 @@ def from_metadata(file: str) -> dict[str, str]:
 def parquet_files(source: Source) -> list[str]:
     """List the files of a path, a folder or a pattern. Addresses of object stores are taken as they are."""
     path = str(source)
-    if "://" in path:
+    if "://" in path or Path(path).is_file():
         return [path]
     if Path(path).is_dir():
-        path = f"{path}/**/*.parquet"
+        path = f"{escape(path)}/**/*.parquet"
     files = (
         sorted(file for file in glob(path, recursive=True) if Path(file).is_file())
         if has_magic(path)

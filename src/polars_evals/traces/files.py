@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from glob import glob, has_magic
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -30,6 +33,8 @@ _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
 
 # What may stand around a line of JSON.
 _BLANK = " \t\r\ufeff"
+
+_copies: ContextVar[Mapping[str, str]] = ContextVar("copies", default=MappingProxyType({}))
 
 # How many lines of each JSON Lines file are read for its keys.
 SAMPLE_LINES = 100
@@ -65,23 +70,21 @@ class FileGroup:
                 self.files, name=LINE, glob=False, storage_options=storage_options, include_file_paths=FILE
             )
             line = pl.col(LINE)
-            return (
+            return self._with_folders(
                 lines.with_columns(line.str.strip_chars(_BLANK))
                 .filter(line != "")
                 .with_columns(
                     **{key: json_value(line, f"['{key}']") for key in keys if key not in (LINE, FILE)}
                 )
-                .with_columns(
-                    pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
-                    for key in self.hive
-                )
             )
-        return pl.scan_parquet(
-            self.files,
+        read = [readable_copy(file) for file in self.files]
+        copied = read != self.files
+        table = pl.scan_parquet(
+            read,
             schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
             glob=False,
-            hive_partitioning=bool(self.hive),
-            hive_schema=dict.fromkeys(self.hive, pl.String()) or None,
+            hive_partitioning=bool(self.hive) and not copied,
+            hive_schema=None if copied else dict.fromkeys(self.hive, pl.String()) or None,
             missing_columns="insert",
             extra_columns="ignore",
             # Times are converted by the scan itself, so that a filter on them can skip row groups.
@@ -93,6 +96,31 @@ class FileGroup:
             storage_options=storage_options,
             include_file_paths=FILE,
         )
+        if not copied:
+            return table
+        names = pl.col(FILE).replace(dict(zip(read, self.files, strict=True)))
+        return self._with_folders(table.with_columns(names))
+
+    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add the values that folders named `key=value` hold."""
+        return rows.with_columns(
+            pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key) for key in self.hive
+        )
+
+
+@contextmanager
+def reading_copies(copies: Mapping[str, str]) -> Iterator[None]:
+    """Let scans take the rows of files from copies that are easier to read; the files keep their names."""
+    token = _copies.set(copies)
+    try:
+        yield
+    finally:
+        _copies.reset(token)
+
+
+def readable_copy(file: str) -> str:
+    """Return the copy that stands for a file, or the file."""
+    return _copies.get().get(file, file)
 
 
 def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[str]:
