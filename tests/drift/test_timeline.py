@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,7 @@ from polars_evals.drift import control
 from .frames import label
 
 START = datetime(2025, 1, 1)
+DATA = Path(__file__).parents[2] / "data/traces.parquet"
 
 
 def traffic(days: int, rows: int, *, drop: float = 0.0, since: int = 10**6, seed: int = 0) -> pl.DataFrame:
@@ -107,6 +109,16 @@ def test_empty_late_and_undated_windows_are_shown() -> None:
     again = pe.timeline(undated.sample(fraction=1, shuffle=True, seed=0), time="ts", reference=5)
     assert again.notes == ("2 rows have no time (ts) and were left out",)
     assert_frame_equal(again.windows, line.windows, abs_tol=1e-12)
+
+
+def test_the_reason_agrees_with_its_interval() -> None:
+    scored = pe.Suite([pe.Metric("levenshtein")]).score(pl.read_parquet(DATA))
+    changes = pe.timeline(scored, time="ts", every="1d", version="model", by=["topic"]).changes
+    around_zero = (pl.col("ci_low") <= 0) & (pl.col("ci_high") >= 0)
+    possible = pl.col("reason").str.contains("no change and a change")
+    assert changes.filter(possible).select(around_zero.all()).item()
+    assert changes.filter(~around_zero).height >= 1
+    assert changes.filter(~around_zero)["reason"].str.contains("likely").all()
 
 
 def test_versions_and_slices_are_series_of_their_own() -> None:

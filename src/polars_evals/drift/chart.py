@@ -200,10 +200,12 @@ def _judge(row: dict[str, Any], reference: int | Period, alpha: float, min_effec
         return "inconclusive", f"{alarm}{since} ({interval}, always-valid q = {q:.2g})"
     if row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
         return "no_change", f"any change is smaller than {min_effect:g} ({interval})"
-    return (
-        "inconclusive",
-        f"no change and a change of {min_effect:g} are both possible ({interval})",
-    )
+    reason = f"no change and a change of {min_effect:g} are both possible ({interval})"
+    if row["ci_low"] > 0 or row["ci_high"] < 0:
+        reason = (
+            f"a change is likely, but not confirmed by so few rows ({interval}, always-valid q = {q:.2g})"
+        )
+    return "inconclusive", reason
 
 
 def _nothing_after(reference: int | Period, filled: int) -> str:
