@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # How many bytes are scored at once, unless told otherwise.
 MAX_BYTES = 64 * 1024**2
 
+# Sets the number of threads that Polars starts in a worker.
+THREADS = "POLARS_MAX_THREADS"
+
 # Types that only Polars has, or that Spark lacks, and what holds their values everywhere.
 PORTABLE: dict[type[pl.DataType], pl.DataType] = {
     pl.Categorical: pl.String(),

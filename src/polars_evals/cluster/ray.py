@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from polars_evals.cluster.aggregates import Aggregates
-from polars_evals.cluster.batches import MAX_BYTES, Scorer, polars_type
+from polars_evals.cluster.batches import MAX_BYTES, THREADS, Scorer, polars_type
 from polars_evals.cluster.merging import merge
 from polars_evals.cluster.plan import Plan, make_plan
 from polars_evals.cluster.steps import (
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.compare import By
     from polars_evals.suite import Suite
-
-
-THREADS = "POLARS_MAX_THREADS"
 
 
 def score_ray(

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from polars_evals.cluster.aggregates import Aggregates
-from polars_evals.cluster.batches import MAX_BYTES, Scorer, bounded, polars_type
+from polars_evals.cluster.batches import MAX_BYTES, THREADS, Scorer, bounded, polars_type
 from polars_evals.cluster.merging import merge
 from polars_evals.cluster.plan import Plan, make_plan
 from polars_evals.cluster.steps import GROUP, MESSAGE, merge_messages, sum_up_tables
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from polars_evals.suite import Suite
 
 MESSAGES = f"{GROUP} long, {MESSAGE} binary"
-THREADS = "POLARS_MAX_THREADS"
 
 
 def score_spark(

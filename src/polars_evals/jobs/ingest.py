@@ -137,14 +137,13 @@ class Ingest:
             [source] = sources
             if source.changed():
                 self.failures[source.name] = CHANGED
-                self.progress(1)
-                return
-            if not self.is_at_fault(source):
+            elif self.is_at_fault(source):
+                self.failures[source.name] = one_line(error)
+            else:
                 message = (
                     f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
                 )
                 raise StoreError(message) from error
-            self.failures[source.name] = one_line(error)
         else:
             self.account(sources, parts)
         finally:

@@ -225,19 +225,7 @@ def _change_marks(change: dict[str, Any], data: pl.DataFrame, time: Any) -> list
     first, last = data["time"].min(), data["time"].max()
     left = moment["time"][0] - first > last - moment["time"][0]
     rule = alt.Chart(moment).mark_rule(color=VERMILION, strokeWidth=2).encode(x=time)
-    text = (
-        alt.Chart(moment.with_columns(name=pl.lit(name)))
-        .mark_text(
-            align="right" if left else "left",
-            baseline="bottom",
-            dx=2 if left else -2,
-            dy=-4,
-            color=INK,
-            fontSize=12,
-        )
-        .encode(x=time, y=alt.value(0), text="name:N")
-    )
-    return [rule, text]
+    return [rule, _name_above(moment.with_columns(name=pl.lit(name)), time, left=left)]
 
 
 def agreement(
@@ -282,18 +270,8 @@ def agreement(
     span = alt.Chart(spread).mark_rect(color=BAND).encode(x="low:Q", x2="high:Q")
     chosen = alt.Chart(spread).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q")
     right = best["threshold"] > 0.5
-    name = (
-        alt.Chart(spread.with_columns(name=pl.format("best: {}", pl.col("best").round(4))))
-        .mark_text(
-            align="right" if right else "left",
-            baseline="bottom",
-            dx=2 if right else -2,
-            dy=-4,
-            color=INK,
-            fontSize=12,
-        )
-        .encode(x="best:Q", y=alt.value(0), text="name:N")
-    )
+    named = spread.with_columns(name=pl.format("best: {}", pl.col("best").round(4)))
+    name = _name_above(named, "best:Q", left=right)
     band = (
         alt.Chart(curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high"))
         .mark_area(color=BLUE, opacity=0.2)
@@ -302,6 +280,22 @@ def agreement(
     lines = alt.Chart(data).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     layers = alt.layer(span, band, chosen, lines, name)
     return themed(layers, width=width, height=HEIGHT, title=_short(title), offset=ABOVE)
+
+
+def _name_above(data: pl.DataFrame, x: Any, *, left: bool) -> Any:
+    """Return the column `name` as text at the top of a rule, on the side that has room."""
+    return (
+        alt.Chart(data)
+        .mark_text(
+            align="right" if left else "left",
+            baseline="bottom",
+            dx=2 if left else -2,
+            dy=-4,
+            color=INK,
+            fontSize=12,
+        )
+        .encode(x=x, y=alt.value(0), text="name:N")
+    )
 
 
 def _verdicts(data: pl.DataFrame) -> list[str]:
