@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "interrupt.hpp"
 #include "pool.hpp"
 #include "result.hpp"
 
@@ -58,6 +59,12 @@ public:
     }
     void give_back(Batch batch) { returned_ = std::move(batch); }
     bool is_done() const { return rows_left_ == 0; }
+    // Deals out nothing more.
+    void stop() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        returned_ = {};
+        rows_left_ = 0;
+    }
 
 private:
     static constexpr std::size_t fewest_rows = 16, most_rows = 2048, fewest_bytes = 4096, most_bytes = 1 << 19;
@@ -83,8 +90,8 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
     if (!dealer.next(first)) return;
     const bool is_only = dealer.is_done();
     dealer.give_back(std::move(first));
-    if (is_only) work();
-    else Pool::get(threads).run(work);
+    if (is_only) return work();
+    Pool::get(threads).run(work, [&] { watch_for_interrupt([&] { dealer.stop(); }); });
 }
 
 }  // namespace pe

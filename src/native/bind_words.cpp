@@ -1,20 +1,24 @@
 // Word overlap over columns of texts: ROUGE, word sets, SQuAD's F1, BLEU, chrF and the response evaluator.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "batches.hpp"
 #include "bind.hpp"
+#include "pairs.hpp"
 #include "words/bleu.hpp"
 #include "words/chrf.hpp"
 #include "words/porter.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
-#include "words/sets.hpp"
 #include "words/token_f1.hpp"
+#include "words/word_sets.hpp"
 
 namespace pe {
 namespace {
@@ -31,27 +35,33 @@ Tokenizer choose_tokenizer(const std::string& name) {
                                     {"whitespace", Tokenizer::whitespace},
                                     {"unicode", Tokenizer::unicode},
                                     {"characters", Tokenizer::characters},
+                                    {"auto", Tokenizer::automatic},
                                     {"separated", Tokenizer::separated}});
 }
 
-template <class Workspace, class Scored>
-struct Scratch {
-    Workspace workspace;
-    std::vector<Scored> results;
+// The options of one metric, as Python gave them.
+class Options {
+public:
+    explicit Options(const nb::dict& values) : values_(values) {}
+    template <class Value>
+    Value get(const char* name) const {
+        return nb::cast<Value>(values_[name]);
+    }
+    std::string text(const char* name) const { return get<std::string>(name); }
+    bool flag(const char* name) const { return get<bool>(name); }
+
+private:
+    nb::dict values_;
 };
 
-// Scores all pairs with `score(outputs, expected, count, results, workspace)` and calls `write(row, scored)` for each.
-template <class Workspace, class Scored, class Score, class Write>
-void score_pairs(const TextColumn& output, const TextColumn& expected, std::size_t threads, Result& result, Score&& score,
-                 Write&& write) {
-    nb::gil_scoped_release released;
-    using Space = Scratch<Workspace, Scored>;
-    for_each_batch<Space>(output, expected, threads, result, [&](const Batch& batch, Space& scratch) {
-        scratch.results.resize(batch.size());
-        score(batch.left.data(), batch.right.data(), batch.size(), scratch.results.data(), scratch.workspace);
-        for (std::size_t i = 0; i < batch.size(); ++i) write(batch.rows[i], scratch.results[i]);
-    });
-}
+// A metric of a call: scores prepared pairs into its columns, from several threads at once.
+class Metric {
+public:
+    explicit Metric(std::size_t rows) : result(rows) {}
+    virtual ~Metric() = default;
+    virtual void score(Prepared& pair, std::size_t row) const = 0;
+    Result result;
+};
 
 // A column of `details`; where they are not wanted, writing to it does nothing.
 class Counted {
@@ -76,166 +86,239 @@ private:
     double* values_;
 };
 
-Result rouge(nb::handle output, nb::handle expected, const std::string& variant, const std::string& measure,
-             const std::string& tokenizer, bool stemmer, bool details, std::size_t threads) {
-    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    RougeOptions options;
-    options.tokenizer = choose_tokenizer(tokenizer);
-    options.stemmer = stemmer;
-    if (variant == "rougeL") options.kind = RougeKind::lcs;
-    else if (variant == "rougeLsum") options.kind = RougeKind::lcs_of_sentences;
-    else options.order = static_cast<std::size_t>(variant.back() - '0');
-    const auto wanted = choose<double RougeResult::*>(
-        measure, {{"f1", &RougeResult::f1}, {"precision", &RougeResult::precision}, {"recall", &RougeResult::recall}});
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score"), precision(result, details, "precision"),
-        recall(result, details, "recall"), f1(result, details, "f1");
-    const Counted output_tokens(result, details, "output_tokens"), expected_tokens(result, details, "expected_tokens"),
-        overlap(result, details, "overlap");
-    score_pairs<WordsWorkspace, RougeResult>(
-        left, right, threads, result,
-        [&](const Text* outputs, const Text* references, std::size_t count, RougeResult* results, WordsWorkspace& workspace) {
-            rouge_many(outputs, references, count, options, results, workspace);
-        },
-        [&](std::size_t row, const RougeResult& scored) {
-            score.set(row, scored.*wanted);
-            precision.set(row, scored.precision);
-            recall.set(row, scored.recall);
-            f1.set(row, scored.f1);
-            output_tokens.set(row, scored.output_tokens);
-            expected_tokens.set(row, scored.expected_tokens);
-            overlap.set(row, scored.overlap);
-        });
-    return result;
+class RougeColumns : public Metric {
+public:
+    RougeColumns(std::size_t rows, const Options& options, Needs& needs)
+        : Metric(rows), rouge_(read(options), needs), details_(options.flag("details")) {
+        wanted_ = choose<double RougeResult::*>(
+            options.text("measure"),
+            {{"f1", &RougeResult::f1}, {"precision", &RougeResult::precision}, {"recall", &RougeResult::recall}});
+    }
+    void score(Prepared& pair, std::size_t row) const override {
+        const RougeResult scored = rouge_.score(pair);
+        score_.set(row, scored.*wanted_);
+        precision_.set(row, scored.precision);
+        recall_.set(row, scored.recall);
+        f1_.set(row, scored.f1);
+        output_tokens_.set(row, scored.output_tokens);
+        expected_tokens_.set(row, scored.expected_tokens);
+        overlap_.set(row, scored.overlap);
+    }
+
+private:
+    static RougeOptions read(const Options& given) {
+        RougeOptions options;
+        options.tokenizer = choose_tokenizer(given.text("tokenizer"));
+        options.stemmer = given.flag("stemmer");
+        const std::string variant = given.text("variant");
+        if (variant == "rougeL") options.kind = RougeKind::lcs;
+        else if (variant == "rougeLsum") options.kind = RougeKind::lcs_of_lines;
+        else options.order = static_cast<std::size_t>(variant.back() - '0');
+        return options;
+    }
+    Rouge rouge_;
+    bool details_;
+    double RougeResult::*wanted_;
+    Measured score_{result, true, "score"}, precision_{result, details_, "precision"}, recall_{result, details_, "recall"},
+        f1_{result, details_, "f1"};
+    Counted output_tokens_{result, details_, "output_tokens"}, expected_tokens_{result, details_, "expected_tokens"},
+        overlap_{result, details_, "overlap"};
+};
+
+class WordSetsColumns : public Metric {
+public:
+    WordSetsColumns(std::size_t rows, const Options& options, Needs& needs, double (*score_of)(const SetSizes&))
+        : Metric(rows),
+          sets_(choose_tokenizer(options.text("tokenizer")), options.flag("fold_case"), needs),
+          score_of_(score_of),
+          details_(options.flag("details")) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const SetSizes sizes = sets_.score(pair);
+        score_.set(row, score_of_(sizes));
+        output_words_.set(row, sizes.output);
+        expected_words_.set(row, sizes.expected);
+        overlap_.set(row, sizes.overlap);
+        union_.set(row, sizes.all());
+    }
+
+private:
+    WordSets sets_;
+    double (*score_of_)(const SetSizes&);
+    bool details_;
+    Measured score_{result, true, "score"};
+    Counted output_words_{result, details_, "output_words"}, expected_words_{result, details_, "expected_words"},
+        overlap_{result, details_, "overlap"}, union_{result, details_, "union"};
+};
+
+class TokenF1Columns : public Metric {
+public:
+    TokenF1Columns(std::size_t rows, const Options& options, Needs& needs)
+        : Metric(rows), f1_(needs), details_(options.flag("details")) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const TokenF1Result scored = f1_.score(pair);
+        score_.set(row, scored.f1);
+        precision_.set(row, scored.precision);
+        recall_.set(row, scored.recall);
+        output_tokens_.set(row, scored.output_tokens);
+        expected_tokens_.set(row, scored.expected_tokens);
+        overlap_.set(row, scored.overlap);
+    }
+
+private:
+    TokenF1 f1_;
+    bool details_;
+    Measured score_{result, true, "score"}, precision_{result, details_, "precision"}, recall_{result, details_, "recall"};
+    Counted output_tokens_{result, details_, "output_tokens"}, expected_tokens_{result, details_, "expected_tokens"},
+        overlap_{result, details_, "overlap"};
+};
+
+class BleuColumns : public Metric {
+public:
+    BleuColumns(std::size_t rows, const Options& options, Needs& needs)
+        : Metric(rows), bleu_(read(options), needs), details_(options.flag("details")) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const BleuResult scored = bleu_.score(pair);
+        score_.set(row, scored.score);
+        brevity_penalty_.set(row, scored.brevity_penalty);
+        output_tokens_.set(row, scored.output_tokens);
+        expected_tokens_.set(row, scored.expected_tokens);
+    }
+
+private:
+    static BleuOptions read(const Options& given) {
+        BleuOptions options;
+        options.tokenizer = choose<Tokenizer>(given.text("tokenize"), {{"13a", Tokenizer::v13a},
+                                                                       {"intl", Tokenizer::intl},
+                                                                       {"char", Tokenizer::characters},
+                                                                       {"none", Tokenizer::whitespace}});
+        options.smoothing = choose<BleuSmoothing>(given.text("smooth_method"), {{"none", BleuSmoothing::none},
+                                                                                {"floor", BleuSmoothing::floor},
+                                                                                {"add-k", BleuSmoothing::add_k},
+                                                                                {"exp", BleuSmoothing::exp}});
+        options.lowercase = given.flag("lowercase");
+        options.smooth_value = given.get<double>("smooth_value");
+        options.max_ngram_order = given.get<std::size_t>("max_ngram_order");
+        options.effective_order = given.flag("effective_order");
+        return options;
+    }
+    Bleu bleu_;
+    bool details_;
+    Measured score_{result, true, "score"}, brevity_penalty_{result, details_, "brevity_penalty"};
+    Counted output_tokens_{result, details_, "output_tokens"}, expected_tokens_{result, details_, "expected_tokens"};
+};
+
+class ChrfColumns : public Metric {
+public:
+    ChrfColumns(std::size_t rows, const Options& options, Needs& needs)
+        : Metric(rows),
+          chrf_({options.get<std::size_t>("char_order"), options.get<std::size_t>("word_order"), options.get<double>("beta"),
+                 options.flag("lowercase"), options.flag("whitespace"), options.flag("eps_smoothing")},
+                needs),
+          details_(options.flag("details")) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const ChrfResult scored = chrf_.score(pair);
+        score_.set(row, scored.score);
+        precision_.set(row, scored.precision);
+        recall_.set(row, scored.recall);
+    }
+
+private:
+    Chrf chrf_;
+    bool details_;
+    Measured score_{result, true, "score"}, precision_{result, details_, "precision"}, recall_{result, details_, "recall"};
+};
+
+class ResponseColumns : public Metric {
+public:
+    ResponseColumns(std::size_t rows, const Options& options, Needs& needs)
+        : ResponseColumns(rows, read(options), options.flag("details"), needs) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const ResponseResult scored = response_.score(pair);
+        score_.set(row, scored.score);
+        precision_.set(row, scored.rouge.precision);
+        recall_.set(row, scored.rouge.recall);
+        f1_.set(row, scored.rouge.f1);
+        output_words_.set(row, scored.words.output);
+        expected_words_.set(row, scored.words.expected);
+        overlap_.set(row, scored.words.overlap);
+        union_.set(row, scored.words.all());
+    }
+
+private:
+    ResponseColumns(std::size_t rows, const ResponseOptions& options, bool details, Needs& needs)
+        : Metric(rows),
+          response_(options, needs),
+          is_rouge_(details && options.match == ResponseMatch::rouge),
+          is_sets_(details && (options.match == ResponseMatch::recall || options.match == ResponseMatch::jaccard)) {}
+    static ResponseOptions read(const Options& given) {
+        ResponseOptions options;
+        options.match = choose<ResponseMatch>(given.text("match_type"), {{"exact", ResponseMatch::exact},
+                                                                         {"rouge", ResponseMatch::rouge},
+                                                                         {"recall", ResponseMatch::recall},
+                                                                         {"semantic", ResponseMatch::jaccard}});
+        options.fold_case = given.flag("fold_case");
+        options.normalize_whitespace = given.flag("normalize_whitespace");
+        options.tokenizer = choose_tokenizer(given.text("tokenizer"));
+        return options;
+    }
+    Response response_;
+    bool is_rouge_, is_sets_;
+    Measured score_{result, true, "score"}, precision_{result, is_rouge_, "precision"}, recall_{result, is_rouge_, "recall"},
+        f1_{result, is_rouge_, "f1"};
+    Counted output_words_{result, is_sets_, "output_words"}, expected_words_{result, is_sets_, "expected_words"},
+        overlap_{result, is_sets_, "overlap"}, union_{result, is_sets_, "union"};
+};
+
+std::unique_ptr<Metric> make_metric(const std::string& name, std::size_t rows, const Options& options, Needs& needs) {
+    if (name == "rouge") return std::make_unique<RougeColumns>(rows, options, needs);
+    if (name == "jaccard") return std::make_unique<WordSetsColumns>(rows, options, needs, jaccard_of);
+    if (name == "recall") return std::make_unique<WordSetsColumns>(rows, options, needs, recall_of);
+    if (name == "token_f1") return std::make_unique<TokenF1Columns>(rows, options, needs);
+    if (name == "bleu") return std::make_unique<BleuColumns>(rows, options, needs);
+    if (name == "chrf") return std::make_unique<ChrfColumns>(rows, options, needs);
+    if (name == "response") return std::make_unique<ResponseColumns>(rows, options, needs);
+    throw std::invalid_argument("unknown metric '" + name + "'");
 }
 
-Result word_sets(nb::handle output, nb::handle expected, const std::string& metric, const std::string& tokenizer,
-                 bool fold_case, bool details, std::size_t threads) {
+// All metrics over the same pair of columns, in one pass.
+std::vector<Result> words(nb::handle output, nb::handle expected, const nb::list& metrics, std::size_t threads) {
     const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    const SetOptions options{choose_tokenizer(tokenizer), fold_case};
-    const auto score_of = choose<double (*)(const SetSizes&)>(metric, {{"jaccard", jaccard_of}, {"recall", recall_of}});
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score");
-    const Counted output_words(result, details, "output_words"), expected_words(result, details, "expected_words"),
-        overlap(result, details, "overlap"), all(result, details, "union");
-    score_pairs<WordsWorkspace, SetSizes>(
-        left, right, threads, result,
-        [&](const Text* outputs, const Text* references, std::size_t count, SetSizes* results, WordsWorkspace& workspace) {
-            sets_many(outputs, references, count, options, results, workspace);
-        },
-        [&](std::size_t row, const SetSizes& sizes) {
-            score.set(row, score_of(sizes));
-            output_words.set(row, sizes.output);
-            expected_words.set(row, sizes.expected);
-            overlap.set(row, sizes.overlap);
-            all.set(row, sizes.all());
-        });
-    return result;
+    const std::size_t rows = broadcast_size(left.size(), right.size());
+    Needs needs;
+    std::vector<std::unique_ptr<Metric>> made;
+    for (nb::handle metric : metrics) {
+        const auto [name, options] = nb::cast<std::pair<std::string, nb::dict>>(metric);
+        made.push_back(make_metric(name, rows, Options(options), needs));
+    }
+    {
+        nb::gil_scoped_release released;
+        for_each_pair<Prepared>(
+            left, right, threads, [&](Prepared& prepared) { prepared.start(needs); },
+            [&](const PairWindow::Pair& pair, Prepared& prepared) {
+                prepared.set_pair(pair.output, pair.expected);
+                for (const auto& metric : made) metric->score(prepared, pair.row);
+            },
+            [&](std::size_t row) {
+                for (const auto& metric : made) metric->result.set_null(row);
+            });
+    }
+    std::vector<Result> results;
+    for (const auto& metric : made) results.push_back(std::move(metric->result));
+    return results;
 }
 
-Result token_f1(nb::handle output, nb::handle expected, bool details, std::size_t threads) {
-    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score"), precision(result, details, "precision"), recall(result, details, "recall");
-    const Counted output_tokens(result, details, "output_tokens"), expected_tokens(result, details, "expected_tokens"),
-        overlap(result, details, "overlap");
-    score_pairs<WordsWorkspace, TokenF1Result>(
-        left, right, threads, result, token_f1_many, [&](std::size_t row, const TokenF1Result& scored) {
-            score.set(row, scored.f1);
-            precision.set(row, scored.precision);
-            recall.set(row, scored.recall);
-            output_tokens.set(row, scored.output_tokens);
-            expected_tokens.set(row, scored.expected_tokens);
-            overlap.set(row, scored.overlap);
-        });
-    return result;
-}
-
-Result bleu(nb::handle output, nb::handle expected, const std::string& tokenize, bool lowercase,
-            const std::string& smooth_method, double smooth_value, std::size_t max_ngram_order, bool effective_order,
-            bool details, std::size_t threads) {
-    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    BleuOptions options;
-    options.tokenizer = choose<BleuTokenizer>(tokenize, {{"13a", BleuTokenizer::v13a},
-                                                         {"intl", BleuTokenizer::intl},
-                                                         {"char", BleuTokenizer::characters},
-                                                         {"none", BleuTokenizer::none}});
-    options.smoothing = choose<BleuSmoothing>(smooth_method, {{"none", BleuSmoothing::none},
-                                                              {"floor", BleuSmoothing::floor},
-                                                              {"add-k", BleuSmoothing::add_k},
-                                                              {"exp", BleuSmoothing::exp}});
-    options.lowercase = lowercase;
-    options.smooth_value = smooth_value;
-    options.max_ngram_order = max_ngram_order;
-    options.effective_order = effective_order;
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score"), brevity_penalty(result, details, "brevity_penalty");
-    const Counted output_tokens(result, details, "output_tokens"), expected_tokens(result, details, "expected_tokens");
-    score_pairs<Bleu, BleuResult>(
-        left, right, threads, result,
-        [&](const Text* outputs, const Text* references, std::size_t count, BleuResult* results, Bleu& workspace) {
-            bleu_many(outputs, references, count, options, results, workspace);
-        },
-        [&](std::size_t row, const BleuResult& scored) {
-            score.set(row, scored.score);
-            brevity_penalty.set(row, scored.brevity_penalty);
-            output_tokens.set(row, scored.output_tokens);
-            expected_tokens.set(row, scored.expected_tokens);
-        });
-    return result;
-}
-
-Result chrf(nb::handle output, nb::handle expected, std::size_t char_order, std::size_t word_order, double beta,
-            bool lowercase, bool whitespace, bool eps_smoothing, bool details, std::size_t threads) {
-    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    const ChrfOptions options{char_order, word_order, beta, lowercase, whitespace, eps_smoothing};
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score"), precision(result, details, "precision"), recall(result, details, "recall");
-    score_pairs<Chrf, ChrfResult>(
-        left, right, threads, result,
-        [&](const Text* outputs, const Text* references, std::size_t count, ChrfResult* results, Chrf& workspace) {
-            chrf_many(outputs, references, count, options, results, workspace);
-        },
-        [&](std::size_t row, const ChrfResult& scored) {
-            score.set(row, scored.score);
-            precision.set(row, scored.precision);
-            recall.set(row, scored.recall);
-        });
-    return result;
-}
-
-Result response(nb::handle output, nb::handle expected, const std::string& match_type, bool fold_case,
-                bool normalize_whitespace, bool details, std::size_t threads) {
-    const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    ResponseOptions options;
-    options.match = choose<ResponseMatch>(match_type, {{"exact", ResponseMatch::exact},
-                                                       {"rouge", ResponseMatch::rouge},
-                                                       {"recall", ResponseMatch::recall},
-                                                       {"semantic", ResponseMatch::jaccard}});
-    options.fold_case = fold_case;
-    options.normalize_whitespace = normalize_whitespace;
-    const bool is_rouge = details && options.match == ResponseMatch::rouge;
-    const bool is_sets = details && (options.match == ResponseMatch::recall || options.match == ResponseMatch::jaccard);
-    Result result(broadcast_size(left.size(), right.size()));
-    const Measured score(result, true, "score"), precision(result, is_rouge, "precision"),
-        recall(result, is_rouge, "recall"), f1(result, is_rouge, "f1");
-    const Counted output_words(result, is_sets, "output_words"), expected_words(result, is_sets, "expected_words"),
-        overlap(result, is_sets, "overlap"), all(result, is_sets, "union");
-    score_pairs<WordsWorkspace, ResponseResult>(
-        left, right, threads, result,
-        [&](const Text* outputs, const Text* references, std::size_t count, ResponseResult* results,
-            WordsWorkspace& workspace) { response_many(outputs, references, count, options, results, workspace); },
-        [&](std::size_t row, const ResponseResult& scored) {
-            score.set(row, scored.score);
-            precision.set(row, scored.rouge.precision);
-            recall.set(row, scored.rouge.recall);
-            f1.set(row, scored.rouge.f1);
-            output_words.set(row, scored.words.output);
-            expected_words.set(row, scored.words.expected);
-            overlap.set(row, scored.words.overlap);
-            all.set(row, scored.words.all());
-        });
-    return result;
+// Where the texts of a column are in memory. Two columns that exist at the same time have the same texts if this is equal.
+nb::tuple place(nb::handle column) {
+    const ArrowChunks chunks = read_chunks(column);
+    nb::list places;
+    for (const Owned<ArrowArray>& chunk : chunks.chunks()) {
+        if (chunk->length == 0) continue;
+        // Validity and views; what follows is fixed by them, or made anew for each reader.
+        for (int i = 0; i < 2; ++i) places.append(reinterpret_cast<std::uintptr_t>(chunk->buffers[i]));
+        places.append(chunk->offset);
+        places.append(chunk->length);
+    }
+    return nb::tuple(places);
 }
 
 std::string stem(std::string word) {
@@ -248,18 +331,9 @@ std::string stem(std::string word) {
 void bind_words(nb::module_& module) {
     using nb::arg;
     module.def("stem", &stem, arg("word"), "The stem of a lowercase English word, as NLTK's PorterStemmer gives it.");
-    module.def("rouge", &rouge, arg("output"), arg("expected"), nb::kw_only(), arg("variant"), arg("measure"),
-               arg("tokenizer"), arg("stemmer"), arg("details"), arg("threads"));
-    module.def("word_sets", &word_sets, arg("output"), arg("expected"), nb::kw_only(), arg("metric"), arg("tokenizer"),
-               arg("fold_case"), arg("details"), arg("threads"));
-    module.def("token_f1", &token_f1, arg("output"), arg("expected"), nb::kw_only(), arg("details"), arg("threads"));
-    module.def("bleu", &bleu, arg("output"), arg("expected"), nb::kw_only(), arg("tokenize"), arg("lowercase"),
-               arg("smooth_method"), arg("smooth_value"), arg("max_ngram_order"), arg("effective_order"), arg("details"),
-               arg("threads"));
-    module.def("chrf", &chrf, arg("output"), arg("expected"), nb::kw_only(), arg("char_order"), arg("word_order"),
-               arg("beta"), arg("lowercase"), arg("whitespace"), arg("eps_smoothing"), arg("details"), arg("threads"));
-    module.def("response", &response, arg("output"), arg("expected"), nb::kw_only(), arg("match_type"), arg("fold_case"),
-               arg("normalize_whitespace"), arg("details"), arg("threads"));
+    module.def("place", &place, arg("texts"), "Where the texts of a column are in memory.");
+    module.def("words", &words, arg("output"), arg("expected"), arg("metrics"), nb::kw_only(), arg("threads"),
+               "Scores of word metrics over one pair of columns; each metric is its name and all of its options.");
 }
 
 }  // namespace pe

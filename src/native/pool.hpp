@@ -4,15 +4,18 @@
 // that no more threads than that compute at any time, however many batches come in at once.
 #pragma once
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
+
+#include "portable.hpp"
 
 namespace pe {
 
@@ -22,23 +25,50 @@ public:
     static Pool& get(std::size_t size) {
         std::lock_guard<std::mutex> lock(*instance_mutex());
         if (!instance()) {
-            static const int registered = pthread_atfork(nullptr, nullptr, after_fork);
-            (void)registered;
+            static const bool is_registered = (call_in_forked_child(after_fork), true);
+            (void)is_registered;
             instance() = new Pool(std::max<std::size_t>(size, 1));
         }
         return *instance();
     }
+    // How many threads it has: none where the system would start none, and then the callers do the work.
     std::size_t size() const { return size_; }
 
     // Calls `work()` on every thread of the pool that is free before the first of the calls is over, and returns
-    // when all are over. `work` takes pieces of a common job until none is left.
-    void run(const std::function<void()>& work) {
+    // when all are over. `work` takes pieces of a common job until none is left. Meanwhile the calling thread calls
+    // `watch()` now and then; if that throws, it should also see to it that nothing is left of the job.
+    void run(const std::function<void()>& work, const std::function<void()>& watch = [] {}) {
+        if (size_ == 0) return work();
         Job job{work, size_, 0, nullptr, {}};
+        const auto is_over = [&] { return job.to_start == 0 && job.running == 0; };
+        std::exception_ptr stopped;
         std::unique_lock<std::mutex> lock(mutex_);
         jobs_.push_back(&job);
         wake_.notify_all();
-        job.over.wait(lock, [&] { return job.to_start == 0 && job.running == 0; });
+        while (!stopped && !job.over.wait_for(lock, between_looks, is_over)) {
+            lock.unlock();
+            try {
+                watch();
+            } catch (...) {
+                stopped = std::current_exception();
+            }
+            lock.lock();
+        }
+        job.over.wait(lock, is_over);
+        if (stopped) std::rethrow_exception(stopped);
         if (job.error) std::rethrow_exception(job.error);
+    }
+
+    // Starts a thread that calls `serve`, or throws.
+    using Start = std::function<void(std::function<void()> serve)>;
+
+    // Works with the threads that start: a system may refuse more of them. The pool must outlive all of its threads.
+    explicit Pool(std::size_t size, const Start& start = start_thread) {
+        std::lock_guard<std::mutex> lock(mutex_);  // no thread serves before `size_` is final
+        try {
+            for (; size_ < size; ++size_) start([this] { serve(); });
+        } catch (const std::system_error&) {
+        }
     }
 
 private:
@@ -50,14 +80,12 @@ private:
         std::condition_variable over;
     };
 
-    explicit Pool(std::size_t size) : size_(size) {
-        for (std::size_t started = 0; started < size; ++started) std::thread([this] { serve(); }).detach();
-    }
+    static constexpr std::chrono::milliseconds between_looks{50};
+
+    static void start_thread(std::function<void()> serve) { std::thread(std::move(serve)).detach(); }
 
     [[noreturn]] void serve() {
-#ifdef __linux__
-        pthread_setname_np(pthread_self(), "polars-evals");
-#endif
+        name_this_thread("polars-evals");
         std::unique_lock<std::mutex> lock(mutex_);
         while (true) {
             wake_.wait(lock, [&] { return !jobs_.empty(); });
@@ -95,7 +123,7 @@ private:
         return mutex;
     }
 
-    const std::size_t size_;
+    std::size_t size_ = 0;
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<Job*> jobs_;

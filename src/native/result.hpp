@@ -27,6 +27,8 @@ public:
         for (Column& column : columns_) column.values[row] = 0;
     }
 
+    bool is_valid(std::size_t row) const { return valid_[row] != 0; }
+
     // Hands the columns over to an Arrow consumer; called once.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
         auto schemas = std::make_shared<SchemaOwner>();

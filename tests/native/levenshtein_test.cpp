@@ -16,10 +16,11 @@ using test::Texts;
 
 constexpr std::size_t no_cut = std::numeric_limits<std::size_t>::max();
 
-std::vector<pe::Engine> engines() {
-    std::vector<pe::Engine> all{pe::Engine::portable};
-    if (pe::best_engine() != pe::Engine::portable) all.push_back(pe::best_engine());
-    return all;
+// The kernels of every target that this machine can run.
+std::vector<pe::LevenshteinWorkspace> make_workspaces() {
+    std::vector<pe::LevenshteinWorkspace> workspaces;
+    for (const pe::Target target : pe::available_targets()) workspaces.emplace_back(target);
+    return workspaces;
 }
 
 void check_table(pe::LevenshteinWorkspace& workspace) {
@@ -28,10 +29,24 @@ void check_table(pe::LevenshteinWorkspace& workspace) {
     for (std::size_t i = 0; i < words; ++i) check_equal("table left dirty", 0, static_cast<std::int64_t>(table[i]));
 }
 
+template <class Measure>
+void check_many(const char* what, const std::vector<pe::Text>& left, const std::vector<pe::Text>& right,
+                const pe::EditOptions& options, const std::vector<pe::EditResult>& expected,
+                pe::LevenshteinWorkspace& workspace) {
+    std::vector<pe::EditResult> found(expected.size());
+    pe::measure_many<Measure>(left.data(), right.data(), left.size(), options, found.data(), workspace);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto [distance, left_chars, right_chars] = expected[i];
+        check_equal("left_chars", left_chars, found[i].left_chars);
+        check_equal("right_chars", right_chars, found[i].right_chars);
+        check_equal(what, distance, found[i].distance, left_chars, right_chars);
+    }
+    check_table(workspace);
+}
+
 // Chunks of rows of all classes, each text in memory of its own.
 std::size_t test_many(Texts& texts, std::size_t rows) {
-    std::vector<pe::LevenshteinWorkspace> workspaces;
-    for (const pe::Engine engine : engines()) workspaces.emplace_back(engine);
+    std::vector<pe::LevenshteinWorkspace> workspaces = make_workspaces();
     std::size_t done = 0;
     while (done < rows) {
         const std::size_t count = 1 + texts.below(300);
@@ -53,23 +68,23 @@ std::size_t test_many(Texts& texts, std::size_t rows) {
             if (same_right && i > 0) right.push_back(right[0]);
             else hold(b, right);
         }
-        std::vector<pe::EditResult> expected(count), results(count);
+        std::vector<pe::EditResult> levenshtein(count), osa(count), indel(count);
         for (std::size_t i = 0; i < count; ++i) {
             Codes a, b;
             pe::decode(left[i], options.fold_case, options.max_chars, a);
             pe::decode(right[i], options.fold_case, options.max_chars, b);
-            expected[i] = {static_cast<std::uint32_t>(reference(a, b)), static_cast<std::uint32_t>(a.size()),
-                           static_cast<std::uint32_t>(b.size())};
+            const auto result = [&](std::int64_t distance) {
+                return pe::EditResult{static_cast<std::uint32_t>(distance), static_cast<std::uint32_t>(a.size()),
+                                      static_cast<std::uint32_t>(b.size())};
+            };
+            levenshtein[i] = result(reference(a, b));
+            osa[i] = result(test::reference_osa(a, b));
+            indel[i] = result(reference(a, b, 1, 1, 2));
         }
         for (pe::LevenshteinWorkspace& workspace : workspaces) {
-            pe::levenshtein_many(left.data(), right.data(), count, options, results.data(), workspace);
-            for (std::size_t i = 0; i < count; ++i) {
-                check_equal("left_chars", expected[i].left_chars, results[i].left_chars);
-                check_equal("right_chars", expected[i].right_chars, results[i].right_chars);
-                check_equal("levenshtein_many", expected[i].distance, results[i].distance, results[i].left_chars,
-                            results[i].right_chars);
-            }
-            check_table(workspace);
+            check_many<pe::LevenshteinMeasure>("levenshtein", left, right, options, levenshtein, workspace);
+            check_many<pe::OsaMeasure>("osa", left, right, options, osa, workspace);
+            check_many<pe::IndelMeasure>("indel", left, right, options, indel, workspace);
         }
         done += count;
     }
@@ -78,8 +93,7 @@ std::size_t test_many(Texts& texts, std::size_t rows) {
 
 // Sequences of any symbols, beyond those of Unicode too, and with weights.
 std::size_t test_sequences(Texts& texts, std::size_t rows) {
-    std::vector<pe::LevenshteinWorkspace> workspaces;
-    for (const pe::Engine engine : engines()) workspaces.emplace_back(engine);
+    std::vector<pe::LevenshteinWorkspace> workspaces = make_workspaces();
     for (std::size_t done = 0; done < rows; ++done) {
         auto [left, right] = texts.pair(texts.below(10) == 0 ? 1200 : 150);
         const std::uint32_t factor = texts.below(3) == 0 ? 2654435761u : 1;
@@ -154,49 +168,57 @@ private:
     ExactBytes memory_;
 };
 
-// The band and the long kernel on their own, in memory that fits exactly.
+// The long kernel of one recurrence, with scratch memory that fits exactly.
 template <typename Symbol>
-std::size_t test_long_kernels(Texts& texts, std::size_t rows) {
-    if constexpr (pe::has_vector_kernels) {
-        if (pe::best_engine() != pe::Engine::avx2) return 0;
-        constexpr std::size_t symbols = 40;
-        const std::size_t table_bytes = symbols * pe::vector_kernels::symbol_words * sizeof(std::uint64_t);
-        std::size_t proven = 0;
-        for (std::size_t done = 0; done < rows; ++done) {
-            Codes letters(1 + texts.below(symbols - 1));
-            for (std::size_t i = 0; i < letters.size(); ++i) letters[i] = static_cast<std::uint32_t>(i);
-            Codes a = texts.fresh(letters, 1 + texts.length(1900));
-            Codes b = texts.below(3) == 0 ? texts.fresh(letters, 1 + texts.length(1900))
-                                          : texts.edited(a, letters, texts.below(1 + a.size() / 4));
-            if (a.size() < b.size()) a.swap(b);
-            if (b.empty()) continue;
-            const std::vector<Symbol> left(a.begin(), a.end()), right(b.begin(), b.end());
-            const std::int64_t expected = reference(left, right);
-            constexpr Symbol unused = symbols - 1;
-            for (std::size_t words = 1; words <= 8; words *= 2) {
-                if (left.size() - right.size() >= 64 * words) continue;
-                Margined<Symbol> pattern(left), text(right);
-                const auto outcome = pe::vector_kernels::band_distance(pattern.get(), text.get(), unused, words);
-                if (outcome.exact) check_equal("band_distance", expected, outcome.distance, left.size(), right.size());
-                proven += outcome.exact;
-            }
-            for (const bool swap : {false, true}) {
-                Margined<Symbol> pattern(swap ? right : left), text(swap ? left : right);
-                const std::unique_ptr<void, decltype(&std::free)> table(std::aligned_alloc(32, table_bytes), &std::free);
-                std::memset(table.get(), 0, table_bytes);
-                const std::size_t columns = text.get().size + pe::vector_kernels::column_slack;
-                std::vector<std::uint64_t> carries(columns);
-                std::vector<std::uint32_t> offsets(columns);
-                const std::uint32_t found =
-                    pe::vector_kernels::long_distance(pattern.get(), text.get(), unused,
-                                                      {static_cast<std::uint64_t*>(table.get()), offsets.data(), carries.data()});
-                check_equal("long_distance", expected, found, left.size(), right.size());
-            }
+std::uint32_t run_long(const pe::vector_kernels::BlockKernels& kernels, std::size_t most_carries, std::size_t symbols,
+                       const std::vector<Symbol>& rows, const std::vector<Symbol>& columns) {
+    Margined<Symbol> pattern(rows), text(columns);
+    const std::size_t steps = columns.size() + pe::vector_kernels::column_slack;
+    std::vector<std::uint64_t> table(symbols * pe::vector_kernels::symbol_words), carries(steps * most_carries);
+    std::vector<std::uint32_t> offsets(steps);
+    const pe::vector_kernels::BlockScratch scratch{table.data(), offsets.data(), carries.data()};
+    const auto unused = static_cast<Symbol>(symbols - 1);
+    if constexpr (sizeof(Symbol) == 1) return kernels.long_bytes(pattern.get(), text.get(), unused, scratch);
+    else return kernels.long_numbers(pattern.get(), text.get(), unused, scratch);
+}
+
+// The band and the long kernels on their own, in memory that fits exactly.
+template <typename Symbol>
+std::size_t test_long_kernels(Texts& texts, const pe::vector_kernels::Kernels& kernels, std::size_t rows) {
+    constexpr std::size_t symbols = 40;
+    std::size_t proven = 0;
+    for (std::size_t done = 0; done < rows; ++done) {
+        Codes letters(1 + texts.below(symbols - 1));
+        for (std::size_t i = 0; i < letters.size(); ++i) letters[i] = static_cast<std::uint32_t>(i);
+        Codes a = texts.fresh(letters, 1 + texts.length(1900));
+        Codes b = texts.below(3) == 0 ? texts.fresh(letters, 1 + texts.length(1900))
+                                      : texts.edited(a, letters, texts.below(1 + a.size() / 4));
+        if (a.size() < b.size()) a.swap(b);
+        if (b.empty()) continue;
+        const std::vector<Symbol> left(a.begin(), a.end()), right(b.begin(), b.end());
+        const std::int64_t levenshtein = reference(left, right);
+        for (std::size_t words = 1; words <= 8; words *= 2) {
+            if (left.size() - right.size() >= 64 * words) continue;
+            Margined<Symbol> pattern(left), text(right);
+            pe::vector_kernels::BandOutcome outcome;
+            if constexpr (sizeof(Symbol) == 1) outcome = kernels.band_bytes(pattern.get(), text.get(), symbols - 1, words);
+            else outcome = kernels.band_numbers(pattern.get(), text.get(), symbols - 1, words);
+            if (outcome.exact) check_equal("band", levenshtein, outcome.distance, left.size(), right.size());
+            proven += outcome.exact;
         }
-        check_equal("bands prove a good part of the distances", 1, proven >= rows / 10);
-        return rows;
+        const std::int64_t osa = test::reference_osa(left, right), lcs = test::reference_lcs(left, right);
+        for (const auto& [pattern, text] : {std::pair(left, right), std::pair(right, left)}) {
+            const auto check = [&, &pattern = pattern, &text = text](const char* what, const auto& recurrence,
+                                                                     std::size_t carries, std::int64_t expected) {
+                check_equal(what, expected, run_long(recurrence, carries, symbols, pattern, text), pattern.size(), text.size());
+            };
+            check("long levenshtein", kernels.levenshtein, 2, levenshtein);
+            check("long osa", kernels.osa, 3, osa);
+            check("long lcs", kernels.lcs, 1, lcs);
+        }
     }
-    return 0;
+    check_equal("bands prove a good part of the distances", 1, proven >= rows / 10);
+    return rows;
 }
 
 }  // namespace
@@ -208,9 +230,13 @@ int main(int argc, char** argv) {
     test_numbering();
     const std::size_t many = test_many(texts, rows);
     const std::size_t sequences = test_sequences(texts, rows / 10);
-    const std::size_t bytes = test_long_kernels<std::uint8_t>(texts, rows / 100);
-    const std::size_t wide = test_long_kernels<std::uint32_t>(texts, rows / 100);
-    std::printf("levenshtein: %zu rows, %zu sequences, vector kernels: %zu pairs of bytes, %zu of wide symbols\n", many,
-                sequences, bytes, wide);
+    std::printf("levenshtein, osa, indel: %zu rows, %zu sequences; portable", many, sequences);
+    for (const pe::Target& target : pe::available_targets()) {
+        if (target.kernels == nullptr) continue;
+        const std::size_t bytes = test_long_kernels<std::uint8_t>(texts, *target.kernels, rows / 100);
+        const std::size_t wide = test_long_kernels<std::uint32_t>(texts, *target.kernels, rows / 100);
+        std::printf(", %s alone: %zu pairs of bytes, %zu of numbers", target.name, bytes, wide);
+    }
+    std::printf("\n");
     return 0;
 }

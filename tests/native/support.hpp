@@ -1,9 +1,6 @@
 // Oracles, texts and memory for the tests of the native kernels.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +10,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "pages.hpp"
 
 namespace test {
 
@@ -46,6 +45,31 @@ std::int64_t reference(const std::vector<Symbol>& left, const std::vector<Symbol
     return now[right.size()];
 }
 
+template <typename Symbol>
+std::int64_t reference_lcs(const std::vector<Symbol>& left, const std::vector<Symbol>& right) {
+    // Without substitutions, what is not common is removed or inserted.
+    const auto sizes = static_cast<std::int64_t>(left.size() + right.size());
+    return (sizes - reference(left, right, 1, 1, 2)) / 2;
+}
+
+// Levenshtein and swaps of neighbours, which are edited no further.
+template <typename Symbol>
+std::int64_t reference_osa(const std::vector<Symbol>& left, const std::vector<Symbol>& right) {
+    std::vector<std::vector<std::int64_t>> rows(3, std::vector<std::int64_t>(right.size() + 1));
+    for (std::size_t j = 0; j <= right.size(); ++j) rows[0][j] = static_cast<std::int64_t>(j);
+    for (std::size_t i = 1; i <= left.size(); ++i) {
+        const auto &two_above = rows[(i + 1) % 3], &above = rows[(i + 2) % 3];
+        auto& now = rows[i % 3];
+        now[0] = static_cast<std::int64_t>(i);
+        for (std::size_t j = 1; j <= right.size(); ++j) {
+            now[j] = std::min({above[j - 1] + (left[i - 1] != right[j - 1]), above[j] + 1, now[j - 1] + 1});
+            if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
+                now[j] = std::min(now[j], two_above[j - 2] + 1);
+        }
+    }
+    return rows[left.size() % 3][right.size()];
+}
+
 inline std::string encode(const Codes& codes) {
     std::string text;
     for (const std::uint32_t code : codes) {
@@ -69,32 +93,21 @@ public:
 
     ExactBytes(const void* from, std::size_t size, Place place = Place::heap) {
         if (place == Place::heap) {
-            heap_ = static_cast<char*>(std::malloc(size));
-            data_ = heap_;
+            heap_ = std::make_unique<char[]>(size);
+            data_ = heap_.get();
         } else {
-            const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-            const std::size_t inner = std::max<std::size_t>(1, (size + page - 1) / page) * page;
-            mapped_ = inner + 2 * page;
-            pages_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-            if (pages_ == MAP_FAILED || mprotect(pages_ + page, inner, PROT_READ | PROT_WRITE) != 0) std::abort();
-            data_ = pages_ + page + (place == Place::page_end ? inner - size : 0);
+            pages_ = std::make_unique<GuardedPages>(size);
+            data_ = place == Place::page_end ? pages_->end() - size : pages_->begin();
         }
         if (size > 0) std::memcpy(data_, from, size);
-    }
-    ExactBytes(const ExactBytes&) = delete;
-    ExactBytes& operator=(const ExactBytes&) = delete;
-    ~ExactBytes() {
-        std::free(heap_);
-        if (pages_ != nullptr) munmap(pages_, mapped_);
     }
 
     char* data() { return data_; }
 
 private:
-    char* heap_ = nullptr;
-    char* pages_ = nullptr;
-    char* data_ = nullptr;
-    std::size_t mapped_ = 0;
+    std::unique_ptr<char[]> heap_;
+    std::unique_ptr<GuardedPages> pages_;
+    char* data_;
 };
 
 class Texts {
@@ -140,8 +153,9 @@ public:
         for (; edits > 0; --edits) {
             const std::size_t at = below(codes.size() + 1);
             const auto place = codes.begin() + static_cast<std::ptrdiff_t>(at);
-            const std::size_t kind = below(3);
+            const std::size_t kind = below(4);
             if (kind == 0) codes.insert(place, alphabet[below(alphabet.size())]);
+            else if (at + 1 < codes.size() && kind == 3) std::swap(*place, *(place + 1));
             else if (at < codes.size() && kind == 1) codes.erase(place);
             else if (at < codes.size()) *place = alphabet[below(alphabet.size())];
         }

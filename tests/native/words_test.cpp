@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 #include "words/chrf.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
-#include "words/sets.hpp"
 #include "words/token_f1.hpp"
+#include "words/word_sets.hpp"
 
 namespace {
 
@@ -111,88 +112,133 @@ std::size_t shared_ngrams(const Numbers& expected, const Numbers& output, std::s
     return shared;
 }
 
-void check_sequences(pe::Lcs& lcs, pe::Ngrams& ngrams, pe::Counts& counts, pe::CharacterNgrams& characters) {
+// The numbers of `words` in the order of their first use in `expected`; those that it lacks are no number.
+Numbers localized(const Numbers& words, const Numbers& expected) {
+    std::map<std::uint32_t, std::uint32_t> numbers;
+    for (const std::uint32_t word : expected) numbers.emplace(word, static_cast<std::uint32_t>(numbers.size()));
+    Numbers local;
+    for (const std::uint32_t word : words) local.push_back(numbers.count(word) ? numbers[word] : pe::no_number);
+    return local;
+}
+
+void check_sequences(pe::PairedWords& pair) {
     const std::size_t longest = below(20) == 0 ? 2500 : below(4) == 0 ? 150 : 20;
     const std::size_t limit = 1 + below(below(2) == 0 ? 3 : 3000);
-    const Numbers rows = random_numbers(longest, limit), columns = random_numbers(longest, limit);
-    check(lcs.length(rows, columns, limit) == lcs_table(rows, columns).back().back(), "length of the subsequence");
-
-    if (!rows.empty()) {
-        std::vector<std::uint8_t> used(rows.size());
-        lcs.start_rows(rows, limit);
-        for (const Numbers& other : {columns, random_numbers(20, limit)}) {
-            lcs.mark_rows(other);
-            mark_lcs(rows, other, used);
-        }
-        check(lcs.used() == used, "rows of the subsequence");
+    const std::size_t orders = 1 + below(6);
+    const Numbers expected = random_numbers(longest, limit);
+    pair.set_longest_ngrams(orders);
+    pair.expected.words = expected;
+    pair.expected_changed(limit);
+    for (int outputs = 0; outputs < 2; ++outputs) {  // what belongs to expected serves several outputs
+        const Numbers output = random_numbers(longest, limit);
+        pair.output.words = output;
+        pair.output_changed(limit);
+        check(pair.common_subsequence() == lcs_table(expected, output).back().back(), "length of the subsequence");
+        for (std::size_t n = 1; n <= orders; ++n)
+            check(pair.shared(n) == shared_ngrams(expected, output, n), "shared n-grams");
+        const std::set<std::uint32_t> left(output.begin(), output.end()), right(expected.begin(), expected.end());
+        std::size_t both = 0;
+        for (const std::uint32_t word : left) both += right.count(word);
+        const pe::SetSizes& sizes = pair.sets();
+        check(sizes.output == left.size() && sizes.expected == right.size() && sizes.overlap == both, "sizes of sets");
     }
 
-    const std::size_t orders = 1 + below(6);
-    check(ngrams.start(rows, columns, limit, counts) == shared_ngrams(rows, columns, 1), "shared words");
-    for (std::size_t n = 2; n <= orders; ++n) check(ngrams.extend() == shared_ngrams(rows, columns, n), "shared n-grams");
-
-    Numbers left = rows, right = columns;  // symbols start from 1
-    for (Numbers* side : {&left, &right})
-        for (std::uint32_t& number : *side) ++number;
-    std::vector<std::size_t> matches(orders);
-    characters.overlap(left, right, limit, matches, ngrams, counts);
-    for (std::size_t n = 1; n <= orders; ++n)
-        check(matches[n - 1] == shared_ngrams(rows, columns, n), "shared character n-grams");
+    if (expected.empty()) return;
+    pe::Lcs lcs;
+    std::vector<std::uint8_t> used(expected.size());
+    const Numbers rows = localized(expected, expected);
+    lcs.start_rows(rows, expected.size());
+    for (const Numbers& other : {random_numbers(longest, limit), random_numbers(20, limit)}) {
+        lcs.mark_rows(localized(other, expected));
+        mark_lcs(expected, other, used);
+    }
+    check(lcs.used() == used, "rows of the subsequence");
 }
 
 bool is_score(double score) { return score >= 0.0 && score <= 1.0; }
 
-struct Workspaces {
-    pe::WordsWorkspace words;
-    pe::Bleu bleu;
-    pe::Chrf chrf;
-};
+bool are_equal(const pe::RougeResult& one, const pe::RougeResult& other) {
+    return one.f1 == other.f1 && one.precision == other.precision && one.recall == other.recall &&
+           one.overlap == other.overlap && one.output_tokens == other.output_tokens &&
+           one.expected_tokens == other.expected_tokens;
+}
 
-void check_texts(const Text& output, const Text& expected, Workspaces& space) {
-    pe::RougeOptions rouge;
-    rouge.kind = static_cast<pe::RougeKind>(below(3));
-    rouge.order = 1 + below(9);
-    rouge.tokenizer = static_cast<pe::Tokenizer>(below(5));
-    rouge.stemmer = below(2) == 0;
-    pe::RougeResult scored;
-    pe::rouge_many(&output, &expected, 1, rouge, &scored, space.words);
+pe::Tokenizer random_tokenizer() { return static_cast<pe::Tokenizer>(below(7)); }
+
+pe::Tokenizer bleu_tokenizer() {
+    static const pe::Tokenizer all[] = {pe::Tokenizer::v13a, pe::Tokenizer::intl, pe::Tokenizer::characters,
+                                        pe::Tokenizer::whitespace};
+    return all[below(4)];
+}
+
+// What a metric that is made by `make(needs)` gives if nobody asks for anything else.
+template <class Make>
+auto alone(const Text& output, const Text& expected, pe::Prepared& pair, Make make) {
+    pe::Needs needs;
+    const auto metric = make(needs);
+    pair.start(needs);
+    pair.set_pair(output, expected);
+    return metric.score(pair);
+}
+
+void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, pe::Prepared& other) {
+    const pe::RougeOptions rouge_options{static_cast<pe::RougeKind>(below(3)), 1 + below(9), random_tokenizer(),
+                                         below(2) == 0};
+    const pe::Tokenizer set_tokenizer = random_tokenizer();
+    const bool fold_case = below(2) == 0;
+    const pe::ResponseOptions response_options{static_cast<pe::ResponseMatch>(below(4)), below(2) == 0, below(2) == 0,
+                                               random_tokenizer()};
+    const pe::BleuOptions bleu_options{bleu_tokenizer(), below(2) == 0, static_cast<pe::BleuSmoothing>(below(4)),
+                                       static_cast<double>(below(3)) / 2, 1 + below(6), below(2) == 0};
+    const pe::ChrfOptions chrf_options{1 + below(16), below(3), 1.0 + static_cast<double>(below(3)), below(2) == 0,
+                                       below(2) == 0, below(2) == 0};
+    pe::Needs needs;
+    const pe::Rouge rouge(rouge_options, needs);
+    const pe::WordSets sets(set_tokenizer, fold_case, needs);
+    const pe::TokenF1 f1(needs);
+    const pe::Response response(response_options, needs);
+    const pe::Bleu bleu(bleu_options, needs);
+    const pe::Chrf chrf(chrf_options, needs);
+    pair.start(needs);
+    pair.set_pair(output, output);
+    check(jaccard_of(sets.score(pair)) == 1.0 && recall_of(sets.score(pair)) == 1.0, "a text against itself, as sets");
+    check(f1.score(pair).f1 == 1.0, "a text against itself, token F1");
+    if (below(2) == 0) pair.set_pair(expected, expected);  // the expected text of the next pair is known, or not
+    pair.set_pair(output, expected);
+
+    const pe::RougeResult scored = rouge.score(pair);
     check(is_score(scored.f1) && is_score(scored.precision) && is_score(scored.recall), "range of ROUGE");
     check(scored.overlap <= std::min(scored.output_tokens, scored.expected_tokens), "overlap of ROUGE");
+    const auto only_rouge = [&](pe::Needs& own) { return pe::Rouge(rouge_options, own); };
+    check(are_equal(scored, alone(output, expected, other, only_rouge)), "ROUGE alone and with others");
 
-    pe::SetSizes sizes;
-    const pe::SetOptions sets{static_cast<pe::Tokenizer>(below(5)), below(2) == 0};
-    pe::sets_many(&output, &expected, 1, sets, &sizes, space.words);
+    const pe::SetSizes sizes = sets.score(pair);
+    const auto only_sets = [&](pe::Needs& own) { return pe::WordSets(set_tokenizer, fold_case, own); };
+    const pe::SetSizes own_sizes = alone(output, expected, other, only_sets);
     check(is_score(jaccard_of(sizes)) && is_score(recall_of(sizes)), "range of word sets");
-    pe::sets_many(&output, &output, 1, sets, &sizes, space.words);
-    check(jaccard_of(sizes) == 1.0 && recall_of(sizes) == 1.0, "a text against itself, as sets");
+    check(sizes.output == own_sizes.output && sizes.expected == own_sizes.expected && sizes.overlap == own_sizes.overlap &&
+              sizes.alike == own_sizes.alike,
+          "word sets alone and with others");
 
-    pe::TokenF1Result f1;
-    pe::token_f1_many(&output, &expected, 1, &f1, space.words);
-    check(is_score(f1.f1), "range of token F1");
-    pe::token_f1_many(&output, &output, 1, &f1, space.words);
-    check(f1.f1 == 1.0, "a text against itself, token F1");
+    const double squad = f1.score(pair).f1;
+    check(is_score(squad), "range of token F1");
+    check(squad == alone(output, expected, other, [](pe::Needs& own) { return pe::TokenF1(own); }).f1,
+          "token F1 alone and with others");
 
-    const pe::ResponseOptions response{static_cast<pe::ResponseMatch>(below(4)), below(2) == 0, below(2) == 0};
-    pe::ResponseResult answer;
-    pe::response_many(&output, &expected, 1, response, &answer, space.words);
-    check(is_score(answer.score), "range of response");
+    const double answer = response.score(pair).score;
+    check(is_score(answer), "range of response");
+    check(answer == alone(output, expected, other, [&](pe::Needs& own) { return pe::Response(response_options, own); }).score,
+          "response alone and with others");
 
-    pe::BleuOptions bleu;
-    bleu.tokenizer = static_cast<pe::BleuTokenizer>(below(4));
-    bleu.lowercase = below(2) == 0;
-    bleu.smoothing = static_cast<pe::BleuSmoothing>(below(4));
-    bleu.smooth_value = static_cast<double>(below(3)) / 2;
-    bleu.max_ngram_order = 1 + below(6);
-    bleu.effective_order = below(2) == 0;
-    pe::BleuResult translated;
-    pe::bleu_many(&output, &expected, 1, bleu, &translated, space.bleu);
+    const pe::BleuResult translated = bleu.score(pair);
     check(is_score(translated.score) && is_score(translated.brevity_penalty), "range of BLEU");
+    check(translated.score == alone(output, expected, other, [&](pe::Needs& own) { return pe::Bleu(bleu_options, own); }).score,
+          "BLEU alone and with others");
 
-    const pe::ChrfOptions chrf{1 + below(16), below(3), 1.0 + static_cast<double>(below(3)), below(2) == 0, below(2) == 0,
-                               below(2) == 0};
-    pe::ChrfResult spelled;
-    pe::chrf_many(&output, &expected, 1, chrf, &spelled, space.chrf);
-    check(is_score(spelled.score), "range of chrF");
+    const double spelled = chrf.score(pair).score;
+    check(is_score(spelled), "range of chrF");
+    check(spelled == alone(output, expected, other, [&](pe::Needs& own) { return pe::Chrf(chrf_options, own); }).score,
+          "chrF alone and with others");
 }
 
 void check_stem() {
@@ -211,17 +257,14 @@ void check_stem() {
 int main(int count, char** values) {
     const long pairs = count > 1 ? std::atol(values[1]) : 20000;
     random_bits.seed(count > 2 ? std::strtoull(values[2], nullptr, 10) : 1);
-    Workspaces space;
-    pe::Lcs lcs;
-    pe::Ngrams ngrams;
-    pe::Counts counts;
-    pe::CharacterNgrams characters;
+    pe::Prepared pair, other;
+    pe::PairedWords words;
     for (long i = 0; i < pairs; ++i) {
         const std::string text = random_text();
         const Exact output(text), expected(below(10) == 0 ? text : random_text());
-        check_texts(output.view(), expected.view(), space);
+        check_texts(output.view(), expected.view(), pair, other);
         check_stem();
-        if (i % 20 == 0) check_sequences(lcs, ngrams, counts, characters);
+        if (i % 20 == 0) check_sequences(words);
     }
     std::printf("words_test: %ld pairs\n", pairs);
     return 0;

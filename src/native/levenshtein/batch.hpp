@@ -10,6 +10,7 @@
 #include "../text.hpp"
 #include "../unicode.hpp"
 #include "ascii.hpp"
+#include "measures.hpp"
 #include "options.hpp"
 #include "pair.hpp"
 #include "vector_kernels.hpp"
@@ -17,10 +18,11 @@
 
 namespace pe {
 
-class LevenshteinBatch {
+template <class Measure>
+class EditBatch {
 public:
-    LevenshteinBatch(const Text* left, const Text* right, const EditOptions& options, EditResult* results,
-                     LevenshteinWorkspace& workspace)
+    EditBatch(const Text* left, const Text* right, const EditOptions& options, EditResult* results,
+              LevenshteinWorkspace& workspace)
         : left_(left), right_(right), options_(options), results_(results), workspace_(workspace) {
         if (workspace.bytes.size() < usual_bytes) workspace.bytes.resize(usual_bytes);
     }
@@ -65,7 +67,7 @@ private:
 
     static const std::uint8_t* bytes_of(Text text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
 
-    bool use_vectors() const { return has_vector_kernels && workspace_.engine == Engine::avx2; }
+    bool use_vectors() const { return workspace_.vectors != nullptr; }
 
     bool add_ascii(std::size_t row, Text left, Text right) {
         make_room(left.size(), right.size());
@@ -93,7 +95,7 @@ private:
         strip_affixes(left_rest, right_rest);
         const NumberedPair pair = number_pair(left_rest.data, left_rest.size, right_rest.data, right_rest.size, workspace_);
         if (pair.symbols > byte_symbols) {
-            results_[row].distance = pair_distance(pair.left, pair.right, pair.symbols, workspace_);
+            results_[row].distance = pair_distance<Measure>(pair.left, pair.right, pair.symbols, workspace_);
             return;
         }
         const std::size_t before = bytes_used_;
@@ -108,7 +110,7 @@ private:
         strip_affixes(left, right);
         if (left.size < right.size) std::swap(left, right);
         if (!use_vectors() || right.size == 0 || is_long(right.size)) {
-            results_[row].distance = pair_distance(left, right, byte_symbols, workspace_);
+            results_[row].distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
             bytes_used_ = before;
         } else if (is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
@@ -138,47 +140,46 @@ private:
 
     template <std::size_t most>
     void run(Queue<most>& queue) {
-        if constexpr (has_vector_kernels) {
-            constexpr auto kernel =
-                most == vector_kernels::short_pairs ? vector_kernels::short_distances : vector_kernels::middling_distances;
-            std::array<std::uint32_t, most> distances;
-            const std::array<std::size_t, most> rows = queue.rows;
-            const std::size_t count = queue.count;
-            const std::uint32_t not_ascii = kernel(queue.pairs.data(), count, options_.fold_case, distances.data());
-            queue.count = 0;
-            for (std::size_t i = 0; i < count; ++i) results_[rows[i]].distance = distances[i];
-            if (not_ascii == 0) return;
-            for (std::size_t i = 0; i < count; ++i)
-                if (not_ascii >> i & 1) add_unicode(rows[i]);
-        }
+        if (queue.count == 0) return;
+        const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace_.vectors);
+        const auto kernel = most == vector_kernels::short_pairs ? kernels.short_pairs : kernels.middling_pairs;
+        std::array<std::uint32_t, most> values;
+        const Queue<most> taken = queue;
+        queue.count = 0;
+        const std::uint32_t not_ascii = kernel(taken.pairs.data(), taken.count, options_.fold_case, values.data());
+        for (std::size_t i = 0; i < taken.count; ++i)
+            results_[taken.rows[i]].distance = Measure::distance(values[i], taken.pairs[i].left_size, taken.pairs[i].right_size);
+        if (not_ascii == 0) return;
+        for (std::size_t i = 0; i < taken.count; ++i)
+            if (not_ascii >> i & 1) add_unicode(taken.rows[i]);
     }
 
     // Pairs of as many blocks and of texts of like length share a vector.
     void run_medium() {
-        if constexpr (has_vector_kernels) {
-            using vector_kernels::lanes;
-            static_assert(most_medium <= 256);
-            std::array<std::uint64_t, most_medium> order;  // block count, text size, place
-            for (std::size_t i = 0; i < medium_count_; ++i) {
-                const vector_kernels::BytePair& pair = medium_[i].pair;
-                order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
-            }
-            std::sort(order.begin(), order.begin() + medium_count_);
-            for (std::size_t first = 0; first < medium_count_; first += lanes) {
-                std::array<const Medium*, lanes> group;
-                for (std::size_t lane = 0; lane < lanes; ++lane)
-                    group[lane] = &medium_[order[std::min(first + lane, medium_count_ - 1)] & 0xFF];
-                std::sort(group.begin(), group.end(),
-                          [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
-                vector_kernels::BytePair pairs[lanes];
-                for (std::size_t lane = 0; lane < lanes; ++lane) pairs[lane] = group[lane]->pair;
-                std::uint32_t distances[lanes];
-                vector_kernels::four_distances(pairs, unused_byte,
-                                               workspace_.blocks_for(byte_symbols, pairs[lanes - 1].text_size), distances);
-                for (std::size_t lane = 0; lane < lanes; ++lane) results_[group[lane]->row].distance = distances[lane];
-            }
-            medium_count_ = 0;
+        using vector_kernels::pairs_at_once;
+        static_assert(most_medium <= 256);
+        std::array<std::uint64_t, most_medium> order;  // block count, text size, place
+        for (std::size_t i = 0; i < medium_count_; ++i) {
+            const vector_kernels::BytePair& pair = medium_[i].pair;
+            order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
         }
+        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(medium_count_));
+        for (std::size_t first = 0; first < medium_count_; first += pairs_at_once) {
+            std::array<const Medium*, pairs_at_once> group;
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                group[i] = &medium_[order[std::min(first + i, medium_count_ - 1)] & 0xFF];
+            std::sort(group.begin(), group.end(),
+                      [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
+            vector_kernels::BytePair pairs[pairs_at_once];
+            for (std::size_t i = 0; i < pairs_at_once; ++i) pairs[i] = group[i]->pair;
+            std::uint32_t values[pairs_at_once];
+            const std::size_t columns = pairs[pairs_at_once - 1].text_size;
+            Measure::kernels(*workspace_.vectors)
+                .pairs(pairs, unused_byte, workspace_.blocks_for(byte_symbols, columns), values);
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                results_[group[i]->row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
+        }
+        medium_count_ = 0;
     }
 
     void set_sizes(std::size_t row, std::size_t left, std::size_t right) {

@@ -16,11 +16,17 @@ namespace pe {
 
 // The distance over code points of left[i] and right[i] for each i < count, both lowercased first if options.fold_case and
 // then cut to their first options.max_chars code points.
-inline void levenshtein_many(const Text* left, const Text* right, std::size_t count, const EditOptions& options,
-                             EditResult* results, LevenshteinWorkspace& workspace) {
-    LevenshteinBatch batch(left, right, options, results, workspace);
+template <class Measure>
+void measure_many(const Text* left, const Text* right, std::size_t count, const EditOptions& options, EditResult* results,
+                  LevenshteinWorkspace& workspace) {
+    EditBatch<Measure> batch(left, right, options, results, workspace);
     for (std::size_t row = 0; row < count; ++row) batch.add(row);
     batch.finish();
+}
+
+inline void levenshtein_many(const Text* left, const Text* right, std::size_t count, const EditOptions& options,
+                             EditResult* results, LevenshteinWorkspace& workspace) {
+    measure_many<LevenshteinMeasure>(left, right, count, options, results, workspace);
 }
 
 // The distance of two sequences of any symbols.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "affix.hpp"
-#include "scalar.hpp"
+#include "measures.hpp"
 #include "vector_kernels.hpp"
 #include "workspace.hpp"
 
@@ -34,38 +34,48 @@ void strip_affixes(Sequence<Symbol>& left, Sequence<Symbol>& right) {
 
 // Long texts without common ends, left.size >= right.size: narrow bands first, as long as they cost a fraction of the whole
 // and the distance seen so far suggests that they can hold it.
-template <typename Symbol>
+template <class Measure, typename Symbol>
 std::uint32_t long_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> shorter, std::size_t symbols,
                                  LevenshteinWorkspace& workspace) {
+    const vector_kernels::Kernels& vectors = *workspace.vectors;
+    const vector_kernels::BlockKernels& kernels = Measure::kernels(vectors);
+    constexpr bool is_byte = sizeof(Symbol) == 1;
     const auto unused = static_cast<Symbol>(symbols - 1);
-    const std::size_t blocks = block_count(longer.size);
-    std::size_t expected = longer.size - shorter.size;
-    for (std::size_t words = 1; words <= 8 && blocks >= 8 * words; words *= 2) {
-        if (expected >= 64 * words) continue;
-        const vector_kernels::BandOutcome outcome = vector_kernels::band_distance(longer, shorter, unused, words);
-        if (outcome.exact) return outcome.distance;
-        expected = outcome.distance;
+    if constexpr (Measure::has_band) {
+        const std::size_t blocks = block_count(longer.size);
+        std::size_t expected = longer.size - shorter.size;
+        for (std::size_t words = 1; words <= 8 && blocks >= 8 * words; words *= 2) {
+            if (expected >= 64 * words) continue;
+            vector_kernels::BandOutcome outcome;
+            if constexpr (is_byte) outcome = vectors.band_bytes(longer, shorter, unused, words);
+            else outcome = vectors.band_numbers(longer, shorter, unused, words);
+            if (outcome.exact) return outcome.distance;
+            expected = outcome.distance;
+        }
     }
     // Blocks come in fours: the side with less to pad gives the rows.
     const std::size_t longer_cost = (block_count(longer.size) + 3) / 4 * shorter.size;
     const std::size_t shorter_cost = (block_count(shorter.size) + 3) / 4 * longer.size;
     if (shorter_cost < longer_cost) std::swap(longer, shorter);
-    return vector_kernels::long_distance(longer, shorter, unused, workspace.blocks_for(symbols, shorter.size));
+    const vector_kernels::BlockScratch scratch = workspace.blocks_for(symbols, shorter.size);
+    std::uint32_t value;
+    if constexpr (is_byte) value = kernels.long_bytes(longer, shorter, unused, scratch);
+    else value = kernels.long_numbers(longer, shorter, unused, scratch);
+    return Measure::distance(value, longer.size, shorter.size);
 }
 
 // Symbols are below `symbols`, and the largest of these appears in neither sequence.
-template <typename Symbol>
+template <class Measure = LevenshteinMeasure, typename Symbol>
 std::uint32_t pair_distance(Sequence<Symbol> left, Sequence<Symbol> right, std::size_t symbols,
                             LevenshteinWorkspace& workspace) {
     strip_affixes(left, right);
     if (left.size < right.size) std::swap(left, right);
     if (right.size == 0) return static_cast<std::uint32_t>(left.size);
-    if constexpr (has_vector_kernels) {
-        if (workspace.engine == Engine::avx2 && right.size > 64 && symbols <= vector_kernels::most_symbols)
-            return long_pair_distance(left, right, symbols, workspace);
-    }
+    if (workspace.vectors != nullptr && right.size > 64 && symbols <= vector_kernels::most_symbols)
+        return long_pair_distance<Measure>(left, right, symbols, workspace);
     if (block_count(right.size) * left.size < block_count(left.size) * right.size) std::swap(left, right);
-    return scalar_distance(left.data, left.size, right.data, right.size, symbols, workspace.scalar);
+    const std::uint32_t value = Measure::scalar(left.data, left.size, right.data, right.size, symbols, workspace.scalar);
+    return Measure::distance(value, left.size, right.size);
 }
 
 // Numbers the symbols of a pair into the workspace, with the margins that the kernels want. Returns how many values the

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "../portable.hpp"
+
 namespace pe {
 
 struct ScalarScratch {
     std::vector<std::uint64_t> matches;  // by symbol; all zero between uses
     std::vector<std::int8_t> horizontal;
 };
-
-inline unsigned popcount(std::uint64_t bits) { return static_cast<unsigned>(__builtin_popcountll(bits)); }
 
 inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; }
 
@@ -47,6 +47,37 @@ std::uint32_t scalar_distance(const Symbol* pattern, std::size_t pattern_size, c
             const std::uint64_t hp_above = hp << 1 | hp_in;
             vp = (hn << 1 | hn_in) | ~(d0 | hp_above);
             vn = hp_above & d0;
+        }
+        distance += popcount(vp & low_bits(rows));
+        distance -= popcount(vn & low_bits(rows));
+    });
+    return static_cast<std::uint32_t>(distance);
+}
+
+// The same with swaps of neighbours that are edited no further.
+template <typename Symbol>
+std::uint32_t scalar_osa(const Symbol* pattern, std::size_t pattern_size, const Symbol* text, std::size_t text_size,
+                         std::size_t symbols, ScalarScratch& scratch) {
+    // What the last row of a block hands down: the horizontal difference (0, 1, or 3 for -1), and whether it may begin a swap.
+    constexpr int swaps = 4;
+    scratch.horizontal.assign(text_size, 1);
+    auto distance = static_cast<std::int64_t>(text_size);
+    for_each_block(pattern, pattern_size, symbols, scratch, [&](std::size_t rows) {
+        std::uint64_t vp = ~std::uint64_t{0}, vn = 0, d0 = 0, equal_before = 0;
+        for (std::size_t j = 0; j < text_size; ++j) {
+            const int above = scratch.horizontal[j];
+            const std::uint64_t swap_in = above >= swaps, hn_in = (above & 3) == 3, hp_in = (above & 3) == 1;
+            const std::uint64_t equal = scratch.matches[text[j]];
+            const std::uint64_t swap = ~d0 & equal;
+            const std::uint64_t x = equal | hn_in;
+            d0 = (((x & vp) + vp) ^ vp) | x | vn | ((swap << 1 | swap_in) & equal_before);
+            const std::uint64_t hp = vn | ~(d0 | vp), hn = d0 & vp;
+            const int difference = hp >> 63 ? 1 : hn >> 63 ? 3 : 0;
+            scratch.horizontal[j] = static_cast<std::int8_t>(difference + (swap >> 63 ? swaps : 0));
+            const std::uint64_t hp_above = hp << 1 | hp_in;
+            vp = (hn << 1 | hn_in) | ~(d0 | hp_above);
+            vn = hp_above & d0;
+            equal_before = equal;
         }
         distance += popcount(vp & low_bits(rows));
         distance -= popcount(vn & low_bits(rows));

@@ -1,5 +1,5 @@
-// The kernels of avx2.cpp, as plain data and functions. There is nothing here that both sides would compile: the linker
-// could pick the AVX2 version for a machine without it.
+// The kernels of a target, as plain data and functions. There is nothing here that both sides would compile: the linker
+// could pick the version for a machine that this one is not.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,10 @@ struct ShortPair {
     std::uint32_t right_size;
 };
 
-// Bit i of the result says that pair i has a byte outside ASCII, and that its distance means nothing. They read nothing
-// outside the texts.
-std::uint32_t short_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
-std::uint32_t middling_distances(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* distances);
-
 // Rows of the dynamic programme that one machine word holds.
 constexpr std::size_t block_rows = 64;
-constexpr std::size_t lanes = 4;
 constexpr std::size_t most_lane_blocks = 6;
+constexpr std::size_t pairs_at_once = 4;
 
 struct BytePair {
     const std::uint8_t* pattern;
@@ -37,12 +32,13 @@ struct BytePair {
 
 // Memory for the kernels of longer texts.
 struct BlockScratch {
-    std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; aligned to 32 bytes; zero before and after
-    std::uint32_t* offsets;  // columns + column_slack for one pair, lanes times as many for four
-    std::uint64_t* carries;  // columns + column_slack
+    std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; zero before and after
+    std::uint32_t* offsets;  // columns + column_slack, pairs_at_once times for several pairs
+    std::uint64_t* carries;  // (columns + column_slack) * most_carries
 };
-constexpr std::size_t symbol_words = lanes * most_lane_blocks;
+constexpr std::size_t symbol_words = pairs_at_once * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
+constexpr std::size_t most_carries = 3;
 // Offsets into the table have 32 bits.
 constexpr std::size_t most_symbols = UINT32_MAX / symbol_words;
 
@@ -54,16 +50,23 @@ struct Sequence {
 };
 constexpr std::size_t margin = 576;
 
-// In what follows, `unused` is a symbol below `symbols` that no sequence has.
+// The kernels of one recurrence. `unused` is a symbol below `symbols` that no sequence has.
+struct BlockKernels {
+    // Bit i of the result says that pair i has a byte outside ASCII, and that its value means nothing. They read nothing
+    // outside the texts.
+    using Short = std::uint32_t(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* values);
+    Short* short_pairs;
+    Short* middling_pairs;
 
-// Four pairs at once, one a lane, ordered by ascending text_size.
-void four_distances(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* distances);
+    // pairs_at_once pairs, ordered by ascending text_size.
+    void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);
 
-// One pair of any length.
-std::uint32_t long_distance(Sequence<std::uint8_t> pattern, Sequence<std::uint8_t> text, std::uint8_t unused,
-                            const BlockScratch& scratch);
-std::uint32_t long_distance(Sequence<std::uint32_t> pattern, Sequence<std::uint32_t> text, std::uint32_t unused,
-                            const BlockScratch& scratch);
+    // One pair of any length.
+    template <typename Symbol>
+    using Long = std::uint32_t(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused, const BlockScratch& scratch);
+    Long<std::uint8_t>* long_bytes;
+    Long<std::uint32_t>* long_numbers;
+};
 
 // One pair of similar texts, pattern.size >= text.size >= 1: looks only at the 64 * words diagonals around those where the
 // texts begin and end (words: 1, 2, 4 or 8; pattern.size - text.size < 64 * words).
@@ -71,9 +74,15 @@ struct BandOutcome {
     bool exact;              // whether the distance is proven; the band was too narrow if not
     std::uint32_t distance;  // proven, or what the part seen so far suggests for the whole
 };
-BandOutcome band_distance(Sequence<std::uint8_t> pattern, Sequence<std::uint8_t> text, std::uint8_t unused,
-                          std::size_t words);
-BandOutcome band_distance(Sequence<std::uint32_t> pattern, Sequence<std::uint32_t> text, std::uint32_t unused,
-                          std::size_t words);
+template <typename Symbol>
+using Band = BandOutcome(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused, std::size_t words);
+
+// All kernels of one target.
+struct Kernels {
+    // Values are Levenshtein distances, those of the optimal string alignment, and lengths of longest common subsequences.
+    BlockKernels levenshtein, osa, lcs;
+    Band<std::uint8_t>* band_bytes;
+    Band<std::uint32_t>* band_numbers;
+};
 
 }  // namespace pe::vector_kernels

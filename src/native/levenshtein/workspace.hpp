@@ -7,27 +7,10 @@
 
 #include "numbering.hpp"
 #include "scalar.hpp"
+#include "targets.hpp"
 #include "vector_kernels.hpp"
 
 namespace pe {
-
-enum class Engine { portable, avx2 };
-
-#if defined(__x86_64__)
-constexpr bool has_vector_kernels = true;
-#else
-constexpr bool has_vector_kernels = false;
-#endif
-
-inline Engine best_engine() {
-#if defined(__x86_64__)
-    static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                                 __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    return has_avx2 ? Engine::avx2 : Engine::portable;
-#else
-    return Engine::portable;
-#endif
-}
 
 // Words that start out zero, the first at the start of a cache line.
 class AlignedWords {
@@ -45,17 +28,19 @@ private:
 
 class LevenshteinWorkspace {
 public:
-    explicit LevenshteinWorkspace(Engine engine = best_engine()) : engine(engine) {}
+    explicit LevenshteinWorkspace(Target target = chosen_target()) : vectors(target.kernels) {}
 
     vector_kernels::BlockScratch blocks_for(std::size_t symbols, std::size_t columns) {
         using vector_kernels::column_slack;
-        using vector_kernels::lanes;
-        if (offsets.size() < lanes * (columns + column_slack)) offsets.resize(lanes * (columns + column_slack));
-        if (carries.size() < columns + column_slack) carries.resize(columns + column_slack);
+        const auto at_least = [](auto& memory, std::size_t size) {
+            if (memory.size() < size) memory.resize(size);
+        };
+        at_least(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
+        at_least(carries, vector_kernels::most_carries * (columns + column_slack));
         return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data()};
     }
 
-    const Engine engine;
+    const vector_kernels::Kernels* const vectors;  // none: only portable code
     SymbolNumbering numbering;
     ScalarScratch scalar;
     AlignedWords table;  // zero between uses

@@ -16,6 +16,11 @@ KINDS = {
     "alphanumeric": r"[\p{L}\p{N}]",
     # Python's str.isspace, which also takes the four separators from U+001C on.
     "space": r"[\s\x1c-\x1f]",
+    # Letters of scripts that set no spaces between words.
+    "unspaced": (
+        r"[\w&&[\p{Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Bopomofo}\p{Yi}\p{Tangut}\p{Nushu}\p{Thai}\p{Lao}\p{Khmer}"
+        r"\p{Myanmar}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}\p{Javanese}\p{Balinese}]]"
+    ),
 }
 
 codes = [code for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]

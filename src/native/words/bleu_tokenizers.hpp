@@ -1,4 +1,4 @@
-// The tokenizers of sacrebleu's BLEU that need no other package: 13a, intl, char and none.
+// The tokenizers of sacrebleu's BLEU that are no one else's and need no other package: 13a and intl.
 #pragma once
 
 #include <array>
@@ -14,8 +14,6 @@
 #include "tokenizers.hpp"
 
 namespace pe {
-
-enum class BleuTokenizer { v13a, intl, characters, none };
 
 // Bytes as the tokenizer 13a tells them apart.
 struct Kinds13a {
@@ -36,18 +34,13 @@ inline constexpr Kinds13a kinds_13a;
 
 class BleuTokenReader {
 public:
-    // Calls `take(word, length)` for each word; at least 16 bytes are readable at `word`.
-    template <class Take>
-    void for_each(Text text, BleuTokenizer tokenizer, bool fold_case, Take&& take) {
-        switch (tokenizer) {
-            case BleuTokenizer::v13a: return v13a(text, fold_case, take);
-            case BleuTokenizer::intl: return intl(text, fold_case, take);
-            case BleuTokenizer::characters: return reader_.for_each(text, Tokenizer::characters, fold_case, take);
-            case BleuTokenizer::none: return reader_.for_each(text, Tokenizer::whitespace, fold_case, take);
-        }
+    // Whether 13a treats words between white space one by one: not where it joins what stands at the end of lines.
+    static bool splits_words_alone(Text text) {
+        return text.find("-\n") == Text::npos && text.find("<skipped>") == Text::npos;
     }
 
-private:
+    // Both call `take(word, length)` for each word; at least 16 bytes are readable at `word`.
+
     // sacrebleu's four substitutions, in one pass: punctuation stands alone; points and commas do unless they are
     // between digits; a dash does behind a digit. Where points and commas follow each other, the substitutions take
     // them in pairs, so that it depends on their number whether the last one stays with the digit behind it.
@@ -102,38 +95,6 @@ private:
         flush(size);
     }
 
-    // What 13a does before it splits: entities, hyphenated line ends and <skipped> marks.
-    void clean(Text text, bool fold_case) {
-        if (fold_case) lower_into(strip_end(text), bytes_);
-        else bytes_.assign(strip_end(text));
-        const Text line = bytes_.view();
-        if (line.find('&') != Text::npos || line.find("-\n") != Text::npos || line.find("<skipped>") != Text::npos) {
-            line_ = line;
-            unescape();
-            bytes_.assign(line_);
-        }
-        if (!is_ascii(bytes_.view())) blank_wide_spaces(bytes_);
-    }
-    void unescape() {
-        replace_all("<skipped>", "");
-        replace_all("-\n", "");
-        replace_all("&quot;", "\"");
-        replace_all("&amp;", "&");
-        replace_all("&lt;", "<");
-        replace_all("&gt;", ">");
-    }
-    void replace_all(Text from, Text to) {
-        std::size_t at = line_.find(from);
-        if (at == std::string::npos) return;
-        std::string out;
-        std::size_t done = 0;
-        for (; at != std::string::npos; at = line_.find(from, done)) {
-            out.append(line_, done, at - done).append(to);
-            done = at + from.size();
-        }
-        line_ = out.append(line_, done, std::string::npos);
-    }
-
     template <class Take>
     void intl(Text text, bool fold_case, Take& take) {
         if (fold_case) {
@@ -168,6 +129,39 @@ private:
             if (symbol) spread_.push(' ');
         }
         reader_.split(spread_.view(), take);
+    }
+
+private:
+    // What 13a does before it splits: entities, hyphenated line ends and <skipped> marks.
+    void clean(Text text, bool fold_case) {
+        if (fold_case) lower_into(strip_end(text), bytes_);
+        else bytes_.assign(strip_end(text));
+        const Text line = bytes_.view();
+        if (line.find('&') != Text::npos || line.find("-\n") != Text::npos || line.find("<skipped>") != Text::npos) {
+            line_ = line;
+            unescape();
+            bytes_.assign(line_);
+        }
+        if (!is_ascii(bytes_.view())) blank_wide_spaces(bytes_);
+    }
+    void unescape() {
+        replace_all("<skipped>", "");
+        replace_all("-\n", "");
+        replace_all("&quot;", "\"");
+        replace_all("&amp;", "&");
+        replace_all("&lt;", "<");
+        replace_all("&gt;", ">");
+    }
+    void replace_all(Text from, Text to) {
+        std::size_t at = line_.find(from);
+        if (at == std::string::npos) return;
+        std::string out;
+        std::size_t done = 0;
+        for (; at != std::string::npos; at = line_.find(from, done)) {
+            out.append(line_, done, at - done).append(to);
+            done = at + from.size();
+        }
+        line_ = out.append(line_, done, std::string::npos);
     }
 
     TokenReader reader_;

@@ -2,14 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
 
-#include "character_ngrams.hpp"
-#include "workspace.hpp"
+#include "prepared.hpp"
 
 namespace pe {
 
@@ -26,128 +21,57 @@ struct ChrfResult {
 
 class Chrf {
 public:
-    ChrfResult score(Text output, Text expected, const ChrfOptions& options) {
-        totals_ = {};
-        if (options.lowercase) {
-            lower_into(output, words_.left);
-            lower_into(expected, words_.right);
-            output = words_.left.view();
-            expected = words_.right.view();
-        }
-        add_characters(output, expected, options);
-        if (options.word_order > 0) add_words(output, expected, options);
-        return finish(options);
+    Chrf(const ChrfOptions& options, Needs& needs) : options_(options) {
+        const std::size_t texts = needs.add_texts({});
+        const Tokenizer characters = options.whitespace ? Tokenizer::spaced_code_points : Tokenizer::code_points;
+        characters_ = needs.add_words(texts, {characters, options.lowercase, false}, options.char_order);
+        if (options.word_order > 0)
+            words_ = needs.add_words(texts, {Tokenizer::chrf, options.lowercase, false}, options.word_order);
+    }
+
+    ChrfResult score(Prepared& pair) const {
+        Totals totals;
+        add_orders(pair.words(characters_), options_.char_order, totals);
+        if (options_.word_order > 0) add_orders(pair.words(words_), options_.word_order, totals);
+        return finish(totals);
     }
 
 private:
-    // Numbers code points from 1 on, in the order of their first use.
-    class Symbols {
-    public:
-        void start() {
-            if (++pair_ == 0) {
-                ascii_.fill({});
-                pair_ = 1;
-            }
-            size_ = 0;
-            if (wide_.size() > 0) wide_.clear();
-        }
-        std::size_t size() const { return size_; }
-        std::uint32_t number(std::uint32_t code) {
-            if (code < 128) {
-                Entry& entry = ascii_[code];
-                if (entry.pair != pair_) entry = {pair_, ++size_};
-                return entry.number;
-            }
-            char bytes[16] = {};
-            std::memcpy(bytes, &code, sizeof code);
-            return wide_.find_or_add(bytes, sizeof code, [&] { return ++size_; });
-        }
-
-    private:
-        struct Entry {
-            std::uint32_t pair = 0, number = 0;
-        };
-        std::array<Entry, 128> ascii_{};
-        Interner wide_;
-        std::uint32_t pair_ = 0, size_ = 0;
-    };
     struct Totals {
         double score = 0, precision = 0, recall = 0;
         std::size_t orders = 0;
     };
     static constexpr double epsilon = 1e-16;
 
-    void add_characters(Text output, Text expected, const ChrfOptions& options) {
-        symbols_.start();
-        read_characters(output, options.whitespace, words_.output);
-        read_characters(expected, options.whitespace, words_.expected);
-        matches_.assign(options.char_order, 0);
-        characters_.overlap(words_.expected, words_.output, symbols_.size(), matches_, words_.ngrams, words_.counts);
-        for (std::size_t n = 1; n <= options.char_order; ++n)
-            add_order(ngrams_of(words_.output, n), ngrams_of(words_.expected, n), matches_[n - 1], options);
-    }
-    void read_characters(Text text, bool keep_spaces, Numbers& out) {
-        out.resize(text.size());
-        std::size_t size = 0;
-        const char* const end = text.data() + text.size();
-        for (const char* at = text.data(); at < end;) {
-            const std::uint32_t code = unicode::next(at, end);
-            if (keep_spaces || !is_space(code)) out[size++] = symbols_.number(code);
-        }
-        out.resize(size);
-    }
-    static std::size_t ngrams_of(const Numbers& text, std::size_t n) { return text.size() >= n ? text.size() - n + 1 : 0; }
-
-    void add_words(Text output, Text expected, const ChrfOptions& options) {
-        words_.vocabulary.start_pair(false);
-        read_words(output, words_.output);
-        read_words(expected, words_.expected);
-        Ngrams& ngrams = words_.ngrams;
-        for (std::size_t n = 0; n < options.word_order; ++n) {
-            const std::size_t match =
-                n == 0 ? ngrams.start(words_.expected, words_.output, words_.vocabulary.size(), words_.counts)
-                       : ngrams.extend();
-            add_order(ngrams.output_size(), ngrams.expected_size(), match, options);
-        }
-    }
-    // One punctuation mark stands alone, at the end of a word or else at its start.
-    void read_words(Text text, Numbers& out) {
-        out.clear();
-        const auto take = words_.numbering(out);
-        words_.reader.split(text, [&](const char* word, std::size_t length) {
-            if (length > 1 && is_ascii_punctuation(static_cast<unsigned char>(word[length - 1]))) {
-                take(word, length - 1);
-                take(word + length - 1, 1);
-            } else if (length > 1 && is_ascii_punctuation(static_cast<unsigned char>(word[0]))) {
-                take(word, 1);
-                take(word + 1, length - 1);
-            } else take(word, length);
-        });
+    void add_orders(PairedWords& words, std::size_t orders, Totals& totals) const {
+        const std::size_t output = words.output.words.size(), expected = words.expected.words.size();
+        for (std::size_t n = 1; n <= orders; ++n)
+            add_order(output - std::min(output, n - 1), expected - std::min(expected, n - 1), words.shared(n), totals);
     }
 
     // What follows does sacrebleu's operations in sacrebleu's order.
-    void add_order(std::size_t output, std::size_t expected, std::size_t match, const ChrfOptions& options) {
+    void add_order(std::size_t output, std::size_t expected, std::size_t match, Totals& totals) const {
         if (expected == 0) output = 0;
-        const double factor = options.beta * options.beta;
+        const double factor = options_.beta * options_.beta;
         const double precision = output > 0 ? static_cast<double>(match) / static_cast<double>(output) : epsilon;
         const double recall = expected > 0 ? static_cast<double>(match) / static_cast<double>(expected) : epsilon;
         const double divisor = factor * precision + recall;
-        totals_.score += divisor > 0 ? (1 + factor) * precision * recall / divisor : epsilon;
+        totals.score += divisor > 0 ? (1 + factor) * precision * recall / divisor : epsilon;
         if (output == 0 || expected == 0) return;
-        totals_.precision += precision;
-        totals_.recall += recall;
-        ++totals_.orders;
+        totals.precision += precision;
+        totals.recall += recall;
+        ++totals.orders;
     }
-    ChrfResult finish(const ChrfOptions& options) const {
+    ChrfResult finish(const Totals& totals) const {
         ChrfResult result;
-        const double factor = options.beta * options.beta;
-        if (totals_.orders > 0) {
-            result.precision = totals_.precision / static_cast<double>(totals_.orders);
-            result.recall = totals_.recall / static_cast<double>(totals_.orders);
+        const double factor = options_.beta * options_.beta;
+        if (totals.orders > 0) {
+            result.precision = totals.precision / static_cast<double>(totals.orders);
+            result.recall = totals.recall / static_cast<double>(totals.orders);
         }
         double percent = 0;
-        if (options.eps_smoothing) {
-            percent = 100 * totals_.score / static_cast<double>(options.char_order + options.word_order);
+        if (options_.eps_smoothing) {
+            percent = 100 * totals.score / static_cast<double>(options_.char_order + options_.word_order);
         } else if (result.precision + result.recall > 0) {
             double score = (1 + factor) * result.precision * result.recall;
             score /= factor * result.precision + result.recall;
@@ -157,16 +81,8 @@ private:
         return result;
     }
 
-    WordsWorkspace words_;
-    CharacterNgrams characters_;
-    Symbols symbols_;
-    std::vector<std::size_t> matches_;
-    Totals totals_;
+    ChrfOptions options_;
+    std::size_t characters_ = 0, words_ = 0;
 };
-
-inline void chrf_many(const Text* outputs, const Text* expected, std::size_t count, const ChrfOptions& options,
-                      ChrfResult* results, Chrf& workspace) {
-    for (std::size_t i = 0; i < count; ++i) results[i] = workspace.score(outputs[i], expected[i], options);
-}
 
 }  // namespace pe

@@ -10,31 +10,50 @@
 #include <cstdint>
 #include <vector>
 
-#include "counts.hpp"
+#include "../portable.hpp"
+#include "vocabulary.hpp"
 
 namespace pe {
 
 class Lcs {
 public:
-    // The length for two sequences of numbers below `limit`.
-    std::size_t length(const Numbers& rows, const Numbers& columns, std::size_t limit) {
+    // The rows, below `limit`; once for all columns that are compared with them. They must stay where they are.
+    void set_rows(const Numbers& rows, std::size_t limit) {
         release_strip();
+        rows_ = &rows;
+        limit_ = limit;
+    }
+    // The length for one sequence of columns. Those that are in no row may be `no_number`.
+    std::size_t length(const Numbers& columns) {
+        const std::size_t size = rows_->size();
+        if (size <= strip) {
+            if (size == 0) return 0;
+            use_strip(*rows_, 0, limit_);
+            switch (blocks_) {
+                case 1: return short_length<1>(columns);
+                case 2: return short_length<2>(columns);
+                case 3: return short_length<3>(columns);
+                case 4: return short_length<4>(columns);
+                case 5: return short_length<5>(columns);
+                case 6: return short_length<6>(columns);
+                case 7: return short_length<7>(columns);
+                case 8: return short_length<8>(columns);
+            }
+        }
         carries_.assign(columns.size(), 0);
         std::size_t total = 0;
-        for (std::size_t begin = 0; begin < rows.size(); begin += strip) {
-            use_strip(rows, begin, limit);
+        for (std::size_t begin = 0; begin < size; begin += strip) {
+            use_strip(*rows_, begin, limit_);
             state_.assign(blocks_, ~std::uint64_t{0});
             for (std::size_t j = 0; j < columns.size(); ++j) carries_[j] = step(state_.data(), columns[j], carries_[j]);
-            for (std::size_t b = 0; b < blocks_; ++b) total += static_cast<std::size_t>(__builtin_popcountll(~state_[b]));
+            total += zeros(state_.data(), blocks_);
         }
         return total;
     }
 
     // For rouge-score's union of subsequences: `start_rows` once, then `mark_rows` for every sequence of columns.
     void start_rows(const Numbers& rows, std::size_t limit) {
-        release_strip();
-        rows_ = &rows;
-        limit_ = limit;
+        set_rows(rows, limit);
         used_.assign(rows.size(), 0);
     }
     // Marks the rows of one longest common subsequence. Of several it takes the one that rouge-score finds: back from the
@@ -56,6 +75,32 @@ public:
 
 private:
     static constexpr std::size_t strip = 1024;
+
+    static std::size_t zeros(const std::uint64_t* state, std::size_t blocks) {
+        std::size_t count = 0;
+        for (std::size_t b = 0; b < blocks; ++b) count += popcount(~state[b]);
+        return count;
+    }
+    // The same for rows of one strip, with a state that stays in registers. Nothing is carried into the strip, so that
+    // columns that are in no row change nothing.
+    template <std::size_t blocks>
+    std::size_t short_length(const Numbers& columns) const {
+        std::uint64_t state[blocks];
+        std::fill_n(state, blocks, ~std::uint64_t{0});
+        for (const std::uint32_t column : columns) {
+            const std::uint32_t mask = mask_of(column);
+            if (mask == no_number) continue;
+            const std::uint64_t* matches = &masks_[mask * blocks];
+            std::uint64_t carry = 0;
+            for (std::size_t b = 0; b < blocks; ++b) {
+                const std::uint64_t before = state[b], taken = before & matches[b];
+                const std::uint64_t part = before + taken, sum = part + carry;
+                carry = (part < before) | (sum < part);
+                state[b] = sum | (before - taken);
+            }
+        }
+        return zeros(state, blocks);
+    }
 
     std::size_t mark_strip(const Numbers& columns, std::size_t j, std::size_t s) {
         const std::size_t first = s * strip;
@@ -85,7 +130,7 @@ private:
         table_.resize(j + 1);
         std::uint64_t state = table_[0] = ~std::uint64_t{0};
         for (std::size_t column = 0; column < j; ++column) {
-            const std::uint32_t mask = mask_of_[columns[column]];
+            const std::uint32_t mask = mask_of(columns[column]);
             const std::uint64_t taken = mask == no_number ? 0 : state & masks_[mask];
             table_[column + 1] = state = (state + taken) | (state - taken);
         }
@@ -124,10 +169,11 @@ private:
         members_.clear();
     }
 
+    std::uint32_t mask_of(std::uint32_t column) const { return column == no_number ? no_number : mask_of_[column]; }
     // Moves the state to the next column; takes and returns the carry from strip to strip.
     std::uint8_t step(std::uint64_t* state, std::uint32_t column, std::uint8_t carry_in) const {
         std::uint64_t carry = carry_in;
-        const std::uint32_t mask = mask_of_[column];
+        const std::uint32_t mask = mask_of(column);
         if (mask == no_number) {
             for (std::size_t b = 0; carry != 0 && b < blocks_; ++b) {
                 const std::uint64_t sum = state[b] + 1;

@@ -1,85 +1,139 @@
-// Names for n-grams: a longer n-gram is a shorter one and the token behind it, and that pair gets a number.
+// How many n-grams two texts share, for n = 1, 2, …, as multisets.
+//
+// A longer n-gram is a shorter one and the token behind it, and that pair gets a number. Only the n-grams of expected are
+// numbered, once for all outputs that are compared with it; those of an output drop out where expected does not have them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "counts.hpp"
+#include "vocabulary.hpp"
 
 namespace pe {
 
-// Starts from the tokens themselves as 1-grams. Only the n-grams of `expected` get numbers; one of `output` that is not
-// among them is `no_number`, and so are all that begin with it.
-class Ngrams {
+class SharedNgrams {
 public:
-    // Returns the size of the multiset intersection of the tokens, which are below `limit`.
-    std::size_t start(const Numbers& expected_tokens, const Numbers& output_tokens, std::size_t limit, Counts& counts) {
-        expected_tokens_ = &expected_tokens;
-        output_tokens_ = &output_tokens;
-        expected_ = expected_tokens;
-        output_ = output_tokens;
-        order_ = 1;
-        return counts.overlap(expected_tokens, output_tokens, limit);
-    }
-    // From n-grams to (n+1)-grams; returns the size of their multiset intersection.
-    std::size_t extend() {
-        reserve(expected_.size());
-        const std::size_t expected = drop_last(expected_), output = drop_last(output_);
-        std::uint32_t names = 0;
-        for (std::size_t i = 0; i < expected; ++i) {
-            const std::uint64_t ngram = key(expected_[i], (*expected_tokens_)[i + order_]);
-            Slot& slot = find(ngram);
-            if (slot.name == no_number) slot = {ngram, names++, 0};
-            ++slot.count;
-            expected_[i] = slot.name;
+    // The tokens are below `distinct`. They must stay where they are.
+    void set_expected(const Numbers& tokens, std::size_t distinct) {
+        tokens_ = &tokens;
+        ngrams_ = tokens;
+        levels_used_ = 0;
+        if (versions_ > most_versions) {  // before old slots would look new
+            levels_.clear();
+            versions_ = 0;
         }
-        std::size_t shared = 0;
-        for (std::size_t i = 0; i < output; ++i) {
-            if (output_[i] == no_number) continue;
-            Slot& slot = find(key(output_[i], (*output_tokens_)[i + order_]));
-            output_[i] = slot.name;
-            shared += slot.count != 0;
-            slot.count -= slot.count != 0;
-        }
-        ++order_;
-        return shared;
+        Level& words = next_level();
+        words.counts.assign(distinct, 0);
+        for (const std::uint32_t token : tokens) ++words.counts[token];
     }
-    std::size_t expected_size() const { return expected_.size(); }
-    std::size_t output_size() const { return output_.size(); }
+    // `shared[n - 1]` becomes the size of the multiset intersection of the n-grams. Tokens that expected does not have
+    // are `no_number`.
+    void count(const Numbers& output, std::vector<std::size_t>& shared) {
+        alive_.resize(output.size());
+        Level& words = levels_[0];
+        words.start_output();
+        std::size_t alive = 0, matches = 0;
+        for (std::size_t i = 0; i < output.size(); ++i) {
+            matches += words.take(output[i]);
+            alive_[alive] = {static_cast<std::uint32_t>(i), output[i]};
+            alive += output[i] != no_number;
+        }
+        alive_.resize(alive);
+        shared[0] = matches;
+        for (std::size_t n = 2; n <= shared.size(); ++n) shared[n - 1] = alive_.empty() ? 0 : extend(output, n);
+    }
 
 private:
+    static constexpr std::uint32_t most_versions = 0xFFFF0000;
+
     struct Slot {
         std::uint64_t key = 0;
-        std::uint32_t name = no_number;  // the slot is free
-        std::uint32_t count = 0;
+        std::uint32_t name = 0, version = 0;  // the slot is free unless this is the level's
     };
+    struct Level {
+        std::vector<Slot> slots;  // none for single tokens
+        std::uint32_t version = 0;
+        std::vector<std::uint32_t> counts, left;
+
+        // Where the n-gram is, or belongs.
+        std::size_t find(std::uint64_t wanted) const {
+            std::uint64_t hash = wanted * 0x9E3779B97F4A7C15u;
+            hash ^= hash >> 32;
+            std::size_t at = hash & (slots.size() - 1);
+            while (slots[at].version == version && slots[at].key != wanted) at = (at + 1) & (slots.size() - 1);
+            return at;
+        }
+        void start_output() {
+            left = counts;
+            left.push_back(0);  // for all that expected does not have
+        }
+        // Takes one away if any is left, and says how many that is. No branch: whether an n-gram is shared is hard to
+        // predict.
+        std::size_t take(std::uint32_t name) {
+            std::uint32_t& of_name = left[std::min<std::size_t>(name, counts.size())];
+            const std::uint32_t taken = of_name != 0;
+            of_name -= taken;
+            return taken;
+        }
+    };
+    struct Ngram {
+        std::uint32_t begin, name;
+    };
+
+    Level& next_level() {
+        if (levels_used_ == levels_.size()) levels_.emplace_back();
+        return levels_[levels_used_++];
+    }
+    // From the n-grams of output that expected has to those that are one token longer; returns how many are shared.
+    std::size_t extend(const Numbers& output, std::size_t n) {
+        if (n > levels_used_) number_expected(n);
+        Level& level = levels_[n - 1];
+        level.start_output();
+        std::size_t alive = 0, matches = 0;
+        for (const Ngram& ngram : alive_) {
+            const std::size_t last = ngram.begin + n - 1;
+            if (last >= output.size() || output[last] == no_number) continue;
+            const Slot& slot = level.slots[level.find(key(ngram.name, output[last]))];
+            const std::uint32_t name = slot.version == level.version ? slot.name : no_number;
+            alive_[alive] = {ngram.begin, name};
+            alive += name != no_number;
+            matches += level.take(name);
+        }
+        alive_.resize(alive);
+        return matches;
+    }
+    // Levels are made when an output gets that far.
+    void number_expected(std::size_t n) {
+        Level& level = next_level();
+        if (!ngrams_.empty()) ngrams_.pop_back();
+        std::size_t size = 16;
+        while (size < 2 * ngrams_.size()) size *= 2;
+        if (level.slots.size() != size) level.slots.assign(size, Slot{});
+        level.version = ++versions_;
+        level.counts.clear();
+        for (std::size_t i = 0; i < ngrams_.size(); ++i) {
+            const std::uint64_t ngram = key(ngrams_[i], (*tokens_)[i + n - 1]);
+            Slot& slot = level.slots[level.find(ngram)];
+            if (slot.version != level.version) {
+                slot = {ngram, static_cast<std::uint32_t>(level.counts.size()), level.version};
+                level.counts.push_back(0);
+            }
+            ++level.counts[slot.name];
+            ngrams_[i] = slot.name;
+        }
+    }
     static std::uint64_t key(std::uint32_t ngram, std::uint32_t token) {
         return static_cast<std::uint64_t>(ngram) << 32 | token;
     }
-    static std::size_t drop_last(Numbers& ngrams) {
-        if (!ngrams.empty()) ngrams.pop_back();
-        return ngrams.size();
-    }
-    void reserve(std::size_t ngrams) {
-        std::size_t slots = 16;
-        while (slots < 2 * ngrams) slots *= 2;
-        slots_.assign(slots, Slot{});
-    }
-    // Where the n-gram is, or belongs.
-    Slot& find(std::uint64_t wanted) {
-        std::uint64_t hash = wanted * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 32;
-        std::size_t at = hash & (slots_.size() - 1);
-        while (slots_[at].name != no_number && slots_[at].key != wanted) at = (at + 1) & (slots_.size() - 1);
-        return slots_[at];
-    }
 
-    const Numbers* expected_tokens_ = nullptr;
-    const Numbers* output_tokens_ = nullptr;
-    Numbers expected_, output_;
-    std::size_t order_ = 1;
-    std::vector<Slot> slots_;
+    const Numbers* tokens_ = nullptr;
+    Numbers ngrams_;  // of expected, at the longest level so far
+    std::vector<Level> levels_;
+    std::size_t levels_used_ = 0;
+    std::uint32_t versions_ = 0;
+    std::vector<Ngram> alive_;
 };
 
 }  // namespace pe

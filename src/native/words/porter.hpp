@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
@@ -9,16 +10,40 @@
 
 namespace pe {
 
+namespace porter_detail {
+
+struct Rule {
+    Text suffix, replacement;
+};
+inline constexpr Rule irregular_forms[] = {
+    {"sky", "sky"},         {"skies", "sky"},       {"dying", "die"},         {"lying", "lie"},
+    {"tying", "tie"},       {"news", "news"},       {"innings", "inning"},    {"inning", "inning"},
+    {"outings", "outing"},  {"outing", "outing"},   {"cannings", "canning"},  {"canning", "canning"},
+    {"howe", "howe"},       {"proceed", "proceed"}, {"exceed", "exceed"},     {"succeed", "succeed"},
+};
+inline constexpr std::size_t longest_irregular = 8;
+
+// A bit for each letter that an irregular form starts with.
+inline constexpr std::uint32_t irregular_starts = [] {
+    std::uint32_t letters = 0;
+    for (const Rule& rule : irregular_forms) letters |= std::uint32_t{1} << (rule.suffix[0] - 'a');
+    return letters;
+}();
+
+}  // namespace porter_detail
+
 // Stems the lowercase word in place and returns the new length, which is never larger. Every byte other than a, e, i, o,
 // u and some y counts as a consonant.
 class PorterStemmer {
 public:
     static std::size_t stem(char* word, std::size_t length) {
         if (length <= 2) return length;
-        for (const auto& [form, base] : irregular_forms) {
-            if (Text(word, length) != form) continue;
-            std::memcpy(word, base.data(), base.size());
-            return base.size();
+        if (length <= porter_detail::longest_irregular && porter_detail::irregular_starts >> ((word[0] - 'a') & 31) & 1) {
+            for (const auto& [form, base] : porter_detail::irregular_forms) {
+                if (Text(word, length) != form) continue;
+                std::memcpy(word, base.data(), base.size());
+                return base.size();
+            }
         }
         PorterStemmer stemmer(word, length);
         stemmer.step_1a();
@@ -33,15 +58,7 @@ public:
     }
 
 private:
-    struct Rule {
-        Text suffix, replacement;
-    };
-    static constexpr Rule irregular_forms[] = {
-        {"sky", "sky"},         {"skies", "sky"},       {"dying", "die"},         {"lying", "lie"},
-        {"tying", "tie"},       {"news", "news"},       {"innings", "inning"},    {"inning", "inning"},
-        {"outings", "outing"},  {"outing", "outing"},   {"cannings", "canning"},  {"canning", "canning"},
-        {"howe", "howe"},       {"proceed", "proceed"}, {"exceed", "exceed"},     {"succeed", "succeed"},
-    };
+    using Rule = porter_detail::Rule;
 
     PorterStemmer(char* word, std::size_t length) : word_(word), length_(length) {}
 
@@ -88,14 +105,22 @@ private:
         length_ += replacement.size() - suffix;
     }
     // The first rule whose suffix fits decides, also when the rest of the word is too short for it.
-    template <std::size_t size>
-    void apply(const Rule (&rules)[size], int least_measure) {
+    void apply(std::initializer_list<Rule> rules, int least_measure) {
         for (const Rule& rule : rules) {
             if (!ends_with(rule.suffix)) continue;
             if (measure(length_ - rule.suffix.size()) >= least_measure) replace(rule.suffix.size(), rule.replacement);
             return;
         }
     }
+    void drop(std::initializer_list<Text> suffixes) {
+        for (const Text suffix : suffixes) {
+            if (!ends_with(suffix)) continue;
+            if (measure(length_ - suffix.size()) > 1) length_ -= suffix.size();
+            return;
+        }
+    }
+    // Suffixes with different letters in this place exclude each other, so that a switch can choose among them.
+    char last_but_one() const { return length_ > 1 ? word_[length_ - 2] : '\0'; }
 
     void step_1a() {
         if (word_[length_ - 1] != 's') return;
@@ -134,30 +159,46 @@ private:
             if (measure(length_ - 3) > 0) length_ -= 1;
             return;
         }
-        static constexpr Rule rules[] = {
-            {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"},   {"anci", "ance"},   {"izer", "ize"},
-            {"bli", "ble"},     {"alli", "al"},     {"entli", "ent"},   {"eli", "e"},       {"ousli", "ous"},
-            {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"},
-            {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},    {"iviti", "ive"},   {"biliti", "ble"},
-            {"fulli", "ful"},
-        };
-        apply(rules, 1);
+        switch (last_but_one()) {
+            case 'a': return apply({{"ational", "ate"}, {"tional", "tion"}}, 1);
+            case 'c': return apply({{"enci", "ence"}, {"anci", "ance"}}, 1);
+            case 'e': return apply({{"izer", "ize"}}, 1);
+            case 'l':
+                return apply({{"bli", "ble"}, {"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"fulli", "ful"}}, 1);
+            case 'o': return apply({{"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}}, 1);
+            case 's': return apply({{"alism", "al"}, {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}}, 1);
+            case 't': return apply({{"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}}, 1);
+        }
     }
     void step_3() {
-        static constexpr Rule rules[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
-                                         {"ical", "ic"},  {"ful", ""},   {"ness", ""}};
-        apply(rules, 1);
+        switch (word_[length_ - 1]) {
+            case 'e': return apply({{"icate", "ic"}, {"ative", ""}, {"alize", "al"}}, 1);
+            case 'i': return apply({{"iciti", "ic"}}, 1);
+            case 'l': return apply({{"ical", "ic"}, {"ful", ""}}, 1);
+            case 's': return apply({{"ness", ""}}, 1);
+        }
     }
     void step_4() {
-        if (ends_with("ion")) {
-            const char before = length_ > 3 ? word_[length_ - 4] : '\0';
-            if ((before == 's' || before == 't') && measure(length_ - 3) > 1) length_ -= 3;
-            return;
+        switch (last_but_one()) {
+            case 'a': return drop({"al"});
+            case 'c': return drop({"ance", "ence"});
+            case 'e': return drop({"er"});
+            case 'i': return drop({"ic"});
+            case 'l': return drop({"able", "ible"});
+            case 'n': return drop({"ant", "ement", "ment", "ent"});
+            case 'o':
+                if (ends_with("ion")) {
+                    const char before = length_ > 3 ? word_[length_ - 4] : '\0';
+                    if ((before == 's' || before == 't') && measure(length_ - 3) > 1) length_ -= 3;
+                    return;
+                }
+                return drop({"ou"});
+            case 's': return drop({"ism"});
+            case 't': return drop({"ate", "iti"});
+            case 'u': return drop({"ous"});
+            case 'v': return drop({"ive"});
+            case 'z': return drop({"ize"});
         }
-        static constexpr Rule rules[] = {{"al", ""},    {"ance", ""}, {"ence", ""}, {"er", ""},  {"ic", ""},  {"able", ""},
-                                         {"ible", ""},  {"ant", ""},  {"ement", ""}, {"ment", ""}, {"ent", ""}, {"ou", ""},
-                                         {"ism", ""},   {"ate", ""},  {"iti", ""},  {"ous", ""}, {"ive", ""}, {"ize", ""}};
-        apply(rules, 2);
     }
     void step_5a() {
         if (word_[length_ - 1] != 'e') return;

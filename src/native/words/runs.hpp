@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "../portable.hpp"
+
 namespace pe {
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -46,7 +48,7 @@ public:
 
     // Calls `take(begin, end)` for each run, from left to right.
     template <class Take>
-    void for_each(Take&& take) const {
+    [[gnu::always_inline]] void for_each(Take&& take) const {
         std::uint64_t carry = 0;
         std::size_t begin = 0;
         bool inside = false;
@@ -55,7 +57,7 @@ public:
             std::uint64_t edges = bits ^ (bits << 1 | carry);
             carry = bits >> 63;
             for (; edges != 0; edges &= edges - 1) {
-                const std::size_t at = 64 * word + static_cast<std::size_t>(__builtin_ctzll(edges));
+                const std::size_t at = 64 * word + static_cast<std::size_t>(count_trailing_zeros(edges));
                 if (inside) take(begin, at);
                 else begin = at;
                 inside = !inside;
@@ -69,7 +71,7 @@ public:
     void for_each_bit(Take&& take) const {
         for (std::size_t word = 0; word < bits_.size(); ++word)
             for (std::uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
-                take(64 * word + static_cast<std::size_t>(__builtin_ctzll(bits)));
+                take(64 * word + static_cast<std::size_t>(count_trailing_zeros(bits)));
     }
 
 private:

@@ -17,8 +17,39 @@ enum class Tokenizer {
     whitespace,  // what Python's str.split() gives
     unicode,     // runs of what \w matches in a Polars regular expression
     characters,  // every code point that is not white space
+    any_script,  // as unicode, but every character of a script without spaces is a word of its own
+    automatic,   // rouge or any_script, by the pair of texts: see `resolve`
     separated,   // words that were found before and joined with U+001F; a text that starts with U+001F has none
+    squad,       // white space, without case, punctuation and articles: see squad.hpp
+    v13a, intl,  // sacrebleu's for BLEU: see bleu_tokenizers.hpp
+    chrf,        // white space, one punctuation mark at the end of a word or else at its start apart
+    code_points, // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
+    spaced_code_points,
 };
+
+// Whether a text has a letter or digit outside ASCII.
+inline bool has_wide_word(Text text) {
+    if (is_ascii(text)) return false;
+    const CharacterPages& kinds = CharacterPages::get();
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        at += ascii_eights(at, end);
+        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
+            const std::uint32_t code = unicode::next(at, end);
+            if (code < 0x80) continue;
+            const std::uint8_t kind = kinds(code);
+            const bool letter = (kind & kind_alphanumeric) && !(kind & kind_number);
+            if (letter || (kind & kind_decimal)) return true;
+        }
+    }
+    return false;
+}
+
+// The tokenizer of a pair of texts: both must be cut in the same way.
+inline Tokenizer resolve(Tokenizer tokenizer, Text left, Text right) {
+    if (tokenizer != Tokenizer::automatic) return tokenizer;
+    return has_wide_word(left) || has_wide_word(right) ? Tokenizer::any_script : Tokenizer::rouge;
+}
 
 class TokenReader {
 public:
@@ -30,7 +61,10 @@ public:
             case Tokenizer::whitespace: return whitespace(text, fold_case, take);
             case Tokenizer::unicode: return unicode_words(text, fold_case, take);
             case Tokenizer::characters: return characters(text, fold_case, take);
+            case Tokenizer::any_script: return any_script(text, fold_case, take);
             case Tokenizer::separated: return separated(text, take);
+            case Tokenizer::chrf: return chrf(text, fold_case, take);
+            default: break;  // the others are not read here
         }
     }
 
@@ -158,6 +192,40 @@ private:
             const char* start = at;
             if (!is_space(unicode::next(at, end))) take(start, static_cast<std::size_t>(at - start));
         }
+    }
+
+    template <class Take>
+    void any_script(Text text, bool fold_case, Take& take) {
+        if (fold_case) lower_into(text, bytes_);
+        else bytes_.assign(text);
+        const CharacterPages& kinds = CharacterPages::get();
+        const char* const end = bytes_.data() + bytes_.size();
+        const char* word = nullptr;
+        const auto finish = [&](const char* behind) {
+            if (word) take(word, static_cast<std::size_t>(behind - word));
+            word = nullptr;
+        };
+        for (const char* at = bytes_.data(); at < end;) {
+            const char* const start = at;
+            const std::uint8_t kind = kinds(unicode::next(at, end));
+            if (kind & kind_unspaced) {
+                finish(start);
+                take(start, static_cast<std::size_t>(at - start));
+            } else if (!(kind & kind_word)) finish(start);
+            else if (!word) word = start;
+        }
+        finish(end);
+    }
+
+    template <class Take>
+    void chrf(Text text, bool fold_case, Take& take) {
+        const auto is_mark = [](char c) { return is_ascii_punctuation(static_cast<unsigned char>(c)); };
+        const auto split = [&](const char* word, std::size_t length) {
+            const std::size_t first = length > 1 && is_mark(word[length - 1]) ? length - 1 : is_mark(word[0]) ? 1 : length;
+            take(word, first);
+            if (first < length) take(word + first, length - first);
+        };
+        whitespace(text, fold_case, split);
     }
 
     template <class Take>

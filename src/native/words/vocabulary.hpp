@@ -1,8 +1,9 @@
-// Numbers for the words of the texts at hand. Words that stem alike have one number, and each is stemmed once.
+// Numbers for words, remembered from text to text. Each word is stemmed once, and its stem is a word too.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "characters.hpp"
 #include "interner.hpp"
@@ -11,42 +12,53 @@
 
 namespace pe {
 
+using Numbers = std::vector<std::uint32_t>;
+
 class Vocabulary {
 public:
-    // To be called before each pair of texts: words are remembered over pairs, but never more than fit the caches well.
-    void start_pair(bool stemming) {
-        if (stemming == stemming_ && words_.size() < most_words) return;
-        stemming_ = stemming;
+    // Forgets all words when they are so many that they would no longer fit the caches; true if it did. Numbers from
+    // before mean nothing then.
+    bool start_pair() {
+        if (words_.size() < most_words && words_.long_bytes() < most_long_bytes) return false;
         words_.clear();
-        stems_.clear();
+        return true;
     }
     // Numbers are below this.
-    std::size_t size() const { return stemming_ ? stems_.size() : words_.size(); }
+    std::size_t size() const { return words_.size(); }
 
-    // At least 16 bytes must be readable at `word`, whatever its length.
-    std::uint32_t number(const char* word, std::size_t length) {
-        if (!stemming_) return words_.find_or_add(word, length, [&] { return next(words_); });
-        return words_.find_or_add(word, length, [&] {
-            stem_.assign({word, length});
-            // As rouge-score: nothing shorter than four letters, and nothing but English letters and digits.
-            if (length > 3 && is_english(word, length)) length = PorterStemmer::stem(stem_.data(), length);
-            return stems_.find_or_add(stem_.data(), length, [&] { return next(stems_); });
+    std::uint32_t number(Word word) {
+        return words_.find_or_add(word, [&] { return static_cast<std::uint32_t>(words_.size()); });
+    }
+    // Appends the numbers of words, or of their stems.
+    void number(const WordList& words, bool stemming, Numbers& out) {
+        std::size_t at = out.size();
+        out.resize(at + words.size());
+        if (!stemming) return words_.find_or_add(words, [&](std::uint32_t number, std::uint32_t&) { out[at++] = number; });
+        const std::size_t first = at;
+        words_.find_or_add(words, [&](std::uint32_t, std::uint32_t& stem) {
+            if (stem == no_number) stem = stem_of(words[at - first]);
+            out[at++] = stem;
         });
     }
 
 private:
-    static constexpr std::size_t most_words = 1 << 14;
-    static std::uint32_t next(const Interner& interner) { return static_cast<std::uint32_t>(interner.size()); }
-    static bool is_english(const char* word, std::size_t length) {
-        for (std::size_t i = 0; i < length; ++i) {
-            const auto c = static_cast<unsigned char>(word[i]);
+    static constexpr std::size_t most_words = 1 << 18, most_long_bytes = 1 << 22;
+
+    // As rouge-score: nothing shorter than four letters, and nothing but English letters and digits.
+    std::uint32_t stem_of(Word word) {
+        stem_.assign({word.bytes, word.length});
+        const bool stems = word.length > 3 && is_english(word);
+        return number({stem_.data(), stems ? PorterStemmer::stem(stem_.data(), word.length) : word.length});
+    }
+    static bool is_english(Word word) {
+        for (std::size_t i = 0; i < word.length; ++i) {
+            const auto c = static_cast<unsigned char>(word.bytes[i]);
             if (!is_ascii_digit(c) && !(c >= 'a' && c <= 'z')) return false;
         }
         return true;
     }
 
-    bool stemming_ = false;
-    Interner words_, stems_;
+    Interner words_;
     PaddedText stem_;
 };
 

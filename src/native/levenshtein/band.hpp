@@ -1,9 +1,8 @@
 // Similar texts: a band of 64, 128, 256 or 512 diagonals that slides down a row with every column (Hyyrö 2003), its match
-// bits found by comparing vectors of symbols instead of from a table. Included by avx2.cpp alone.
+// bits found by comparing vectors of symbols instead of from a table. Included by the source file of a target alone.
 #pragma once
 
-#include <immintrin.h>
-
+#include "vector.hpp"
 #include "vector_kernels.hpp"
 
 namespace {
@@ -11,27 +10,16 @@ namespace {
 using pe::vector_kernels::BandOutcome;
 using pe::vector_kernels::Sequence;
 
-inline __m256i load_unaligned(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-
-// Which of the 64 symbols from `at` on equal `symbol`.
-inline std::uint64_t equal_bits(const std::uint8_t* at, std::uint8_t symbol) {
-    const __m256i wanted = _mm256_set1_epi8(static_cast<char>(symbol));
-    const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_unaligned(at), wanted)));
-    const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_unaligned(at + 32), wanted)));
-    return std::uint64_t{high} << 32 | low;
-}
-
-inline std::uint64_t equal_bits(const std::uint32_t* at, std::uint32_t symbol) {
-    const __m256i wanted = _mm256_set1_epi32(static_cast<int>(symbol));
-    // Packing works within halves of a vector; the permutation puts the groups of four back in order.
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    const auto half = [&](const std::uint32_t* from) {
-        const auto equal = [&](std::size_t i) { return _mm256_cmpeq_epi32(load_unaligned(from + 8 * i), wanted); };
-        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(equal(0), equal(1)),
-                                                 _mm256_packs_epi32(equal(2), equal(3)));
-        return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(bytes, order)));
-    };
-    return std::uint64_t{half(at + 32)} << 32 | half(at);
+inline std::uint64_t add_with_carry(std::uint64_t a, std::uint64_t b, unsigned char& carry) {
+#if defined(__x86_64__)
+    unsigned long long sum;
+    carry = _addcarry_u64(carry, a, b, &sum);
+    return sum;
+#else
+    const std::uint64_t partial = a + b, sum = partial + carry;
+    carry = static_cast<unsigned char>(partial < a || sum < partial);
+    return sum;
+#endif
 }
 
 template <int words, typename Symbol>
@@ -58,8 +46,8 @@ BandOutcome run_band(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unu
         auto total = static_cast<std::int64_t>(first_diagonal);
         for (std::size_t w = 0; w < words && 64 * w < above + longer_by; ++w) {
             const std::size_t left = above + longer_by - 64 * w;
-            const auto inside = static_cast<unsigned>(left < 64 ? left : 64);
-            total += _mm_popcnt_u64(_bzhi_u64(vp[w], inside)) - _mm_popcnt_u64(_bzhi_u64(vn[w], inside));
+            total += count_bits(vp[w], left);
+            total -= count_bits(vn[w], left);
         }
         return static_cast<std::size_t>(total);
     };
@@ -73,8 +61,7 @@ BandOutcome run_band(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unu
             unsigned char carry = 0;
             for (int w = 0; w < words; ++w) {
                 const std::uint64_t equal = equal_bits(rows + j + 64 * w, text.data[j]);
-                unsigned long long sum;
-                carry = _addcarry_u64(carry, equal & vp[w], vp[w], &sum);
+                const std::uint64_t sum = add_with_carry(equal & vp[w], vp[w], carry);
                 d0[w] = (sum ^ vp[w]) | equal | vn[w];
                 hp[w] = vn[w] | ~(d0[w] | vp[w]);
                 hn[w] = d0[w] & vp[w];

@@ -1,0 +1,127 @@
+// Traces: the lines of a file, the records of a document, and what the records say.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "bind.hpp"
+#include "columns.hpp"
+#include "pool.hpp"
+#include "traces/reading.hpp"
+#include "traces/splitter.hpp"
+#include "traces/text_columns.hpp"
+#include "traces/utf8.hpp"
+
+namespace pe {
+namespace {
+
+using Candidates = std::vector<std::pair<std::string, std::string>>;
+
+struct Plan {
+    std::vector<std::string> names;
+    std::vector<std::vector<std::pair<Path, Reader::Function>>> columns;
+};
+
+void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, Reader& reader, TextColumns& out) {
+    const std::size_t broken = plan.columns.size();
+    TextColumn::Cursor cursor(records, begin);
+    for (std::size_t row = begin; row < end; ++row, cursor.next()) {
+        const bool is_there = cursor.array().is_valid(cursor.row());
+        const bool is_object = is_there && reader.open(cursor.array()[cursor.row()]);
+        for (std::size_t column = 0; column < broken; ++column) {
+            bool found = false;
+            if (is_object)
+                for (const auto& [path, function] : plan.columns[column]) {
+                    if ((found = reader.read(path, function, out.text(column)))) break;
+                    out.drop(column);
+                }
+            out.end(column, found);
+        }
+        if (!is_there) out.text(broken).append("it is not valid UTF-8");
+        else if (!is_object) out.text(broken).append("it is no JSON object");
+        out.end(broken, !is_object);
+    }
+}
+
+// Reads the records in pieces, which the threads of the pool take one after the other.
+nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns, const std::string& broken, std::size_t threads) {
+    const TextColumn records(read_chunks(texts));
+    Plan plan;
+    for (const auto& [name, candidates] : columns) {
+        plan.names.push_back(name);
+        plan.columns.emplace_back();
+        for (const auto& [path, function] : candidates) plan.columns.back().emplace_back(Path(path), Reader::named(function));
+    }
+    plan.names.push_back(broken);
+    constexpr std::size_t rows = 2048;
+    const std::size_t count = std::max<std::size_t>((records.size() + rows - 1) / rows, 1);
+    std::vector<TextColumns> pieces;
+    for (std::size_t i = 0; i < count; ++i) pieces.emplace_back(plan.names);
+    {
+        nb::gil_scoped_release released;
+        std::atomic<std::size_t> next{0};
+        const auto work = [&] {
+            Reader reader;
+            for (std::size_t i; (i = next++) < count;)
+                read_rows(records, i * rows, std::min((i + 1) * rows, records.size()), plan, reader, pieces[i]);
+        };
+        if (count == 1) work();
+        else Pool::get(threads).run(work);
+    }
+    nb::list result;
+    for (TextColumns& piece : pieces) result.append(nb::cast(std::move(piece)));
+    return result;
+}
+
+// The lines of a piece of a file; one that is not valid UTF-8 is null.
+TextColumns split_lines(nb::bytes data, const std::string& name) {
+    const Text text(data.c_str(), data.size());
+    TextColumns lines({name});
+    nb::gil_scoped_release released;
+    lines.text(0).reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t found = text.find('\n', at), end = found == Text::npos ? text.size() : found;
+        const Text line = text.substr(at, end - at);
+        lines.text(0).append(line);
+        lines.end(0, is_utf8(line));
+        at = end + 1;
+    }
+    return lines;
+}
+
+nb::list feed(Splitter& splitter, nb::bytes piece) {
+    nb::list result;
+    for (const Splitter::Record& record : splitter.feed({piece.c_str(), piece.size()}))
+        result.append(nb::make_tuple(record.is_document, nb::bytes(record.text.data(), record.text.size())));
+    return result;
+}
+
+}  // namespace
+
+void bind_traces(nb::module_& module) {
+    nb::class_<TextColumns>(module, "TextColumns", "Columns of texts, for one Arrow consumer.")
+        .def(
+            "__arrow_c_array__",
+            [](TextColumns& columns, nb::handle) {
+                auto schema = std::make_unique<ArrowSchema>();
+                auto array = std::make_unique<ArrowArray>();
+                columns.move_to(schema.get(), array.get());
+                nb::object schema_capsule = capsule(schema.release(), "arrow_schema");
+                return nb::make_tuple(schema_capsule, capsule(array.release(), "arrow_array"));
+            },
+            nb::arg("requested_schema") = nb::none());
+    nb::class_<Splitter>(module, "JsonSplitter", "Cuts JSON that comes in pieces into records.")
+        .def(nb::init<std::vector<std::vector<std::string>>>(), nb::arg("lists"))
+        .def("feed", &feed, nb::arg("piece"))
+        .def("pending", &Splitter::pending)
+        .def("is_open", &Splitter::is_open)
+        .def("around", [](const Splitter& splitter) {
+            const std::string text = splitter.around();
+            return nb::bytes(text.data(), text.size());
+        });
+    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"));
+    module.def("split_lines", &split_lines, nb::arg("data"), nb::kw_only(), nb::arg("name"));
+}
+
+}  // namespace pe

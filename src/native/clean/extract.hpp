@@ -1,0 +1,283 @@
+// What an answer holds: the JSON in prose, the last box of LaTeX, what stands behind a marker.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "found.hpp"
+
+namespace pe {
+
+// The last complete object or array.
+//
+// One pass: where the text stops being JSON, no container that is open can be completed, but those that were completed
+// inside of it are values of their own. What was a string in it may have been prose with a value in it: it is read again,
+// as long as all that is read again is no more than the text.
+class ExtractJson {
+public:
+    Found operator()(Text text) {
+        at_ = text.data();
+        end_ = at_ + text.size();
+        const char *begin = nullptr, *behind = nullptr;
+        std::size_t again = text.size();
+        while (at_ < end_) {
+            if (*at_ != '{' && *at_ != '[') {
+                ++at_;
+                continue;
+            }
+            suspect_ = nullptr;
+            const char* const failed = read(begin, behind);
+            if (!failed) continue;
+            at_ = failed;
+            if (suspect_ && suspect_ < failed && static_cast<std::size_t>(failed - suspect_) <= again) {
+                again -= static_cast<std::size_t>(failed - suspect_);
+                at_ = suspect_;
+            }
+        }
+        return begin ? found_text(between(begin, behind)) : nothing_in(text);
+    }
+
+private:
+    struct Open {
+        const char* begin;
+        bool is_object;
+    };
+
+    // Reads a container and what it holds; returns where to go on if it is not JSON. The last complete container is
+    // left in `begin` and `behind`.
+    const char* read(const char*& begin, const char*& behind) {
+        open_.clear();
+        while (true) {
+            skip_space();
+            if (at_ < end_ && (*at_ == '{' || *at_ == '[')) {
+                open_.push_back({at_, *at_ == '{'});
+                ++at_;
+                skip_space();
+                if (at_ == end_ || *at_ != closing()) {
+                    if (open_.back().is_object && !read_key()) return failed_;
+                    continue;
+                }
+            } else if (!read_scalar()) return failed_;
+            while (true) {
+                skip_space();
+                if (at_ == end_) return at_;
+                if (*at_ == ',') {
+                    ++at_;
+                    skip_space();
+                    if (open_.back().is_object && !read_key()) return failed_;
+                    break;
+                }
+                if (*at_ != closing()) return at_;
+                ++at_;
+                if (at_ >= behind) {
+                    begin = open_.back().begin;
+                    behind = at_;
+                }
+                open_.pop_back();
+                if (open_.empty()) return nullptr;
+            }
+        }
+    }
+    char closing() const { return open_.back().is_object ? '}' : ']'; }
+    void skip_space() {
+        while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    }
+    bool fail(const char* resume) {
+        failed_ = resume;
+        return false;
+    }
+    bool read_key() {
+        if (at_ == end_ || *at_ != '"') return fail(at_);
+        if (!read_string()) return false;
+        skip_space();
+        if (at_ == end_ || *at_ != ':') return fail(at_);
+        ++at_;
+        return true;
+    }
+    bool read_scalar() {
+        if (at_ == end_) return fail(at_);
+        if (*at_ == '"') return read_string();
+        const Text rest = between(at_, end_);
+        for (const Text word : {Text("true"), Text("false"), Text("null")}) {
+            if (rest.substr(0, word.size()) != word) continue;
+            at_ += word.size();
+            return true;
+        }
+        return read_number();
+    }
+    // Inside a string that has no end may stand the start of a value.
+    bool read_string() {
+        const char* const inside = ++at_;
+        for (; at_ < end_ && static_cast<unsigned char>(*at_) >= 0x20; ++at_) {
+            if (*at_ == '"') {
+                if (!suspect_ && between(inside, at_).find_first_of("{[") != Text::npos) suspect_ = inside;
+                ++at_;
+                return true;
+            }
+            if (*at_ != '\\') continue;
+            if (++at_ == end_) break;
+            if (*at_ == 'u') {
+                for (int i = 0; i < 4; ++i)
+                    if (++at_ == end_ || !is_hex(*at_)) return fail(inside);
+            } else if (Text("\"\\/bfnrt").find(*at_) == Text::npos) return fail(inside);
+        }
+        return fail(inside);
+    }
+    static bool is_hex(char c) {
+        const char lower = static_cast<char>(c | 0x20);
+        return is_ascii_digit(static_cast<unsigned char>(c)) || (lower >= 'a' && lower <= 'f');
+    }
+    bool read_number() {
+        const char* const begin = at_;
+        if (*at_ == '-') ++at_;
+        const char* const whole = at_;
+        if (!read_digits() || (*whole == '0' && at_ - whole > 1)) return fail(at_ == begin ? begin : at_);
+        if (at_ < end_ && *at_ == '.') {
+            ++at_;
+            if (!read_digits()) return fail(at_);
+        }
+        if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
+            ++at_;
+            if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+            if (!read_digits()) return fail(at_);
+        }
+        return true;
+    }
+    bool read_digits() {
+        const char* const begin = at_;
+        while (at_ < end_ && is_ascii_digit(static_cast<unsigned char>(*at_))) ++at_;
+        return at_ > begin;
+    }
+
+    const char* at_ = nullptr;
+    const char* end_ = nullptr;
+    const char* failed_ = nullptr;
+    const char* suspect_ = nullptr;  // the first string with a bracket in it, in what is being read
+    std::vector<Open> open_;
+};
+
+// What is in the last \boxed{…} or \fbox{…}, braces inside included.
+class ExtractBoxed {
+public:
+    Found operator()(Text text) {
+        if (text.find("box") == Text::npos) return nothing_in(text);
+        open_.clear();
+        Found found = nothing_in(text);
+        const char* best = nullptr;
+        const char* const end = text.data() + text.size();
+        const char* box = nullptr;  // where a brace opens a box
+        for (const char* at = text.data(); at < end; ++at) {
+            switch (*at) {
+                case '\\': {
+                    const Text rest = between(at + 1, end);
+                    const std::size_t name = rest.substr(0, 5) == "boxed" ? 5 : rest.substr(0, 4) == "fbox" ? 4 : 0;
+                    if (name == 0) {
+                        ++at;  // an escaped brace is a character
+                        break;
+                    }
+                    at += name;
+                    box = at + 1;
+                    while (box < end && (*box == ' ' || *box == '\n')) ++box;
+                    break;
+                }
+                case '{': open_.push_back({at + 1, at == box}); break;
+                case '}':
+                    if (open_.empty()) break;
+                    if (open_.back().is_box && open_.back().begin > best) {
+                        best = open_.back().begin;
+                        found = found_text(between(best, at));
+                    }
+                    open_.pop_back();
+                    break;
+                default: break;
+            }
+        }
+        return found;
+    }
+
+private:
+    struct Open {
+        const char* begin;
+        bool is_box;
+    };
+    std::vector<Open> open_;
+};
+
+// What stands behind the last of the markers: the rest of its line, or of the text where nothing else is in the line.
+class ExtractAfter {
+public:
+    // The markers are lowercase where case does not count.
+    ExtractAfter(const std::vector<std::string>& markers, bool case_sensitive)
+        : markers_(markers), case_sensitive_(case_sensitive) {}
+
+    Found operator()(Text text) const {
+        std::size_t behind = 0;
+        for (const std::string& marker : markers_) behind = std::max(behind, find_last(text, marker, behind));
+        if (behind == 0) return nothing_in(text);
+        const Text rest = text.substr(behind);
+        const Text line = without_emphasis(strip(rest.substr(0, rest.find('\n'))));
+        return found_text(line.empty() ? without_emphasis(strip(rest)) : line);
+    }
+
+private:
+    // The second half of **Answer:** 42, and of **Answer: 42**.
+    static Text without_emphasis(Text text) {
+        for (const Text mark : {Text("**"), Text("__")}) {
+            std::size_t count = 0;
+            for (std::size_t at = text.find(mark); at != Text::npos; at = text.find(mark, at + 2)) ++count;
+            if (count % 2 == 0) continue;
+            if (text.substr(0, 2) == mark) text.remove_prefix(2);
+            else if (text.size() >= 2 && text.substr(text.size() - 2) == mark) text.remove_suffix(2);
+        }
+        return strip(text);
+    }
+    // Where the last marker ends that does not end before `least`, or 0. From the end of the text, where answers are.
+    std::size_t find_last(Text text, Text marker, std::size_t least) const {
+        if (text.size() < marker.size()) return 0;
+        const char first = marker.front(), other = !case_sensitive_ && first >= 'a' && first <= 'z'
+                                                       ? static_cast<char>(first - 0x20) : first;
+        for (std::size_t at = text.size() - marker.size() + 1; at-- > 0 && at + marker.size() > least;) {
+            if (text[at] != first && text[at] != other) continue;
+            const Text here = text.substr(at, marker.size());
+            if (case_sensitive_ ? here == marker : starts_with_folded(here, marker)) return at + marker.size();
+        }
+        return 0;
+    }
+
+    const std::vector<std::string>& markers_;
+    bool case_sensitive_;
+};
+
+// The part of a text that its last number is in, with what stands right before and behind it: what decides about signs
+// and units. The rest is for a regular expression, which need not see the whole text.
+class NumberWindow {
+public:
+    Found operator()(Text text) const {
+        const char* const begin = text.data();
+        const char* const end = begin + text.size();
+        const char* digit = end;
+        while (digit > begin && !is_ascii_digit(static_cast<unsigned char>(digit[-1]))) --digit;
+        if (digit == begin) return nothing_in(text);
+        const char* behind = digit;
+        for (int i = 0; i < 2 && behind < end; ++i) unicode::next(behind, end);
+        const char* start = digit;
+        std::uint32_t after = 0;
+        while (start > begin) {
+            const char* at = start;
+            const std::uint32_t code = unicode::previous(begin, at);
+            start = at;
+            if (!(is_part(code) || (after == '%' && is_space(code)))) break;
+            after = code;
+        }
+        return {between(start, behind), true};
+    }
+
+private:
+    static bool is_part(std::uint32_t code) {
+        if (code < 0x80) return is_ascii_digit(static_cast<unsigned char>(code)) || Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
+        return code == 0x2212 || code == 0x20AC || code == 0xA3 || code == 0xA5;
+    }
+};
+
+}  // namespace pe

@@ -1,0 +1,170 @@
+// Reasoning that models write before they answer: between tags, or in the analysis channel of Harmony messages.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "code.hpp"
+
+namespace pe {
+
+class StripReasoning {
+public:
+    Found operator()(Text text) {
+        if (text.find('<') == Text::npos) return strip_bare_channels(text);
+        pieces_.clear();
+        bool found = false;
+        if (text.find(channel_mark) != Text::npos || text.find(start_mark) != Text::npos) {
+            text = read_messages(text, found);
+            if (found) {
+                // Tags may stand in the final message too.
+                messages_.assign(text);
+                text = messages_.view();
+            }
+        }
+        find_tags(text);
+        if (tags_.empty()) return found ? found_text(text) : strip_bare_channels(text);
+        keep_outside(text);
+        return found_text(pieces_.view());
+    }
+
+private:
+    struct Tag {
+        std::size_t begin, end, name;
+        bool closes;
+    };
+    static constexpr Text names[] = {"think", "thinking", "reasoning", "thought", "scratchpad"};
+    static constexpr Text start_mark = "<|start|>", channel_mark = "<|channel|>", message_mark = "<|message|>";
+    static constexpr Text end_marks[] = {"<|end|>", "<|return|>", "<|call|>", start_mark, channel_mark};
+    static constexpr std::size_t longest_attributes = 200, longest_header = 200;
+
+    void find_tags(Text text) {
+        tags_.clear();
+        bool looked = false;
+        std::size_t region = 0;
+        const std::vector<Region>* regions = nullptr;
+        for (std::size_t at = text.find('<'); at != Text::npos; at = text.find('<', at + 1)) {
+            Tag tag;
+            if (!read_tag(text, at, tag)) continue;
+            if (!looked) regions = &code_.find(text);
+            looked = true;
+            while (region < regions->size() && (*regions)[region].end <= at) ++region;
+            if (region < regions->size() && (*regions)[region].begin <= at) continue;
+            tags_.push_back(tag);
+            at = tag.end - 1;
+        }
+    }
+    static bool read_tag(Text text, std::size_t at, Tag& tag) {
+        tag.begin = at++;
+        tag.closes = at < text.size() && text[at] == '/';
+        at += tag.closes;
+        const Text rest = text.substr(at);
+        std::size_t name = std::size(names);
+        for (std::size_t i = 0; i < std::size(names); ++i)
+            if (starts_with_folded(rest, names[i]) && (name == std::size(names) || names[i].size() > names[name].size()))
+                name = i;
+        if (name == std::size(names)) return false;
+        std::size_t end = names[name].size();
+        if (end < rest.size() && rest[end] != '>') {
+            if (!is_ascii_space(static_cast<unsigned char>(rest[end]))) return false;
+            const Text attributes = rest.substr(end, longest_attributes);
+            end += std::min(attributes.find_first_of("<>"), attributes.size());
+        }
+        if (end >= rest.size() || rest[end] != '>') return false;
+        tag.end = at + end + 1;
+        tag.name = name;
+        return true;
+    }
+
+    // A closing tag without its opening ends reasoning that began with the text; an opening one without its end begins
+    // reasoning up to the end of the text.
+    void keep_outside(Text text) {
+        pieces_.clear();
+        std::size_t from = 0;
+        const Tag* open = nullptr;
+        for (const Tag& tag : tags_) {
+            if (open) {
+                if (!tag.closes || tag.name != open->name) continue;
+                open = nullptr;
+            } else if (tag.closes) {
+                pieces_.clear();
+            } else {
+                keep(text.substr(from, tag.begin - from));
+                open = &tag;
+                continue;
+            }
+            from = tag.end;
+        }
+        if (!open) keep(text.substr(from));
+    }
+    // Pieces that were apart stay apart.
+    void keep(Text piece) {
+        if (piece.empty()) return;
+        const bool joined = pieces_.size() > 0 && !is_ascii_space(static_cast<unsigned char>(pieces_.view().back())) &&
+                            !is_ascii_space(static_cast<unsigned char>(piece.front()));
+        if (joined) pieces_.push(' ');
+        pieces_.append(piece.data(), piece.size());
+    }
+
+    // What the messages of Harmony say outside of the analysis channel, without their marks.
+    Text read_messages(Text text, bool& found) {
+        for (std::size_t at = 0; at <= text.size();) {
+            std::size_t message = 0;
+            const std::size_t header = find_header(text, at, message);
+            if (header == Text::npos) {
+                keep(found ? without_end(text.substr(at)) : text.substr(at));
+                break;
+            }
+            found = true;
+            keep(without_end(text.substr(at, header - at)));
+            const Text head = text.substr(header, message - header);
+            const std::size_t channel = head.find(channel_mark);
+            const bool analysis =
+                channel != Text::npos && starts_with_folded(head.substr(channel + channel_mark.size()), "analysis");
+            at = message + message_mark.size();
+            const Text content = without_end(text.substr(at));
+            if (!analysis) keep(content);
+            at += content.size();
+            const Text mark = end_mark(text.substr(at));
+            if (mark != start_mark && mark != channel_mark) at += mark.size();
+            if (at == text.size()) break;
+        }
+        return found ? pieces_.view() : text;
+    }
+    // Where the next message begins, and where the mark in front of its text stands.
+    static std::size_t find_header(Text text, std::size_t from, std::size_t& message) {
+        for (std::size_t at = text.find("<|", from); at != Text::npos; at = text.find("<|", at + 2)) {
+            const Text mark = end_mark(text.substr(at));
+            if (mark != start_mark && mark != channel_mark) continue;
+            const std::size_t behind = text.substr(at, longest_header).find(message_mark);
+            if (behind == Text::npos) continue;
+            message = at + behind;
+            return at;
+        }
+        return Text::npos;
+    }
+    static Text end_mark(Text text) {
+        for (const Text mark : end_marks)
+            if (text.substr(0, mark.size()) == mark) return mark;
+        return {};
+    }
+    static Text without_end(Text text) {
+        for (std::size_t at = text.find("<|"); at != Text::npos; at = text.find("<|", at + 2))
+            if (!end_mark(text.substr(at)).empty()) return text.substr(0, at);
+        return text;
+    }
+
+    // Harmony messages whose marks were dropped when the tokens became text.
+    static Found strip_bare_channels(Text text) {
+        constexpr Text analysis = "analysis", final_message = "assistantfinal";
+        if (text.substr(0, analysis.size()) != analysis) return nothing_in(text);
+        const std::size_t at = text.rfind(final_message);
+        return at == Text::npos ? nothing_in(text) : found_text(text.substr(at + final_message.size()));
+    }
+
+    CodeRegions code_;
+    std::vector<Tag> tags_;
+    PaddedText pieces_, messages_;
+};
+
+}  // namespace pe

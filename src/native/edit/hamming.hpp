@@ -1,0 +1,24 @@
+// Positions at which two texts differ; those that only one has count as different.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "../levenshtein/vector_kernels.hpp"
+
+namespace pe {
+
+class HammingKernel {
+public:
+    // Numbered symbols serve as well as any: those that only one text has differ from all of the other.
+    template <typename Symbol>
+    std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t) {
+        const std::size_t both = std::min(left.size, right.size);
+        std::uint32_t different = 0;
+        for (std::size_t i = 0; i < both; ++i) different += left.data[i] != right.data[i];
+        return different + static_cast<std::uint32_t>(std::max(left.size, right.size) - both);
+    }
+};
+
+}  // namespace pe

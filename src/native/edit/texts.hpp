@@ -1,0 +1,51 @@
+// A pair of texts as symbols that can be compared and counted: bytes where both are ASCII, else code points.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../levenshtein/ascii.hpp"
+#include "../levenshtein/options.hpp"
+#include "../levenshtein/pair.hpp"
+#include "../levenshtein/workspace.hpp"
+#include "../text.hpp"
+#include "../unicode.hpp"
+
+namespace pe {
+
+class EditTexts {
+public:
+    // Calls `measure(left, right, symbols)` with two sequences of symbols, of bytes or of 32-bit numbers below `symbols`, and
+    // returns what it returns. Folded and cut as `options` say; the lengths are in `result`.
+    template <class Measure>
+    auto compare(Text left, Text right, const EditOptions& options, EditResult& result, Measure&& measure) {
+        const Text left_cut = left.substr(0, options.max_chars), right_cut = right.substr(0, options.max_chars);
+        left_bytes_.resize(std::max(left_bytes_.size(), left_cut.size()));
+        right_bytes_.resize(std::max(right_bytes_.size(), right_cut.size()));
+        const auto copy = options.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        if (copy(left_cut, left_bytes_.data()) && copy(right_cut, right_bytes_.data())) {
+            set_sizes(result, left_cut.size(), right_cut.size());
+            return measure(Sequence<std::uint8_t>{left_bytes_.data(), left_cut.size()},
+                           Sequence<std::uint8_t>{right_bytes_.data(), right_cut.size()}, byte_symbols);
+        }
+        std::vector<std::uint32_t>&left_codes = workspace_.left_codes, &right_codes = workspace_.right_codes;
+        decode(left, options.fold_case, options.max_chars, left_codes);
+        decode(right, options.fold_case, options.max_chars, right_codes);
+        set_sizes(result, left_codes.size(), right_codes.size());
+        const NumberedPair pair =
+            number_pair(left_codes.data(), left_codes.size(), right_codes.data(), right_codes.size(), workspace_);
+        return measure(pair.left, pair.right, pair.symbols);
+    }
+
+private:
+    static void set_sizes(EditResult& result, std::size_t left, std::size_t right) {
+        result.left_chars = static_cast<std::uint32_t>(left);
+        result.right_chars = static_cast<std::uint32_t>(right);
+    }
+    LevenshteinWorkspace workspace_;
+    std::vector<std::uint8_t> left_bytes_, right_bytes_;
+};
+
+}  // namespace pe

@@ -1,0 +1,273 @@
+// A vector of 64-bit, 32-bit or 8-bit numbers, in the compiler's own notation, and the few operations for which targets have
+// instructions of their own. Included by the source file of a target alone; everything is in an anonymous namespace, since
+// code for one target must not be shared with another.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace {
+
+// 32 bytes with AVX-512 too: merging loads into wider vectors costs what the width gains.
+#if defined(__AVX2__)
+constexpr std::size_t vector_bytes = 32;
+#else
+constexpr std::size_t vector_bytes = 16;
+#endif
+
+typedef std::uint64_t Words __attribute__((vector_size(vector_bytes)));
+typedef std::uint32_t Halves __attribute__((vector_size(vector_bytes)));
+typedef std::int8_t Bytes __attribute__((vector_size(vector_bytes)));
+
+constexpr std::size_t lanes = vector_bytes / sizeof(std::uint64_t);
+
+template <typename Vector>
+inline Vector load(const void* from) {
+    Vector vector;
+    std::memcpy(&vector, from, sizeof vector);
+    return vector;
+}
+
+template <typename Vector>
+inline void store(void* to, Vector vector) {
+    std::memcpy(to, &vector, sizeof vector);
+}
+
+template <typename Vector, typename Number>
+inline Vector fill(Number number) {
+    return Vector{} + static_cast<std::remove_reference_t<decltype(Vector{}[0])>>(number);
+}
+
+// Any bitwise function of three vectors: one instruction with AVX-512, whose table of results the function itself gives.
+template <typename Vector, class Function>
+inline Vector logic(Vector a, Vector b, Vector c, Function function) {
+#if defined(__AVX512VL__)
+    constexpr int table = function(0xF0, 0xCC, 0xAA) & 0xFF;
+    return reinterpret_cast<Vector>(_mm256_ternarylogic_epi64(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b),
+                                                              reinterpret_cast<__m256i>(c), table));
+#else
+    return function(a, b, c);
+#endif
+}
+
+// A carry is what the highest bit of each lane hands to the lowest bit of another vector. With AVX-512 the vector itself is
+// handed over and its other bits do not matter; elsewhere it is 1 or 0.
+constexpr int word_top = 63, half_top = 31;
+#if defined(__AVX512VBMI2__)
+constexpr std::uint64_t carried_one = std::uint64_t{1} << word_top;
+inline Words carry_of(Words vector) { return vector; }
+inline Halves carry_of(Halves vector) { return vector; }
+inline Words carried_bit(Words carry) { return carry >> word_top; }
+inline Words shift_in(Words vector, Words carry) {
+    return reinterpret_cast<Words>(
+        _mm256_shldi_epi64(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
+}
+inline Halves shift_in(Halves vector, Halves carry) {
+    return reinterpret_cast<Halves>(
+        _mm256_shldi_epi32(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
+}
+#else
+constexpr std::uint64_t carried_one = 1;
+inline Words carry_of(Words vector) { return vector >> word_top; }
+inline Halves carry_of(Halves vector) { return vector >> half_top; }
+inline Words carried_bit(Words carry) { return carry; }
+#if defined(__aarch64__)
+inline Words shift_in(Words vector, Words carry) { return vsliq_n_u64(carry, vector, 1); }
+inline Halves shift_in(Halves vector, Halves carry) { return vsliq_n_u32(carry, vector, 1); }
+#else
+inline Words shift_in(Words vector, Words carry) { return (vector + vector) | carry; }
+inline Halves shift_in(Halves vector, Halves carry) { return (vector + vector) | carry; }
+#endif
+#endif
+
+// In the place of a carry that is always 0.
+struct NoCarry {};
+template <typename Vector>
+inline Vector shift_in(Vector vector, NoCarry) {
+    return vector + vector;
+}
+template <typename Vector>
+inline Vector with_bit(Vector vector, NoCarry) {
+    return vector;
+}
+inline Words with_bit(Words vector, Words carry) { return vector | carried_bit(carry); }
+template <typename Vector>
+inline Vector plus_bit(Vector vector, NoCarry) {
+    return vector;
+}
+inline Words plus_bit(Words vector, Words carry) { return vector + carried_bit(carry); }
+
+// Lane l of the words at from[l]. Plain loads: gathers are slower.
+inline Words load_lanes(const std::uint64_t* const (&from)[lanes]) {
+#if defined(__AVX512VL__)
+    __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from[0]));
+    words = _mm256_mask_loadu_epi64(words, 0x2, from[1]);
+    words = _mm256_mask_loadu_epi64(words, 0x4, from[2]);
+    return reinterpret_cast<Words>(_mm256_mask_loadu_epi64(words, 0x8, from[3]));
+#elif defined(__AVX2__)
+    const auto at = [&](std::size_t lane) { return load<__m256i>(from[lane]); };
+    return reinterpret_cast<Words>(_mm256_blend_epi32(_mm256_blend_epi32(at(0), at(1), 0x0C),
+                                                      _mm256_blend_epi32(at(2), at(3), 0xC0), 0xF0));
+#else
+    return Words{from[0][0], from[1][1]};
+#endif
+}
+
+// Every lane moves one up; the last comes first.
+inline Words rotate_lanes(Words words) {
+#if defined(__AVX2__)
+    return reinterpret_cast<Words>(_mm256_permute4x64_epi64(reinterpret_cast<__m256i>(words), 0x93));
+#else
+    return Words{words[1], words[0]};
+#endif
+}
+
+// Symbols that are compared with one symbol at a time, `size` of them, 32 or 64: bit i of the result is for symbol i.
+#if defined(__AVX512BW__)
+template <std::size_t size>
+class ByteRow;
+
+template <>
+class ByteRow<64> {
+public:
+    explicit ByteRow(const std::uint8_t* from) : row_(_mm512_loadu_si512(from)) {}
+    inline std::uint64_t equal_to(std::uint8_t symbol) const {
+        return _mm512_cmpeq_epi8_mask(row_, _mm512_set1_epi8(static_cast<char>(symbol)));
+    }
+
+private:
+    __m512i row_;
+};
+
+template <>
+class ByteRow<32> {
+public:
+    explicit ByteRow(const std::uint8_t* from) : row_(load<__m256i>(from)) {}
+    inline std::uint64_t equal_to(std::uint8_t symbol) const {
+        return _mm256_cmpeq_epi8_mask(row_, _mm256_set1_epi8(static_cast<char>(symbol)));
+    }
+
+private:
+    __m256i row_;
+};
+#else
+template <std::size_t size>
+class ByteRow {
+public:
+    explicit ByteRow(const std::uint8_t* from) {
+        for (std::size_t i = 0; i < parts; ++i) part_[i] = load<Bytes>(from + i * vector_bytes);
+    }
+
+    inline std::uint64_t equal_to(std::uint8_t symbol) const {
+        const Bytes wanted = fill<Bytes>(symbol);
+        Bytes equal[parts];
+        for (std::size_t i = 0; i < parts; ++i) equal[i] = part_[i] == wanted;
+        return sign_bits(equal);
+    }
+
+private:
+    static constexpr std::size_t parts = size / vector_bytes;
+
+#if defined(__aarch64__)
+    // Each byte keeps the bit of its place among eight; sums of neighbours bring them together.
+    static inline std::uint64_t sign_bits(const Bytes (&equal)[parts]) {
+        const uint8x16_t places = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+        const auto bits = [&](std::size_t i) { return vandq_u8(reinterpret_cast<uint8x16_t>(equal[i]), places); };
+        const uint8x16_t low = vpaddq_u8(bits(0), bits(1));
+        const uint8x16_t high = size == 64 ? vpaddq_u8(bits(parts - 2), bits(parts - 1)) : low;
+        const uint8x16_t quarters = vpaddq_u8(low, high);
+        const std::uint64_t all = vgetq_lane_u64(reinterpret_cast<uint64x2_t>(vpaddq_u8(quarters, quarters)), 0);
+        return size == 64 ? all : all & 0xFFFFFFFF;
+    }
+#else
+    static inline std::uint64_t sign_bits(const Bytes (&equal)[parts]) {
+        std::uint64_t all = 0;
+        for (std::size_t i = 0; i < parts; ++i) {
+            const int bits = _mm256_movemask_epi8(reinterpret_cast<__m256i>(equal[i]));
+            all |= std::uint64_t{static_cast<std::uint32_t>(bits)} << 32 * i;
+        }
+        return all;
+    }
+#endif
+
+    Bytes part_[parts];
+};
+#endif
+
+// Which of the 64 symbols from `at` on equal `symbol`.
+inline std::uint64_t equal_bits(const std::uint8_t* at, std::uint8_t symbol) { return ByteRow<64>(at).equal_to(symbol); }
+
+inline std::uint64_t equal_bits(const std::uint32_t* at, std::uint32_t symbol) {
+#if defined(__AVX512F__)
+    const __m512i wanted = _mm512_set1_epi32(static_cast<int>(symbol));
+    std::uint64_t all = 0;
+    for (int i = 0; i < 4; ++i)
+        all |= std::uint64_t{_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(at + 16 * i), wanted)} << 16 * i;
+    return all;
+#else
+    // Wide comparisons made narrow: whether a symbol is equal fits a byte.
+    std::uint8_t equal[64];
+    const Halves wanted = fill<Halves>(symbol);
+    constexpr std::size_t step = vector_bytes / sizeof(std::uint32_t);
+    typedef std::uint8_t Narrow __attribute__((vector_size(step)));
+    for (std::size_t i = 0; i < 64; i += step)
+        store(equal + i, __builtin_convertvector(load<Halves>(at + i) == wanted, Narrow));
+    return equal_bits(equal, 0xFF);
+#endif
+}
+
+// Copies at most 32 bytes to `to` and fills up with zeros, without reading a byte outside the text.
+inline void copy_short(const std::uint8_t* from, std::uint32_t size, std::uint8_t* to) {
+#if defined(__AVX512BW__)
+    const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << size) - 1);
+    store(to, _mm256_maskz_loadu_epi8(mask, from));
+#elif defined(__AVX2__)
+    alignas(32) static constexpr std::int32_t mask_words[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (size >= 4) {
+        const __m256i mask = load<__m256i>(mask_words + 8 - size / 4);
+        store(to, _mm256_maskload_epi32(reinterpret_cast<const int*>(from), mask));
+        std::memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        store(to, Bytes{});
+        for (std::uint32_t i = 0; i < size; ++i) to[i] = from[i];
+    }
+#else
+    store(to, Bytes{});
+    store(to + vector_bytes, Bytes{});
+    // From both ends, so that the two parts meet or overlap.
+    if (size >= 16) {
+        std::memcpy(to, from, 16);
+        std::memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 8) {
+        std::memcpy(to, from, 8);
+        std::memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        std::memcpy(to, from, 4);
+        std::memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        for (std::uint32_t i = 0; i < size; ++i) to[i] = from[i];
+    }
+#endif
+}
+
+inline bool has_sign(Bytes bytes) {
+    std::uint64_t words[lanes], seen = 0;
+    std::memcpy(words, &bytes, sizeof words);
+    for (const std::uint64_t word : words) seen |= word;
+    return (seen & 0x8080808080808080u) != 0;
+}
+
+inline unsigned count_bits(std::uint64_t bits, std::size_t size) {
+    const std::uint64_t inside = size >= 64 ? bits : bits & ((std::uint64_t{1} << size) - 1);
+    return static_cast<unsigned>(__builtin_popcountll(inside));
+}
+
+}  // namespace

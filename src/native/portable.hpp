@@ -1,0 +1,86 @@
+// What compilers and systems spell differently, and nothing else: the rest of the code is standard C++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+// Vector code is written with the vectors of GCC and Clang; other compilers make the portable kernels only.
+#if defined(__GNUC__) && defined(__x86_64__)
+#define PE_VECTORS_X86 1
+#elif defined(__GNUC__) && defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
+#define PE_VECTORS_NEON 1
+#endif
+
+namespace pe {
+
+// Bits that are set; zero bits below the lowest and above the highest that is set, of which there must be one.
+#if defined(_MSC_VER) && !defined(__clang__)
+inline unsigned popcount(std::uint64_t bits) {
+    bits -= bits >> 1 & 0x5555555555555555u;
+    bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+    return static_cast<unsigned>(((bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
+}
+inline unsigned count_trailing_zeros(std::uint64_t bits) {
+    unsigned long place;
+    _BitScanForward64(&place, bits);
+    return place;
+}
+inline unsigned count_leading_zeros(std::uint64_t bits) {
+    unsigned long place;
+    _BitScanReverse64(&place, bits);
+    return 63 - place;
+}
+#else
+inline unsigned popcount(std::uint64_t bits) { return static_cast<unsigned>(__builtin_popcountll(bits)); }
+inline unsigned count_trailing_zeros(std::uint64_t bits) { return static_cast<unsigned>(__builtin_ctzll(bits)); }
+inline unsigned count_leading_zeros(std::uint64_t bits) { return static_cast<unsigned>(__builtin_clzll(bits)); }
+#endif
+
+// The two halves of the product, mixed: what hashes are made of.
+inline std::uint64_t multiply_and_fold(std::uint64_t left, std::uint64_t right) {
+#if defined(_MSC_VER) && !defined(__clang__)
+    std::uint64_t high;
+    const std::uint64_t low = _umul128(left, right, &high);
+    return low ^ high;
+#else
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(left) * right;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#endif
+}
+
+// Begins to bring what is there into the cache.
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
+
+// Calls `function` in every child process that a fork makes, where there are forks.
+inline void call_in_forked_child(void (*function)()) {
+#if defined(_WIN32)
+    (void)function;
+#else
+    pthread_atfork(nullptr, nullptr, function);
+#endif
+}
+
+// Names the calling thread, for debuggers and monitors.
+inline void name_this_thread(const char* name) {
+#if defined(__linux__)
+    pthread_setname_np(pthread_self(), name);
+#else
+    (void)name;
+#endif
+}
+
+}  // namespace pe

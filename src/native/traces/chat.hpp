@@ -1,0 +1,360 @@
+// Chat messages in the shapes in which the SDKs and platforms write them, as one shape.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "path.hpp"
+
+namespace pe {
+
+enum class Role : std::uint8_t { none, system, user, assistant, tool };
+
+struct ToolCall {
+    std::string name, arguments;
+};
+
+struct Message {
+    Role role = Role::none;
+    std::string text;        // of all its text parts
+    bool has_text = false;   // whether it has any, be it empty
+    std::string other;       // its parts that are neither text nor calls, as they are written: images, files
+    std::vector<ToolCall> calls;
+    std::string finish;
+};
+
+inline Role role_named(Text name) {
+    for (const Text known : {"user", "human", "HumanMessage", "HumanMessageChunk", "user-prompt", "request"})
+        if (name == known) return Role::user;
+    for (const Text known : {"assistant", "ai", "model", "gpt", "bot", "chatgpt", "AIMessage", "AIMessageChunk", "response"})
+        if (name == known) return Role::assistant;
+    for (const Text known : {"system", "developer", "SystemMessage", "system-prompt"})
+        if (name == known) return Role::system;
+    for (const Text known : {"tool", "function", "ToolMessage", "FunctionMessage", "tool_result", "ipython", "observation"})
+        if (name == known) return Role::tool;
+    return Role::none;
+}
+
+class Chat {
+public:
+    explicit Chat(Shelf& shelf) : shelf_(shelf) {}
+
+    // The messages that a value holds; none where it is anything but chat.
+    const std::vector<Message>& read(Value value) {
+        messages_.clear();
+        if (!gather(value, 0)) messages_.clear();
+        return messages_;
+    }
+
+private:
+    static constexpr int deepest = 8;
+
+    Value first(Value value, std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            if (const Value found = lookup(value, name, shelf_); found && found.kind() != TapeKind::null) return found;
+        return {};
+    }
+    static std::string written(Value value) { return value.is(TapeKind::string) ? value.text() : std::string(value.raw()); }
+    static std::string word(Value value) { return value.is(TapeKind::string) ? value.text() : std::string(); }
+
+    bool gather(Value value, int depth) {
+        if (!value || depth > deepest) return false;
+        switch (value.kind()) {
+            case TapeKind::string: {
+                const Value inner = shelf_.opened(value);
+                return inner && !inner.is(TapeKind::string) && gather(inner, depth + 1);
+            }
+            case TapeKind::array: return gather_list(value, depth);
+            case TapeKind::object: return gather_object(value, depth);
+            default: return false;
+        }
+    }
+
+    bool gather_list(Value list, int depth) {
+        if (list.count() == 0) return false;
+        const Value head = list.at(0);
+        if (head.is(TapeKind::array)) {
+            if (is_pair(head)) {
+                bool all = true;
+                list.each([&](Value pair) { all = all && is_pair(pair) && add_pair(pair); });
+                return all;
+            }
+            return list.count() == 1 && gather(head, depth + 1);  // a batch of one
+        }
+        if (!head.is(TapeKind::object)) return false;
+        if (list.count() == 1 && gather_object(head, depth + 1)) return true;
+        if (is_calls(list)) {
+            Message message;
+            message.role = Role::assistant;
+            list.each([&](Value call) { add_call(call, message); });
+            messages_.push_back(std::move(message));
+            return true;
+        }
+        if (is_parts(list)) {
+            Message message;
+            message.role = Role::assistant;
+            read_content(list, message);
+            messages_.push_back(std::move(message));
+            return true;
+        }
+        const std::size_t before = messages_.size();
+        bool all = true;
+        list.each([&](Value entry) { all = all && add_message(entry, depth + 1); });
+        if (!all) messages_.resize(before);
+        return all && messages_.size() > before;
+    }
+    static bool is_pair(Value value) {
+        return value.is(TapeKind::array) && value.count() == 2 && value.at(0).is(TapeKind::string) &&
+               value.at(1).is(TapeKind::string) && role_named(value.at(0).text()) != Role::none;
+    }
+    bool add_pair(Value pair) {
+        Message message;
+        message.role = role_named(pair.at(0).text());
+        message.text = pair.at(1).text();
+        message.has_text = true;
+        messages_.push_back(std::move(message));
+        return true;
+    }
+    // Calls of tools without the message around them.
+    static bool is_calls(Value list) {
+        bool all = true;
+        list.each([&](Value call) {
+            all = all && call.is(TapeKind::object) && word(call.member("type")) == "function" && call.member("function").is(TapeKind::object);
+        });
+        return all;
+    }
+    // Parts of a content without the message around them: known by their types.
+    static bool is_parts(Value list) {
+        bool all = true;
+        list.each([&](Value part) {
+            const std::string type = part.is(TapeKind::object) ? word(part.member("type")) : "";
+            all = all && (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
+                  !part.member("role") && (part.member("text") || part.member("content") || type != "text");
+        });
+        return all;
+    }
+
+    bool gather_object(Value object, int depth) {
+        if (add_message(object, depth)) return true;
+        if (const Value list = first(object, {"messages", "new_messages"}); list && (list.is(TapeKind::array) || list.is(TapeKind::string))) {
+            add_system(object);
+            return gather(list, depth + 1);
+        }
+        if (const Value choices = object.member("choices"); choices.is(TapeKind::array) && choices.count()) {
+            const Value choice = choices.at(0);
+            if (choice.is(TapeKind::object)) {
+                if (add_message(choice, depth + 1)) return true;
+                if (const Value text = choice.member("text"); text.is(TapeKind::string)) return add_text(text, choice);
+            }
+            return false;
+        }
+        if (const Value candidates = object.member("candidates"); candidates.is(TapeKind::array) && candidates.count()) {
+            const Value candidate = candidates.at(0);
+            if (!candidate.is(TapeKind::object) || !candidate.member("content").is(TapeKind::object)) return false;
+            Message message;
+            message.role = Role::assistant;
+            read_content(first(candidate.member("content"), {"parts", "text"}), message);
+            message.finish = word(first(candidate, {"finishReason", "finish_reason"}));
+            messages_.push_back(std::move(message));
+            return true;
+        }
+        if (const Value contents = object.member("contents")) {
+            add_system(object);
+            if (contents.is(TapeKind::string)) return add_user(contents);
+            return gather(contents, depth + 1);
+        }
+        if (const Value generations = object.member("generations"); generations.is(TapeKind::array) && generations.count()) {
+            Value generation = generations.at(0);
+            if (generation.is(TapeKind::array)) generation = generation.at(-1);
+            if (!generation.is(TapeKind::object)) return false;
+            if (const Value message = generation.member("message"); message && add_message(message, depth + 1)) return true;
+            if (const Value text = generation.member("text"); text.is(TapeKind::string)) return add_text(text, generation);
+            return false;
+        }
+        if (const Value output = object.member("output")) {
+            if (output.is(TapeKind::object) && output.member("message") && gather(output.member("message"), depth + 1)) {
+                if (messages_.back().finish.empty()) messages_.back().finish = word(first(object, {"stopReason", "stop_reason"}));
+                return true;
+            }
+            if (output.is(TapeKind::array) && output.count() && is_item(output.at(-1))) return gather_list(output, depth + 1);
+        }
+        if (const Value input = object.member("input"); input && object.member("instructions")) {
+            add_system(object);
+            if (input.is(TapeKind::string)) return add_user(input);
+            return gather(input, depth + 1);
+        }
+        return false;
+    }
+    // An entry of what OpenAI's Responses API takes and gives.
+    static bool is_item(Value item) {
+        const std::string type = item.is(TapeKind::object) ? word(item.member("type")) : "";
+        return type == "message" || type == "function_call" || type == "function_call_output" || type == "reasoning";
+    }
+    void add_system(Value object) {
+        const Value system = first(object, {"system", "instructions", "systemInstruction", "system_instruction"});
+        if (!system) return;
+        Message message;
+        message.role = Role::system;
+        read_content(system.is(TapeKind::object) ? first(system, {"parts", "text"}) : system, message);
+        if (message.has_text && !message.text.empty()) messages_.push_back(std::move(message));
+    }
+    bool add_user(Value text) {
+        Message message;
+        message.role = Role::user;
+        read_content(text, message);
+        messages_.push_back(std::move(message));
+        return true;
+    }
+    bool add_text(Value text, Value choice) {
+        Message message;
+        message.role = Role::assistant;
+        read_content(text, message);
+        message.finish = word(first(choice, {"finish_reason", "finishReason"}));
+        messages_.push_back(std::move(message));
+        return true;
+    }
+
+    // Adds an entry that is a message, or that a list of messages may hold; false for anything else.
+    bool add_message(Value entry, int depth) {
+        if (!entry.is(TapeKind::object) || depth > deepest) return false;
+        const std::string type = word(entry.member("type"));
+        if (type == "reasoning" && !entry.member("role")) return true;  // of the Responses API: no message
+        if (type == "function_call" || type == "function_call_output") return add_item(entry, type);
+        Message message;
+        Value body = entry;
+        Role role = role_named(word(first(entry, {"role", "message.role", "from"})));
+        if (role == Role::none && entry.member("lc") && entry.member("kwargs").is(TapeKind::object)) {
+            const Value id = entry.member("id");
+            if (id.is(TapeKind::array)) role = role_named(word(id.at(-1)));
+            body = entry.member("kwargs");
+        }
+        if (role == Role::none && entry.member("data").is(TapeKind::object)) {
+            role = role_named(type);
+            body = entry.member("data");
+        }
+        if (role == Role::none && (entry.member("content") || entry.member("kwargs"))) role = role_named(type);
+        if (role == Role::none && (first(entry, {"message.content", "message.contents"}))) role = Role::assistant;
+        if (role == Role::none && entry.member("parts")) role = role_named(word(entry.member("kind")));  // pydantic-ai
+        if (role == Role::none) {
+            // A choice, or an OpenInference entry: {"message": {...}}.
+            for (const char* name : {"message", "delta"})
+                if (const Value inner = message_in(entry.member(name)); inner.is(TapeKind::object) && add_message(inner, depth + 1)) {
+                    const std::string finish = word(first(entry, {"finish_reason", "finishReason", "stop_reason"}));
+                    if (!finish.empty()) messages_.back().finish = finish;
+                    return true;
+                }
+            return false;
+        }
+        const Value content = first(body, {"content", "parts", "message.content", "message.contents", "contents", "value"});
+        const bool is_bare = !content && !has_calls(body) && !body.member("content") && !body.member("refusal");
+        if (is_bare && (role != Role::assistant || !says_nothing_else(body))) return false;
+        message.has_text = is_bare;  // what was said was blank, and so left out
+        message.role = role;
+        read_content(content, message);
+        if (!message.has_text) read_content(first(body, {"message.contents", "refusal"}), message);
+        read_calls(body, message);
+        message.finish = word(first(body, {"finish_reason", "stop_reason", "finishReason", "response_metadata.finish_reason"}));
+        if (message.finish.empty())
+            if (const Value about = body.member("response_metadata"); about.is(TapeKind::object))
+                message.finish = word(first(about, {"finish_reason", "stop_reason"}));
+        messages_.push_back(std::move(message));
+        return true;
+    }
+    static bool says_nothing_else(Value body) {
+        bool nothing = true;
+        body.each([&](Value member) {
+            nothing = nothing && (member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"));
+        });
+        return nothing;
+    }
+    // A message may be written as text: events of OpenTelemetry hold no objects.
+    Value message_in(Value value) { return value.is(TapeKind::string) ? shelf_.opened(value) : value; }
+    bool add_item(Value item, const std::string& type) {
+        Message message;
+        if (type == "function_call") {
+            message.role = Role::assistant;
+            add_call(item, message);
+        } else {
+            message.role = Role::tool;
+            read_content(item.member("output"), message);
+        }
+        messages_.push_back(std::move(message));
+        return true;
+    }
+
+    void read_content(Value content, Message& message) {
+        if (!content) return;
+        if (content.is(TapeKind::string)) {
+            content.append_text(message.text);
+            message.has_text = true;
+        } else if (content.is(TapeKind::array)) {
+            content.each([&](Value part) { read_part(part, message); });
+        } else if (content.is(TapeKind::object)) {
+            read_part(content, message);
+        }
+    }
+    void read_part(Value part, Message& message) {
+        if (part.is(TapeKind::string)) return read_content(part, message);
+        if (!part.is(TapeKind::object)) return;
+        if (const Value inner = part.member("message_content"); inner.is(TapeKind::object)) return read_part(inner, message);
+        const std::string type = word(first(part, {"type", "message_content.type", "part_kind", "kind"}));
+        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse"))
+            return add_call(part, message);
+        if (type == "tool_result" || type == "tool_call_response" || type == "tool-return" || part.member("toolResult")) {
+            message.other.append(written_or_empty(first(part, {"content", "response", "result", "toolResult"})));
+            if (message.role == Role::user) message.role = Role::tool;
+            return;
+        }
+        if (type == "system-prompt" && message.role == Role::user) {
+            Message system;
+            system.role = Role::system;
+            read_content(part.member("content"), system);
+            messages_.push_back(std::move(system));
+            return;
+        }
+        const bool is_text = type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
+        const Value text = first(part, {"text", "content", "message_content.text"});
+        if (is_text && text.is(TapeKind::string)) {
+            text.append_text(message.text);
+            message.has_text = true;
+        } else if (is_text && text.is(TapeKind::array)) {
+            read_content(text, message);
+        } else if (type != "reasoning" && type != "thinking" && type != "redacted_thinking") {
+            message.other.append(part.raw());
+        }
+    }
+    static std::string written_or_empty(Value value) { return value ? written(value) : std::string(); }
+
+    bool has_calls(Value body) { return static_cast<bool>(first(body, {"tool_calls", "message.tool_calls", "function_call"})); }
+    void read_calls(Value body, Message& message) {
+        if (!message.calls.empty()) return;  // LangChain writes Anthropic's calls twice: as parts, and as tool_calls
+        Value calls = first(body, {"tool_calls", "message.tool_calls"});
+        if (!calls || calls.count() == 0)
+            if (const Value more = body.member("additional_kwargs"); more.is(TapeKind::object)) calls = more.member("tool_calls");
+        if (calls.is(TapeKind::string)) calls = shelf_.opened(calls);
+        if (calls.is(TapeKind::array)) calls.each([&](Value call) { add_call(call, message); });
+        else if (const Value call = body.member("function_call"); call.is(TapeKind::object)) add_call(call, message);
+    }
+    void add_call(Value call, Message& message) {
+        if (!call.is(TapeKind::object)) return;
+        for (const char* wrapper : {"tool_call", "function", "functionCall", "toolUse"})
+            if (const Value inner = call.member(wrapper); inner.is(TapeKind::object)) return add_call(inner, message);
+        const Value name = first(call, {"name", "tool_name", "tool_call.function.name", "function.name"});
+        if (!name.is(TapeKind::string)) {
+            if (const Value function = call.member("function"); function.is(TapeKind::string))  // Inspect
+                add_named(function, call, message);
+            return;
+        }
+        add_named(name, call, message);
+    }
+    void add_named(Value name, Value call, Message& message) {
+        const Value arguments = first(call, {"arguments", "args", "input", "parameters", "tool_call.function.arguments", "function.arguments"});
+        message.calls.push_back({name.text(), arguments ? written(arguments) : "{}"});
+    }
+
+    Shelf& shelf_;
+    std::vector<Message> messages_;
+};
+
+}  // namespace pe

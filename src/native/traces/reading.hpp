@@ -1,0 +1,337 @@
+// What a record says: its question, its answer, its calls of tools, each as one text.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <string>
+#include <vector>
+
+#include "blake2b.hpp"
+#include "chat.hpp"
+
+namespace pe {
+
+inline bool is_blank(Text text) { return text.find_first_not_of(" \t\r\n\v\f") == Text::npos; }
+
+// Appends a text as a JSON string.
+inline void append_quoted(Text text, std::string& out) {
+    out.push_back('"');
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out.append(1, '\\').push_back(c);
+        else if (c == '\n') out.append("\\n");
+        else if (static_cast<unsigned char>(c) < 0x20) {
+            constexpr char digits[] = "0123456789abcdef";
+            out.append("\\u00").append(1, digits[c >> 4 & 15]).append(1, digits[c & 15]);
+        } else out.push_back(c);
+    }
+    out.push_back('"');
+}
+
+class Reader {
+public:
+    using Function = bool (Reader::*)(Value, std::string&);
+
+    static Function named(const std::string& name) {
+        if (name == "text") return &Reader::text;
+        if (name == "word") return &Reader::word;
+        if (name == "json") return &Reader::json;
+        if (name == "answer") return &Reader::answer;
+        if (name == "stated") return &Reader::stated;
+        if (name == "chat") return &Reader::chat;
+        if (name == "decoded") return &Reader::decoded;
+        if (name == "parsed") return &Reader::parsed;
+        if (name == "opened") return &Reader::opened;
+        if (name == "reference") return &Reader::reference;
+        if (name == "target") return &Reader::target;
+        if (name == "asked") return &Reader::asked;
+        if (name == "item") return &Reader::item;
+        if (name == "hash") return &Reader::hash;
+        if (name == "calls") return &Reader::calls;
+        if (name == "contexts") return &Reader::contexts;
+        if (name == "finish") return &Reader::finish;
+        throw std::invalid_argument("no reading is called '" + name + "'");
+    }
+
+    // Opens a record; whether it is a JSON object.
+    bool open(Text record) {
+        shelf_.clear();
+        return tape_.read(record) && tape_[0].kind == TapeKind::object;
+    }
+    // Reads the value at a path; false where there is none.
+    bool read(const Path& path, Function function, std::string& out) {
+        const Value found = path.find({&tape_, 0}, shelf_);
+        return found && (this->*function)(found, out);
+    }
+
+private:
+    // A string's content; anything else as it is written.
+    bool text(Value value, std::string& out) {
+        if (value.is(TapeKind::null)) return false;
+        if (value.is(TapeKind::string)) value.append_text(out);
+        else out.append(value.raw());
+        return true;
+    }
+    // A name, a number or a short text; the ways to write that there is none are none.
+    bool word(Value value, std::string& out) {
+        const std::size_t before = out.size();
+        if (!text(value, out)) return false;
+        const Text said = Text(out).substr(before);
+        return !is_blank(said) && said != "null" && said != "{}" && said != "[]";
+    }
+    bool json(Value value, std::string& out) {
+        out.append(value.raw());
+        return true;
+    }
+    // The text of the last thing that the assistant said, where the value is chat; else the value's text.
+    bool answer(Value value, std::string& out) {
+        const std::vector<Message>& messages = chat_.read(value);
+        if (messages.empty()) return !is_empty(value) && text(value, out);
+        for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+            if (message->role != Role::assistant) continue;
+            if (!message->has_text || (message->text.empty() && !message->calls.empty())) return false;
+            out.append(message->text);
+            return true;
+        }
+        return false;
+    }
+    // An object or a list that holds nothing says nothing.
+    static bool is_empty(Value value) {
+        return (value.is(TapeKind::object) || value.is(TapeKind::array)) && value.count() == 0;
+    }
+    // The same where the platform writes the text "null" for none.
+    bool stated(Value value, std::string& out) { return value.raw() != "\"null\"" && answer(value, out); }
+    // The same, and nothing where the value is no chat.
+    bool chat(Value value, std::string& out) { return !chat_.read(value).empty() && answer(value, out); }
+    // The answer in a text that is JSON by its platform's rules, and so a string has quotes around it.
+    bool decoded(Value value, std::string& out) {
+        if (!value.is(TapeKind::string)) return answer(value, out);
+        const Value inner = shelf_.read(value.text());
+        return inner ? answer(inner, out) : text(value, out);
+    }
+    // The same where a text that is no JSON is broken, and so no answer.
+    bool parsed(Value value, std::string& out) {
+        const Value inner = value.is(TapeKind::string) ? shelf_.read(value.text()) : value;
+        return inner && answer(inner, out);
+    }
+    // The JSON that a text holds, as it is written there.
+    bool opened(Value value, std::string& out) {
+        const Value inner = value.is(TapeKind::string) ? shelf_.read(value.text()) : value;
+        return inner && json(inner, out);
+    }
+    bool reference(Value value, std::string& out) {
+        if (const Value inner = value.is(TapeKind::string) ? shelf_.opened(value) : value; inner.is(TapeKind::object)) {
+            bool nothing = true;
+            inner.each([&](Value member) { nothing = nothing && member.is(TapeKind::null); });
+            if (nothing) return false;
+        }
+        if (value.is(TapeKind::array) && value.count() == 0) return false;
+        if (value.is(TapeKind::array) && value.count() == 1 && value.at(0).is(TapeKind::string)) return text(value.at(0), out);
+        return answer(value, out);
+    }
+    // The same where a blank text stands for none.
+    bool target(Value value, std::string& out) {
+        const std::size_t before = out.size();
+        return reference(value, out) && !is_blank(Text(out).substr(before));
+    }
+
+    // What was asked: the last thing that the user said, or the one text that the input is about.
+    bool asked(Value value, std::string& out) {
+        value = unwrapped(value);
+        const std::vector<Message>& messages = chat_.read(value);
+        if (messages.empty()) return text(value, out);
+        const Message* found = nullptr;
+        for (const Message& message : messages)
+            if (message.role == Role::user || !found) found = &message;
+        out.append(found->has_text ? found->text : found->other);
+        return true;
+    }
+    // The identity of what was asked, the same for every model and SDK; a blank question has none.
+    bool item(Value value, std::string& out) {
+        std::string question;
+        write_question(value, question);
+        if (is_blank(question)) return false;
+        out.append(Blake2b::hex(question));
+        return true;
+    }
+    bool hash(Value value, std::string& out) {
+        std::string held;
+        if (!text(value, held)) return false;
+        out.append(Blake2b::hex(held));
+        return true;
+    }
+    void write_question(Value value, std::string& out) {
+        value = unwrapped(value);
+        const std::vector<Message>& messages = chat_.read(value);
+        if (messages.empty()) {
+            const Value inner = shelf_.opened(value);
+            if (inner && !inner.is(TapeKind::string)) write_canonical(inner, out, true);
+            else text(value, out);
+            return;
+        }
+        // What comes behind the last thing that the user said, answers and the work of tools, is none of the question.
+        std::size_t end = messages.size();
+        for (std::size_t i = messages.size(); i > 0; --i)
+            if (messages[i - 1].role == Role::user) {
+                end = i;
+                break;
+            }
+        if (end == 1 && messages[0].calls.empty() && messages[0].other.empty()) {
+            out.append(messages[0].text);
+            return;
+        }
+        for (std::size_t i = 0; i < end; ++i) {
+            const Message& message = messages[i];
+            out.append(1, "?suat"[static_cast<std::size_t>(message.role)]).append(":").append(message.text);
+            for (const ToolCall& call : message.calls) {
+                out.append("\x1f").append(call.name).append("\x1f");
+                const Value arguments = shelf_.read(call.arguments);
+                if (arguments) write_canonical(arguments, out, false);
+                else out.append(call.arguments);
+            }
+            if (!message.other.empty()) out.append("\x1f").append(message.other);
+            out.append("\x1e");
+        }
+    }
+
+    // The one value that an input holds beside settings and ids: {"question": "...", "model": "..."}.
+    Value unwrapped(Value value) {
+        for (int depth = 0; depth < 4; ++depth) {
+            const Value inner = shelf_.opened(value);
+            const Value object = inner ? inner : value;
+            if (!object.is(TapeKind::object)) {
+                const bool is_one = object.is(TapeKind::array) && object.count() == 1 && object.at(0).is(TapeKind::string);
+                return is_one ? object.at(0) : value;
+            }
+            if (!chat_.read(object).empty()) return object;
+            if (const Value arguments = object.member("args"), named = object.member("kwargs"); arguments && named && object.count() == 2) {
+                if (arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
+                else if (arguments.count() == 0 && named.is(TapeKind::object)) value = named;
+                else return value;
+                continue;
+            }
+            Value only;
+            std::size_t count = 0;
+            object.each([&](Value member) {
+                if (is_setting(member)) return;
+                ++count;
+                only = member;
+            });
+            if (count != 1 || !is_question(only)) return value;
+            value = only;
+        }
+        return value;
+    }
+    static bool is_one_of(Value member, std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            if (member.has_key(name)) return true;
+        return false;
+    }
+    static bool is_question(Value member) {
+        return is_one_of(member, {"question", "input", "query", "prompt", "prompts", "text", "user_input", "message", "content", "messages", "request",
+                                  "user_message", "instruction", "inputs", "q", "kwargs"});
+    }
+    // What tells nothing about the question: the model, its parameters, ids and times.
+    static bool is_setting(Value member) {
+        return member.is(TapeKind::null) ||
+               is_one_of(member, {"model", "model_name", "model_id", "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens",
+                                  "max_output_tokens", "stream", "stream_options", "seed", "timeout", "session_id", "thread_id", "run_id", "request_id", "trace_id",
+                                  "span_id", "conversation_id", "user_id", "timestamp", "id", "_id", "uuid", "item_id", "example_id", "created_at", "extra_headers", "extra_body", "presence_penalty",
+                                  "frequency_penalty", "stop_sequences", "invocation_params"});
+    }
+    // JSON in one spelling: keys in order, no spaces, settings left out at the top.
+    static void write_canonical(Value value, std::string& out, bool is_top) {
+        switch (value.kind()) {
+            case TapeKind::string: append_quoted(value.text(), out); return;
+            case TapeKind::array: {
+                out.push_back('[');
+                bool later = false;
+                value.each([&](Value entry) {
+                    if (std::exchange(later, true)) out.push_back(',');
+                    write_canonical(entry, out, false);
+                });
+                out.push_back(']');
+                return;
+            }
+            case TapeKind::object: {
+                std::vector<std::pair<std::string, Value>> members;
+                each_member(value, [&](std::string name, Value member) {
+                    if (!is_top || !is_setting(member)) members.emplace_back(std::move(name), member);
+                });
+                if (members.empty() && is_top && value.count()) return write_canonical(value, out, false);
+                std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+                out.push_back('{');
+                for (std::size_t i = 0; i < members.size(); ++i) {
+                    if (i) out.push_back(',');
+                    append_quoted(members[i].first, out);
+                    out.push_back(':');
+                    write_canonical(members[i].second, out, false);
+                }
+                out.push_back('}');
+                return;
+            }
+            default: out.append(value.raw());
+        }
+    }
+
+    bool calls(Value value, std::string& out) {
+        const std::size_t before = out.size();
+        for (const Message& message : chat_.read(value))
+            for (const ToolCall& call : message.calls) {
+                out.append(out.size() == before ? "[{\"name\":" : ",{\"name\":");
+                append_quoted(call.name, out);
+                out.append(",\"arguments\":");
+                append_quoted(call.arguments, out);
+                out.push_back('}');
+            }
+        if (out.size() == before) return false;
+        out.push_back(']');
+        return true;
+    }
+    bool finish(Value value, std::string& out) {
+        const std::vector<Message>& messages = chat_.read(value);
+        for (auto message = messages.rbegin(); message != messages.rend(); ++message)
+            if (!message->finish.empty()) {
+                out.append(message->finish);
+                return true;
+            }
+        return false;
+    }
+    // What was retrieved, as a JSON list of texts, or of ids where there are no texts.
+    bool contexts(Value value, std::string& out) {
+        if (const Value inner = shelf_.opened(value)) value = inner;
+        if (value.is(TapeKind::object))
+            for (const char* name : {"documents", "contexts", "output", "results", "source_documents", "retrieval.documents"})
+                if (const Value inner = lookup(value, name, shelf_); inner.is(TapeKind::array)) {
+                    value = inner;
+                    break;
+                }
+        if (!value.is(TapeKind::array) || value.count() == 0) return false;
+        std::string list;
+        bool all = true;
+        value.each([&](Value entry) {
+            std::string context;
+            if (!context_of(entry, context)) all = false;
+            list.append(list.empty() ? "[" : ",");
+            append_quoted(context, list);
+        });
+        if (!all) return false;
+        out.append(list).push_back(']');
+        return true;
+    }
+    bool context_of(Value entry, std::string& out) {
+        if (entry.is(TapeKind::string)) return text(entry, out);
+        if (!entry.is(TapeKind::object)) return false;
+        for (const char* name : {"document", "kwargs"})
+            if (const Value inner = entry.member(name); inner.is(TapeKind::object)) return context_of(inner, out);
+        for (const char* name : {"page_content", "content", "text", "document.content", "chunk", "document", "document.id", "id", "doc_id"})
+            if (const Value found = entry.member(name); found && !found.is(TapeKind::null)) return text(found, out);
+        return false;
+    }
+
+    Tape tape_;
+    Shelf shelf_;
+    Chat chat_{shelf_};
+};
+
+}  // namespace pe

@@ -1,0 +1,82 @@
+// From texts to numbers of words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bleu_tokenizers.hpp"
+#include "squad.hpp"
+#include "tokenizers.hpp"
+#include "vocabulary.hpp"
+
+namespace pe {
+
+// What counts as a word, and which words are equal.
+struct Reading {
+    Tokenizer tokenizer = Tokenizer::rouge;
+    bool fold_case = true;
+    bool stemming = false;
+    bool operator==(const Reading& other) const {
+        return tokenizer == other.tokenizer && fold_case == other.fold_case && stemming == other.stemming;
+    }
+    // Whether the numbers are code points, not those of a vocabulary.
+    bool is_code_points() const {
+        return tokenizer == Tokenizer::code_points || tokenizer == Tokenizer::spaced_code_points;
+    }
+};
+
+// Reads one text after the other, with one vocabulary for all of them.
+class Reader {
+public:
+    // To be called before each pair of texts; true if numbers from before mean nothing any more.
+    bool start_pair() { return vocabulary_.start_pair(); }
+    // The numbers of a reading are below this. Bytes that are not UTF-8 can give up to 21 bits.
+    std::size_t limit(const Reading& reading) const {
+        return reading.is_code_points() ? std::size_t{1} << 21 : vocabulary_.size();
+    }
+
+    // Appends the numbers of all words.
+    void read(Text text, const Reading& reading, Numbers& out) {
+        if (reading.is_code_points()) return read_code_points(text, reading, out);
+        words_.clear();
+        for_each_word(text, reading, [this](const char* word, std::size_t length) { words_.push(word, length); });
+        vocabulary_.number(words_, reading.stemming, out);
+    }
+
+private:
+    template <class Take>
+    void for_each_word(Text text, const Reading& reading, Take&& take) {
+        switch (reading.tokenizer) {
+            case Tokenizer::squad: return squad_.for_each(text, take);
+            case Tokenizer::v13a: return bleu_.v13a(text, reading.fold_case, take);
+            case Tokenizer::intl: return bleu_.intl(text, reading.fold_case, take);
+            default: return tokens_.for_each(text, reading.tokenizer, reading.fold_case, take);
+        }
+    }
+    void read_code_points(Text text, const Reading& reading, Numbers& out) {
+        if (reading.fold_case) {
+            lower_into(text, folded_);
+            text = folded_.view();
+        }
+        const bool keeps_spaces = reading.tokenizer == Tokenizer::spaced_code_points;
+        std::size_t size = out.size();
+        out.resize(size + text.size());
+        const char* const end = text.data() + text.size();
+        for (const char* at = text.data(); at < end;) {
+            const std::uint32_t code = unicode::next(at, end);
+            out[size] = code;
+            size += keeps_spaces || !is_space(code);
+        }
+        out.resize(size);
+    }
+
+    TokenReader tokens_;
+    SquadReader squad_;
+    BleuTokenReader bleu_;
+    Vocabulary vocabulary_;
+    WordList words_;
+    PaddedText folded_;
+};
+
+}  // namespace pe

@@ -1,0 +1,158 @@
+// Several readings of one text at the price of little more than one.
+//
+// A text is cut at white space once. What a reading makes of the word in between is the same wherever the word stands, so
+// it is read once and looked up from then on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reading.hpp"
+
+namespace pe {
+
+class WordForms {
+public:
+    // To be called before the first pair of a call.
+    void start() {
+        if (readings_.size() == most_readings) forget();
+    }
+    // To be called before each pair of texts; true if numbers from before mean nothing any more.
+    bool start_pair() {
+        if (!reader_.start_pair() && words_.size() < most_words && parts_.size() < most_parts) return false;
+        forget();
+        return true;
+    }
+    // The numbers of a reading are below this.
+    std::size_t limit(const Reading& reading) const { return reader_.limit(reading); }
+
+    void append(Text text, const Reading& reading, Numbers& out) { reader_.read(text, reading, out); }
+
+    struct Wanted {
+        Reading reading;
+        Numbers* out;
+    };
+    void read(Text text, const std::vector<Wanted>& wanted) {
+        for (const Wanted& one : wanted) one.out->clear();
+        bool is_worth_it = false;
+        std::size_t alone = 0;
+        for (const Wanted& one : wanted) {
+            if (!reads_words_alone(text, one.reading.tokenizer)) continue;
+            is_worth_it = is_worth_it || ++alone > 1 || is_slow(one.reading.tokenizer);
+        }
+        if (is_worth_it) cut(text);
+        for (const auto& [reading, out] : wanted) {
+            if (is_worth_it && reads_words_alone(text, reading.tokenizer)) look_up(text, reading, *out);
+            else append(text, reading, *out);
+        }
+    }
+
+private:
+    static constexpr std::size_t most_words = 1 << 18, most_parts = 1 << 20, most_readings = 8;
+    // Longer ones, such as the sentences of scripts without spaces, hardly ever come again.
+    static constexpr std::size_t longest_word = 48;
+    static constexpr std::uint32_t unread = no_number;
+
+    // What a reading makes of a word: one number, or the place of `count` numbers in `parts_`.
+    struct Form {
+        std::uint32_t first = 0, count = unread;
+    };
+    // What all readings make of a word, so that one look at memory serves them all.
+    struct alignas(64) Forms {
+        Form of[most_readings];
+    };
+
+    void forget() {
+        words_.clear();
+        parts_.clear();
+        readings_.clear();
+        forms_.clear();
+    }
+
+    static bool reads_words_alone(Text text, Tokenizer tokenizer) {
+        switch (tokenizer) {
+            case Tokenizer::v13a: return BleuTokenReader::splits_words_alone(text);
+            case Tokenizer::intl:
+            case Tokenizer::separated:
+            case Tokenizer::code_points:
+            case Tokenizer::spaced_code_points: return false;
+            default: return true;
+        }
+    }
+
+    // SQuAD's takes several passes over the text, so that looking up is faster even alone.
+    static bool is_slow(Tokenizer tokenizer) { return tokenizer == Tokenizer::squad; }
+
+    void cut(Text text) {
+        cut_.clear();
+        short_.clear();
+        cutter_.split(text, [this](const char* word, std::size_t length) {
+            cut_.push(word, length);
+            if (length <= longest_word) short_.push(word, length);
+        });
+        numbers_.resize(short_.size());
+        std::uint32_t* out = numbers_.data();
+        words_.find_or_add(short_, [this, &out](std::uint32_t number, std::uint32_t&) {
+            if (number == forms_.size()) forms_.emplace_back();
+            prefetch(&forms_[number]);
+            *out++ = number;
+        });
+    }
+
+    void look_up(Text text, const Reading& reading, Numbers& out) {
+        const std::size_t place = place_of(reading);
+        if (place == most_readings) return append(text, reading, out);
+        const std::uint32_t* number = numbers_.data();
+        const bool has_long_words = short_.size() < cut_.size();
+        std::size_t size = 0;
+        out.resize(cut_.size());
+        for (std::size_t i = 0; i < cut_.size(); ++i) {
+            if (has_long_words && cut_[i].length > longest_word) {
+                out.resize(size);
+                append({cut_[i].bytes, cut_[i].length}, reading, out);
+                size = out.size();
+                out.resize(size + cut_.size() - i);
+                continue;
+            }
+            Form& form = forms_[*number++].of[place];
+            if (form.count == unread) form = read_form(cut_[i], reading);
+            if (form.count == 1) {
+                out[size++] = form.first;
+                continue;
+            }
+            // One place is left for each word that follows.
+            if (out.size() < size + form.count + cut_.size() - i) out.resize(size + form.count + 2 * (cut_.size() - i));
+            std::copy_n(parts_.begin() + form.first, form.count, out.begin() + static_cast<std::ptrdiff_t>(size));
+            size += form.count;
+        }
+        out.resize(size);
+    }
+    Form read_form(Word word, const Reading& reading) {
+        form_.clear();
+        append({word.bytes, word.length}, reading, form_);
+        if (form_.size() == 1) return {form_[0], 1};
+        const Form form{static_cast<std::uint32_t>(parts_.size()), static_cast<std::uint32_t>(form_.size())};
+        parts_.insert(parts_.end(), form_.begin(), form_.end());
+        return form;
+    }
+    // Where the forms of a reading are; `most_readings` if there is no place for them.
+    std::size_t place_of(const Reading& reading) {
+        for (std::size_t i = 0; i < readings_.size(); ++i)
+            if (readings_[i] == reading) return i;
+        if (readings_.size() == most_readings) return most_readings;
+        readings_.push_back(reading);
+        return readings_.size() - 1;
+    }
+
+    Reader reader_;
+    TokenReader cutter_;
+    Interner words_;  // as they stand between white space
+    WordList cut_, short_;
+    Numbers numbers_, parts_, form_;
+    std::vector<Reading> readings_;
+    std::vector<Forms> forms_;  // by the word's number
+};
+
+}  // namespace pe
