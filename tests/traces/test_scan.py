@@ -144,9 +144,9 @@ def test_a_file_named_twice_is_read_once(spans: Path, monkeypatch: pytest.Monkey
 def test_traces_are_imported_when_they_are_used() -> None:
     code = "import sys, polars_evals as pe; assert 'polars_evals.traces' not in sys.modules; pe.scan_traces"
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert set(pe.traces.__all__) - {"Detection", "trace_files"} <= set(pe.__all__)
+    assert set(pe.traces.__all__) - {"Detection", "TraceCheck", "trace_files"} <= set(pe.__all__)
     with pytest.raises(AttributeError, match="no attribute 'scan_trace'"):
-        pe.scan_trace  # noqa: B018
+        pe.scan_trace  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_url_of_lines(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_compressed_lines_blank_lines_and_byte_order_mark(tmp_path: Path) -> Non
         ("one",),
         ("three",),
     ]
-    assert pe.check_traces(tmp_path).select("rows", "invalid_json").rows() == [(3, 0)]
+    assert pe.check_traces(tmp_path).files.select("rows", "broken").rows() == [(3, 0)]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
@@ -204,7 +204,6 @@ def test_hive_folders_are_columns(tmp_path: Path, suffix: str) -> None:
 def test_columns_may_come_and_go(tmp_path: Path) -> None:
     SPANS.drop("model", "latency").write_parquet(tmp_path / "a.parquet")
     SPANS.with_columns(expected=pl.lit("one"), extra=pl.lit(1)).write_parquet(tmp_path / "b.parquet")
-    SPANS.drop("output").write_parquet(tmp_path / "c.parquet")
     traces = pe.scan_traces(tmp_path, keep=["extra", "latency"], rows="outputs")
     assert traces.select("trace_id", "model", "expected", "extra", "latency").collect().rows() == [
         ("t1", None, None, None, None),
@@ -212,6 +211,9 @@ def test_columns_may_come_and_go(tmp_path: Path) -> None:
         ("t1", "a", "one", 1, 0.5),
         ("t3", "a", "one", 1, 1.0),
     ]
+    SPANS.drop("output").write_parquet(tmp_path / "c.parquet")
+    with pytest.raises(pl.exceptions.NoDataError, match=r"c.parquet' has 3 records .* no answer"):
+        pe.scan_traces(tmp_path)
     assert pe.scan_traces(tmp_path, rows="all").collect().height == 9
 
 
@@ -240,11 +242,16 @@ def test_files_without_rows_and_columns_without_values(tmp_path: Path) -> None:
     SPANS.clear().write_parquet(tmp_path / "empty.parquet")
     nulls = pl.DataFrame({name: [None] for name in CANONICAL})
     nulls.write_parquet(tmp_path / "nulls.parquet")
-    for file in ("empty", "nulls"):
-        traces = pe.scan_traces(tmp_path / f"{file}.parquet", rows="outputs")
-        assert dict(traces.collect().schema) == dict(CANONICAL)
-        assert traces.collect().is_empty()
-    assert pe.scan_traces(tmp_path / "nulls.parquet", rows="all").collect().rows() == [(None,) * 9]
+    traces = pe.scan_traces(tmp_path / "empty.parquet", rows="outputs")
+    assert dict(traces.collect().schema) == dict(CANONICAL)
+    assert traces.collect().is_empty()
+    for rows in ("traces", "outputs"):
+        with pytest.raises(pl.exceptions.NoDataError, match=r'nulls.parquet.* no answer .*rows="all"'):
+            pe.scan_traces(tmp_path, rows=rows)
+    nothing = pe.scan_traces(tmp_path / "nulls.parquet", rows="all").collect()
+    assert dict(nothing.schema) == dict(CANONICAL)
+    assert nothing.rows() == [(None,) * len(CANONICAL)]
+    (tmp_path / "nulls.parquet").unlink()
     SPANS.write_parquet(tmp_path / "full.parquet")
     assert pe.scan_traces(tmp_path, rows="outputs").collect().height == 2
 
@@ -320,7 +327,8 @@ def test_mapping_by_name_path_and_expression(tmp_path: Path) -> None:
                 "session_id": pl.lit("s"),
             },
         )
-        assert traces.collect().row(0) == (
+        names = ("item_id", "trace_id", "session_id", "ts", "model", "version", "input", "output", "expected")
+        assert traces.select(names).collect().row(0) == (
             *(digest("1?"), None, "s", datetime(2026, 1, 1, tzinfo=UTC), "m", "dotted", "1?", "one", "flat"),
         )
 
@@ -361,7 +369,7 @@ def test_kept_columns_keep_their_types(spans: Path) -> None:
 
 def test_nothing_there() -> None:
     for path, message in {
-        "no/such*.parquet": r"the pattern 'no/such\*.parquet' matches no .parquet",
+        "no/such*.parquet": r"the pattern 'no/such\*.parquet' matches no file of traces: .parquet",
         "no/such.parquet": "no such file or folder: 'no/such.parquet'",
     }.items():
         with pytest.raises(FileNotFoundError, match=message):
@@ -371,21 +379,21 @@ def test_nothing_there() -> None:
 
 
 def test_folder_without_traces(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text("{}")
-    with pytest.raises(
-        FileNotFoundError, match=r"no .parquet, .jsonl or .ndjson file \(only .*results.json\)"
-    ):
+    (tmp_path / "notes.txt").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"no file of traces: .parquet, .* \(only .*notes.txt\)"):
         pe.scan_traces(tmp_path)
 
 
 def test_bad_options(spans: Path) -> None:
-    with pytest.raises(ValueError, match=r"unknown format 'langfus'; did you mean 'langfuse'\?"):
+    with pytest.raises(ValueError, match=r"unknown format 'langfus'; did you mean \"langfuse\"\?"):
         pe.scan_traces(spans, "langfus")
     with pytest.raises(
-        ValueError, match=r"maps 'outputs', which is no canonical column; did you mean 'output'\?"
+        ValueError, match=r"maps 'outputs', which is no canonical column; did you mean \"output\"\?"
     ):
         pe.scan_traces(spans, columns={"outputs": "output"})
-    with pytest.raises(ValueError, match="rows must be 'outputs' or 'all', not 'some'"):
+    with pytest.raises(
+        ValueError, match="rows must be one of 'traces', 'spans', 'outputs', 'all', not 'some'"
+    ):
         pe.scan_traces(spans, rows="some")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"'output\[', which is not a column or a path"):
         pe.scan_traces(spans, columns={"output": "output["})
@@ -403,7 +411,7 @@ def test_missing_column_names_column_file_and_option(tmp_path: Path, suffix: str
     SPANS.write_parquet(file) if suffix == "parquet" else SPANS.write_ndjson(file)
     with pytest.raises(
         pl.exceptions.ColumnNotFoundError,
-        match=rf"(?s)columns=\{{'input': ...\}} names 'inputs'.*spans.{suffix}'; did you mean 'input'\?",
+        match=rf"(?s)columns=\{{'input': ...\}} names 'inputs'.*spans.{suffix}'; did you mean \"input\"\?",
     ):
         pe.scan_traces(file, columns={"input": "inputs"})
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="keep= names 'cost'"):
@@ -434,27 +442,26 @@ def test_answers_that_are_missing_stay_rows(spans: Path) -> None:
     assert scored.select("exact_match_score", "exact_match_label").row(1) == (0.0, "fail")
     marked = SPANS.with_columns(span_id="trace_id", root_span_id="trace_id")
     marked.write_parquet(spans)
+    # So is a trace whose question was not answered; one that asked nothing either is none.
+    assert pe.scan_traces(spans).collect()["output"].to_list() == ["one", None, "three"]
+    marked.drop("input").write_parquet(spans)
     assert pe.scan_traces(spans).collect()["output"].to_list() == ["one", "three"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "way_out"),
-    [
-        ("x.csv", b"output,expected\na,b\n", r"pl\.read_csv\(\.\.\.\)\.write_parquet"),
-        ("x.json", b'[{"output": "a"}]', r"pl\.read_json\(\.\.\.\)\.write_parquet"),
-        ("x.txt", b"some words", "Parquet or JSON Lines are"),
-    ],
-)
-def test_other_kinds_of_file_are_refused(tmp_path: Path, name: str, content: bytes, way_out: str) -> None:
-    file = tmp_path / name
-    file.write_bytes(content)
-    with pytest.raises(
-        pl.exceptions.ComputeError, match=rf"{name}: \.\w+ is not read; Parquet or JSON Lines are"
-    ) as refused:
-        pe.scan_traces(file)
-    assert refused.match(way_out)
-    [row] = pe.check_traces(file).rows(named=True)
-    assert "is not read" in row["error"]
+def test_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
+    for name, way_out in (
+        ("x.txt", "JSON Lines, JSON, CSV"),
+        ("x.xlsx", r"pl\.read_excel\(\.\.\.\)\.write_parquet"),
+    ):
+        file = tmp_path / name
+        file.write_bytes(b"some words")
+        with pytest.raises(
+            pl.exceptions.ComputeError, match=rf"{name}: \.\w+ is not read; Parquet"
+        ) as refused:
+            pe.scan_traces(file)
+        assert refused.match(way_out)
+        [row] = pe.check_traces(file).files.rows(named=True)
+        assert "is not read" in row["error"]
 
 
 def test_other_endings_are_read_by_their_content(tmp_path: Path) -> None:
@@ -470,36 +477,31 @@ def test_other_endings_are_read_by_their_content(tmp_path: Path) -> None:
 
 
 def test_lines_nested_too_deeply_are_broken_rows(tmp_path: Path) -> None:
-    span = b'{"span_id": "a", "root_span_id": "a", "output": "one"}\n'
-    deep = [b"[" * 100_000, b'{"output": ' + b"[" * 100_000, b'{"output": ' + b"[" * 500 + b"]" * 500 + b"}"]
+    span = b'{"span_id": "%d", "root_span_id": "%d", "output": "one"}\n'
+    deep = [b"[" * 100_000, b'{"output": ' + b"[" * 100_000, b'{"output": ' + b"[" * 600 + b"]" * 600 + b"}"]
     for number, line in enumerate(deep):
-        (tmp_path / f"{number}.jsonl").write_bytes(line + b"\n" + span)
+        (tmp_path / f"{number}.jsonl").write_bytes(line + b"\n" + span % (number, number))
     assert pe.scan_traces(tmp_path).collect()["output"].to_list() == [None, "one"] * 3
-    assert (
-        pe.check_traces(tmp_path).select("rows", "outputs", "invalid_json", "error").rows()
-        == [(2, 1, 1, None)] * 3
-    )
+    counts = pe.check_traces(tmp_path).files.select("rows", "outputs", "broken", "error")
+    assert counts.rows() == [(2, 1, 1, None)] * 3
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
+    "content",
     [
-        (b'[{"output": "a"}]', "an array"),
-        (b'\xef\xbb\xbf\n [\n{"output": "a"}\n]', "an array"),
-        (b"[]", "an array"),
-        (b'{\n  "results": []\n}\n', "an object over several lines"),
+        b'[{"output": "a"}, {"output": "b"}]',
+        b'\xef\xbb\xbf\n [\n{"output": "a"},\n{"output": "b"}\n]',
+        b'{\n  "output": "a"\n}\n{\n "output": "b"}\n',
+        b'{"output": "a"}\n{"output": "b"}',
     ],
 )
-def test_json_that_is_not_in_lines_is_refused(tmp_path: Path, content: bytes, what: str) -> None:
-    """Not taken for broken rows, whatever the format that was asked for."""
-    (tmp_path / "x.jsonl").write_bytes(content)
-    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(content))
+def test_json_in_any_shape_is_read(tmp_path: Path, content: bytes) -> None:
+    for name in ("x.jsonl", "x.json", "x.log"):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
     for file in sorted(tmp_path.iterdir()):
-        for name in ("auto", "generic", "promptfoo"):
-            with pytest.raises(
-                pl.exceptions.ComputeError, match=rf"{file.name}': it is JSON, but {what}.*read_json"
-            ):
-                pe.scan_traces(file, name)
+        for asked in ("auto", "generic"):
+            assert pe.scan_traces(file, asked).collect()["output"].to_list() == ["a", "b"], (file, asked)
 
 
 # Detection
@@ -534,10 +536,19 @@ def test_check_reports_each_file(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_bytes(b"PAR1 and nothing else")
     pl.DataFrame({"foo": [1]}).write_parquet(tmp_path / "c.parquet")
     (tmp_path / "d.jsonl").write_bytes(b'{"output": "\xe9"}\n')
-    report = pe.check_traces(tmp_path)
-    assert report.select("rows", "outputs").rows() == [(3, 2), (None, None), (None, None), (None, None)]
-    fine, cut, foreign, latin = report.get_column("error")
+    report = pe.check_traces(tmp_path).files
+    counts = {
+        row[0].rsplit("/")[-1]: row[1:] for row in report.select("file", "rows", "outputs", "broken").rows()
+    }
+    nothing = (None, None, None)
+    assert counts == {
+        "a.parquet": (3, 2, 0),
+        "b.parquet": nothing,
+        "c.parquet": nothing,
+        "d.jsonl": (1, 0, 1),
+    }
+    fine, cut, foreign, latin = report.sort("file").get_column("error")
     assert fine is None
     assert "b.parquet" in cut
     assert "no known trace format" in foreign
-    assert "invalid utf8" in latin
+    assert "no answer in any of them" in latin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from polars_evals.traces import check_traces, detect_traces, scan_traces
 from polars_evals.traces.canonical import CANONICAL
-from polars_evals.traces.sources import SOURCES
+from polars_evals.traces.platforms import PLATFORMS
 from tests.traces.helpers import digest
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -33,6 +34,7 @@ EXPORTS = {
     "phoenix": "phoenix/spans.parquet",
     "promptfoo": "promptfoo/results.jsonl",
 }
+BASIC = ("item_id", "trace_id", "session_id", "ts", "model", "version", "input", "output", "expected")
 PARQUET = sorted(name for name, file in EXPORTS.items() if file.endswith("parquet"))
 LINES = sorted(name for name, file in EXPORTS.items() if file.endswith("jsonl"))
 
@@ -47,8 +49,12 @@ def test_schema_is_canonical_and_known_before_anything_runs(name: str) -> None:
     assert dict(traces.collect_schema()) == dict(CANONICAL)
     assert dict(traces.collect().schema) == dict(CANONICAL)
     assert dict(traces.collect(engine="streaming").schema) == dict(CANONICAL)
-    # promptfoo has a call that failed, which is an answer that is missing.
-    assert traces.collect().get_column("output").null_count() == (name == "promptfoo")
+    # What has no text failed, called a tool, or was never answered.
+    without = traces.collect().filter(pl.col("output").is_null())
+    assert without.height <= 1
+    assert without.filter(
+        pl.col("error").is_null() & pl.col("tool_calls").is_null() & pl.col("input").is_null()
+    ).is_empty()
     assert traces.collect().get_column("item_id").null_count() == 0
 
 
@@ -58,7 +64,7 @@ def test_format_is_detected(name: str) -> None:
 
 
 def test_every_source_has_an_export_here() -> None:
-    assert {name.removesuffix("_lines") for name in EXPORTS} == set(SOURCES) - {"generic"}
+    assert {name.removesuffix("_lines") for name in EXPORTS} <= set(PLATFORMS)
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -66,23 +72,40 @@ def test_all_rows_are_kept_on_request(name: str) -> None:
     file = FIXTURES / EXPORTS[name]
     raw = pl.read_parquet(file).height if name in PARQUET else len(file.read_text().splitlines())
     everything = scan_traces(file, rows="all").collect()
-    assert everything.height == raw
+    # A record of MLflow's is a trace, of which every span is a row.
+    assert everything.height == raw or name.startswith("mlflow")
     assert everything.drop_nulls("output").equals(scan_traces(file, rows="outputs").collect())
-    [counted] = check_traces(file).rows(named=True)
-    assert (counted["rows"], counted["invalid_json"], counted["error"]) == (raw, 0, None)
-    assert counted["outputs"] == everything.drop_nulls("output").height
+    checked = check_traces(file)
+    [counted] = checked.files.rows(named=True)
+    assert (counted["records"], counted["broken"], counted["error"]) == (raw, 0, None)
+    assert counted["spans"] == everything.height
+    assert counted["rows"] == scan_traces(file).collect().height
+    no_rows = checked.reasons.filter(pl.col("reason").str.starts_with("spans"))["records"].sum()
+    assert counted["rows"] + no_rows == counted["spans"]
 
 
 @pytest.mark.parametrize("name", ["langfuse", "langfuse_lines"])
 def test_langfuse(name: str) -> None:
-    assert rows(name, *CANONICAL) == [
+    assert rows(name, *BASIC) == [
         (
             *(digest("Capital of France?"), "t1", "s1", datetime(2026, 1, 1, tzinfo=UTC), "gpt-x", "v2"),
             *("Capital of France?", "Paris", "Paris"),
         ),
         (digest("2+2?"), "t2", None, datetime(2026, 1, 3, tzinfo=UTC), "gpt-y", "7", "2+2?", "4", None),
+        # A question whose answer is a literal JSON null was not answered.
+        (
+            *rows(name, "item_id")[2],
+            "t3",
+            "s2",
+            datetime(2026, 1, 4, tzinfo=UTC),
+            "gpt-y",
+            *rows(name, "version")[2],
+            *rows(name, "input")[2],
+            None,
+            None,
+        ),
     ]
-    # The span without an output and the literal JSON null are no rows, but they are there.
+    # The span without an output is no row, but it is there.
     assert rows(name, "trace_id", "model", "version", rows="all")[1] == ("t1", None, "r1")
 
 
@@ -105,32 +128,32 @@ def test_langfuse_as_its_api_writes_it(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"observations.{kind}"
     getattr(observations, {"parquet": "write_parquet", "jsonl": "write_ndjson"}[kind])(file)
     assert detect_traces(file).format == "langfuse"
-    assert scan_traces(file).collect().rows() == [
+    assert scan_traces(file).select(BASIC).collect().rows() == [
         (digest("2+2?"), "t1", "s1", datetime(2026, 1, 1, tzinfo=UTC), "gpt-x", "3", "2+2?", "4", None),
         (digest("3+3?"), "t2", None, datetime(2026, 1, 2, tzinfo=UTC), None, None, "3+3?", "6", None),
     ]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
-def test_langfuse_texts_that_are_json_strings_are_unquoted(kind: str, tmp_path: Path) -> None:
-    outputs = ['"4"', '"say \\"hi\\""', '"a" and "b"', '{"n": 1}', "plain"]
+def test_langfuse_texts_are_as_they_were(kind: str, tmp_path: Path) -> None:
+    outputs = ['"4"', '"say \\"hi\\""', '"a" and "b"', '{"n": 1}', "plain", "", " "]
     observations = pl.DataFrame({"output": outputs, "experiment_item_expected_output": outputs}).with_columns(
-        trace_id=pl.lit("t"), provided_model_name=pl.lit("m")
+        trace_id=pl.int_range(pl.len()).cast(pl.String), provided_model_name=pl.lit("m")
     )
     file = tmp_path / f"observations.{kind}"
     getattr(observations, {"parquet": "write_parquet", "jsonl": "write_ndjson"}[kind])(file)
     traces = scan_traces(file).collect()
-    said = ["4", 'say "hi"', '"a" and "b"', '{"n": 1}', "plain"]
-    assert traces["output"].to_list() == said
-    assert traces["expected"].to_list() == said
+    assert traces["output"].to_list() == outputs
+    assert traces["expected"].to_list() == outputs
 
 
 def test_langfuse_reads_one_table_and_only_what_is_committed() -> None:
     detection = detect_traces(FIXTURES / "langfuse/p")
     assert [Path(file).name for file in detection.files] == ["2026-01-01T00-00-00Z.parquet"]
     assert sorted((Path(file).parent.name, why) for file, why in detection.left_out.items()) == [
+        ("manifests", "another table of the Langfuse export"),
         ("observations_v2", "no manifest yet"),
-        ("scores", "another table of the Langfuse blob export"),
+        ("scores", "another table of the Langfuse export"),
     ]
     assert "left out 1 file (no manifest yet)" in str(detection)
 
@@ -140,10 +163,13 @@ def test_langsmith() -> None:
     assert everything.select("item_id", "input", "output").rows() == [
         ("ex1", "Capital of France?", "Paris"),
         (digest("2+2?"), "2+2?", "4"),
-        (digest('{"other":0}'), '{"other":0}', "chosen"),
-        (digest('{"other":1}'), '{"other":1}', "generated"),
-        (digest('{"other":2}'), '{"other":2}', "hello"),
-        (digest('{"other":3}'), '{"other":3}', '{"documents":["d"]}'),
+        # The text is as it was; the spacing of JSON is none of the item.
+        (digest('{"other":0}'), '{"other": 0}', "chosen"),
+        (digest('{"other":1}'), '{"other": 1}', "generated"),
+        (digest('{"other":2}'), '{"other": 2}', "hello"),
+        (digest('{"other":3}'), '{"other": 3}', '{"documents": ["d"]}'),
+        # Not answered, which is not nothing.
+        (digest('{"other":4}'), '{"other": 4}', None),
     ]
     assert everything.select("session_id", "model", "version", "ts").row(0) == (
         *("th1", "gpt-x", "abc"),
@@ -162,6 +188,7 @@ def test_mlflow(name: str) -> None:
         ("Paris", "Paris", "s1", "gpt-x"),
         ("4", None, None, "gpt-x"),
         ('He said "null"', None, "s1", "gpt-x"),
+        (None, None, None, "tagged"),
     ]
     [first, *_] = rows(name, "input", "trace_id", "version", "ts")
     assert json.loads(first[0]) == {"question": "Capital of France?", "answer": "Paris"}
@@ -181,6 +208,7 @@ def test_otel(name: str) -> None:
         ("Paris", "gpt-x-2026-01-01", "c1", None),
         # Text parts are joined; the reasoning is left out, and a call of a tool is no output.
         ('The sum is "4"', "gpt-x-2026-01-01", "c1", None),
+        (None, "gpt-x-2026-01-01", "c1", None),
     ]
     [(trace, ts, asked, item), *_] = rows(name, "trace_id", "ts", "input", "item_id")
     assert len(trace) == 32
@@ -221,7 +249,7 @@ def test_phoenix_experiment(tmp_path: Path) -> None:
     )
     frame.write_parquet(tmp_path / "runs.parquet")
     traces = scan_traces(tmp_path).select("item_id", "input", "output", "expected").collect()
-    assert traces.row(0) == ("e1", '{"question":"2+2?"}', "four", '{"answer":"4"}')
+    assert traces.row(0) == ("e1", "2+2?", "four", "4")
 
 
 def test_inspect() -> None:
@@ -237,41 +265,49 @@ def test_inspect() -> None:
 
 def test_inspect_says_how_to_export_outputs() -> None:
     with pytest.raises(
-        pl.exceptions.ColumnNotFoundError, match=r"(?s)without_output.*SampleColumn\('output'"
+        pl.exceptions.NoDataError, match=r"(?s)without_output.*no answer.*SampleColumn\('output'"
     ):
         scan_traces(FIXTURES / "inspect/without_output.parquet")
 
 
 def test_lm_eval() -> None:
-    [paris, four] = rows("lm_eval", *CANONICAL)
+    [paris, four] = rows("lm_eval", *BASIC)
     item, trace, session, ts, model, version, asked, output, expected = paris
-    assert (trace, session, version) == (None, None, None)
+    assert (session, version) == (None, None)
+    assert len({trace, four[1]}) == 2
     assert ts == datetime(2026, 11, 16, 2, 43, 1, 168778, tzinfo=UTC)
     assert (model, asked, output, expected) == ("org__mock-1", "Q: Capital of France?\nA:", "Paris", "Paris")
-    assert item.startswith("0-")
+    assert item.startswith("capitals/0-")
     assert len(item) > 20
-    assert four[0].startswith("1-")
+    assert four[0].startswith("capitals/1-")
 
 
 def test_promptfoo() -> None:
-    columns = ("item_id", "model", "output", "expected", "session_id")
+    columns = ("model", "output", "expected", "session_id")
     assert sorted(rows("promptfoo", *columns, rows="outputs")) == [
-        ("0", "echo", "Answer: Capital of France?", "Paris", None),
-        ("0", "mock:model-1", "Paris", "Paris", None),
-        ("1", "echo", "Answer: List", "a", None),
-        ("1", "mock:model-1", '{"items":["a",1]}', "a", "s1"),
-        ("2", "echo", "Answer: fail", None, None),
+        ("echo", "Answer: Capital of France?", "Paris", None),
+        ("echo", "Answer: List", "a", None),
+        ("echo", "Answer: fail", None, None),
+        ("mock:model-1", "Paris", "Paris", None),
+        ("mock:model-1", '{"items":["a",1]}', "a", "s1"),
     ]
+    # An item is a test by its variables, whichever its number is: two providers answer each.
+    assert sorted(Counter(rows("promptfoo", "item_id")).values()) == [2, 2, 2]
     # The failed call has no output, and counts.
-    assert len(rows("promptfoo", "item_id")) == len(rows("promptfoo", "item_id", rows="all")) == 6
+    assert len(rows("promptfoo", "item_id", rows="all")) == 6
+    assert len([error for (error,) in rows("promptfoo", "error") if error]) == 1
 
 
 def test_braintrust() -> None:
-    assert rows("braintrust", "item_id", "trace_id", "model", "output", "expected") == [
-        ("rec1", "a", None, "Paris", "Paris"),
-        ("a", "a", "gpt-x", "Paris", None),
-        ("c", "c", "gpt-x", '{"n":[1,2.5]}', None),
-        ("c", "c", "gpt-x", "null", None),  # A model that says "null" is not a missing value.
+    columns = ("item_id", "trace_id", "model", "output", "expected")
+    # A root and its model call are one answer.
+    assert rows("braintrust", *columns)[0] == ("rec1", "a", "gpt-x", "Paris", "Paris")
+    everything = [(output, expected) for *_, output, expected in rows("braintrust", *columns, rows="outputs")]
+    assert everything == [
+        ("Paris", "Paris"),
+        ("Paris", None),
+        ('{"n":[1,2.5]}', None),
+        ("null", None),  # A model that says "null" is not a missing value.
     ]
     assert rows("braintrust", "ts", "version")[0] == (
         datetime(2026, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC),
@@ -302,10 +338,10 @@ def test_an_unreadable_file_does_not_hide_the_others(name: str, tmp_path: Path) 
     whole = FIXTURES / EXPORTS[name]
     (tmp_path / "a.parquet").write_bytes(whole.read_bytes()[:100])
     shutil.copy(whole, tmp_path / "b.parquet")
-    broken, sound = check_traces(tmp_path).rows(named=True)
+    broken, sound = check_traces(tmp_path).files.rows(named=True)
     assert "a.parquet" in broken["error"]
     assert broken["rows"] is None
-    assert (sound["error"], sound["outputs"]) == (None, scan_traces(whole).collect().height)
+    assert (sound["error"], sound["rows"]) == (None, scan_traces(whole).collect().height)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -321,7 +357,7 @@ def test_invalid_line_is_kept_and_counted(name: str, tmp_path: Path) -> None:
     sound = scan_traces(FIXTURES / EXPORTS[name], rows="all").collect()[:-1].drop_nulls("output")
     assert traces.height == sound.height + 2
     assert traces.tail(2).get_column("output").to_list() == [None, None]
-    assert check_traces(file).get_column("invalid_json").item() == 2
+    assert check_traces(file).files.get_column("broken").item() == 2
 
 
 def _json_column(name: str) -> str:
@@ -341,7 +377,7 @@ def test_invalid_json_in_a_cell_is_kept_and_counted(name: str, tmp_path: Path) -
     assert traces.height == sound.height
     assert traces.get_column("output")[0] is None
     assert traces[1:].get_column("output").to_list() == sound[1:].get_column("output").to_list()
-    assert check_traces(tmp_path / "data.parquet").get_column("invalid_json").item() == 1
+    assert check_traces(tmp_path / "data.parquet").files.get_column("broken").item() == 1
 
 
 def test_wrong_types(tmp_path: Path) -> None:
@@ -359,7 +395,6 @@ TIMES = {
     "langfuse": "start_time",
     "langsmith": "start_time",
     "phoenix": "start_time",
-    "mlflow": "request_time",
 }
 
 

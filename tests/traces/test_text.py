@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_evals.traces.text import parts_text, stable_hash, with_chat_text
+from polars_evals.traces.fields import Candidate
+from polars_evals.traces.tables import read_records
+from polars_evals.traces.text import stable_hash
 from tests.traces.helpers import digest
 
 
-def reduced(*answers: str | None) -> list[str | None]:
-    frame = pl.LazyFrame({"a": answers}, schema={"a": pl.String})
-    return with_chat_text(frame, "a").collect().to_series().to_list()
+def reduced(*answers: Any, reading: str = "answer") -> list[str | None]:
+    """Read answers that are texts, or values of JSON."""
+    records = pl.Series([json.dumps({"a": answer}) for answer in answers], dtype=pl.String)
+    return read_records(records, {"a": [Candidate("a", reading)]}).get_column("a").to_list()
 
 
 def part(text: Any, key: str = "text") -> dict[str, Any]:
@@ -38,14 +41,14 @@ TOOL_CALL = {"type": "tool_call", "name": "f", "arguments": {"type": "text", "te
         ([{"role": "assistant", "parts": [part("a", "content")]}], "a"),
         ([{"role": "assistant", "parts": [part("a", "content"), TOOL_CALL, part("b", "content")]}], "ab"),
         ([{"role": "assistant", "parts": [TOOL_CALL]}], None),
-        ([{"role": "assistant", "parts": []}], "[]"),
+        ([{"role": "assistant", "parts": []}], None),
         ({"choices": [{"message": {"role": "assistant", "content": "a"}}]}, "a"),
         ({"choices": [{"text": "a"}]}, "a"),
         ([{"index": 0, "message": {"role": "assistant", "content": "a"}}], "a"),
     ],
 )
 def test_chat(answer: Any, text: str | None) -> None:
-    assert reduced(json.dumps(answer)) == [text]
+    assert reduced(json.dumps(answer), answer) == [text, text]
 
 
 @pytest.mark.parametrize(
@@ -61,9 +64,8 @@ def test_other_text_stays(answer: str) -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.sampled_from(["text", "content"]))
 def test_parts_are_joined_whatever_they_say(texts: list[str], key: str) -> None:
-    parts = json.dumps([part(text, key) for text in texts], separators=(",", ":"), ensure_ascii=False)
-    frame = pl.DataFrame({"a": [parts, None]})
-    assert frame.select(parts_text(pl.col("a"))).to_series().to_list() == ["".join(texts), None]
+    message = {"role": "assistant", "content": [part(text, key) for text in texts]}
+    assert reduced(message, json.dumps(message, ensure_ascii=False)) == ["".join(texts)] * 2
 
 
 @given(st.lists(st.none() | st.text(), max_size=8))

@@ -1,12 +1,14 @@
 """From the traces that platforms export to a frame that can be scored."""
 
-from polars_evals.traces.conversations import conversations
+from polars_evals.traces.check import TraceCheck, check_traces
 from polars_evals.traces.dataset import unmatched_items, with_expected
 from polars_evals.traces.detect import Detection
-from polars_evals.traces.scan import check_traces, detect_traces, scan_traces, trace_files
+from polars_evals.traces.scan import detect_traces, scan_traces, trace_files
+from polars_evals.traces.turns import conversations
 
 __all__ = [
     "Detection",
+    "TraceCheck",
     "check_traces",
     "conversations",
     "detect_traces",

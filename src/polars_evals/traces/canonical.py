@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from polars_evals.traces.fields import LINE, TIME, Fields, as_time, with_text_as_time
-from polars_evals.traces.text import stable_hash, with_chat_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from polars_evals.traces.files import FileGroup
-    from polars_evals.traces.sources import Candidate, Source
+from polars_evals.traces.fields import (
+    FILE,
+    HELPERS,
+    NUMBER,
+    READINGS,
+    TIME,
+    Candidate,
+    Field,
+    as_text,
+    as_time,
+    candidates,
+    with_text_as_time,
+)
+from polars_evals.traces.platforms.base import Platform
+from polars_evals.traces.streams import Stream
+from polars_evals.traces.tables import BROKEN, Table, numbered, read_text
 
 CANONICAL: Mapping[str, pl.DataType] = {
     "item_id": pl.String(),
     "trace_id": pl.String(),
+    "span_id": pl.String(),
     "session_id": pl.String(),
     "ts": TIME,
     "model": pl.String(),
@@ -25,16 +35,60 @@ CANONICAL: Mapping[str, pl.DataType] = {
     "input": pl.String(),
     "output": pl.String(),
     "expected": pl.String(),
+    "kind": pl.String(),
+    "error": pl.String(),
+    "finish_reason": pl.String(),
+    "latency_ms": pl.Float64(),
+    "input_tokens": pl.Int64(),
+    "output_tokens": pl.Int64(),
+    "cost": pl.Float64(),
+    "tool_calls": pl.List(pl.Struct({"name": pl.String(), "arguments": pl.String()})),
+    "contexts": pl.List(pl.String()),
 }
 
-# Whether a row's JSON is broken; only there while the frame is built.
-INVALID = "__invalid_json"
+# What the platforms call the kinds of a span.
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "llm": (
+        *(
+            "llm",
+            "generation",
+            "chat_model",
+            "chat",
+            "text_completion",
+            "completion",
+            "generate_content",
+            "model",
+        ),
+        *("ai.generatetext.dogenerate", "ai.streamtext.dostream", "ai.generateobject.dogenerate", "response"),
+    ),
+    "tool": ("tool", "execute_tool", "ai.toolcall"),
+    "agent": ("agent", "invoke_agent", "create_agent"),
+    "retriever": ("retriever", "reranker", "retrieval"),
+    "embedding": ("embedding", "embeddings"),
+    "chain": (
+        *(
+            "chain",
+            "span",
+            "workflow",
+            "task",
+            "parser",
+            "prompt",
+            "unknown",
+            "event",
+            "evaluator",
+            "guardrail",
+            "eval",
+        ),
+        *("score", "function", "ai.generatetext", "ai.streamtext", "ai.generateobject"),
+    ),
+}
+_ERRORS = ("error", "failed", "status_code_error", "2", "traceststatus.error", "exception")
 
-# Always set by the platforms, and taken as they are, so that a filter on them reaches the scan.
-_NEVER_UNSET = ("trace_id",)
-
-# Times that are text, until they are read.
-_TIME_TEXT = "__time_text"
+# Fields that are texts until an answer has been chosen, for lists of several spans are joined as texts.
+CALLS, CONTEXTS, SCORES, PARENT = "@tool_calls", "@contexts", "@scores", "@parent_id"
+OF_FILE = "@file"
+# The question's hash, which is the item where there is no other.
+QUESTION = "@question"
 
 
 def kept_name(column: str) -> str:
@@ -42,128 +96,185 @@ def kept_name(column: str) -> str:
     return f"source_{column}" if column in CANONICAL else column
 
 
-def canonical_frame(
-    group: FileGroup,
-    source: Source,
+def spans_frame(
+    group: Table | Stream,
+    platform: Platform,
     *,
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
-    rows: Literal["outputs", "all"],
     storage_options: dict[str, Any] | None = None,
-    flag_invalid: bool = False,
 ) -> pl.LazyFrame:
-    """Scan a group of files to the canonical columns and the kept ones."""
-    fields = group.fields
-    exprs = {name: _column(name, fields, source, columns) for name in CANONICAL if name != "ts"}
-    times, written_times = _times(fields, source, columns, group)
-    exprs["ts"] = _first(times)
-    values = {
-        name: pl.lit(None, dtype) if (expr := exprs[name]) is None else expr
-        for name, dtype in CANONICAL.items()
+    """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
+    fields = {
+        name: _field(name, group, platform, columns)
+        for name in (*CANONICAL, *HELPERS)
+        if name not in ("ts", "end")
     }
-    kept = {kept_name(name): _kept(name, fields) for name in keep}
-    json_columns = _json_columns(fields, source)
-    named = {
-        root for expr in columns.values() if isinstance(expr, pl.Expr) for root in expr.meta.root_names()
+    texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
+    times = {name: _times(name, group, platform, columns) for name in ("ts", "end")}
+    kept = {kept_name(name): _kept(name, group) for name in keep}
+    mapped = {
+        name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()
     }
-    frame = group.scan([*fields.used, *(named - fields.used.keys())], storage_options)
+    own = {name: group.source_field(name).expr for name in mapped} if isinstance(group, Stream) else {}
+    frame = group.scan(storage_options)
+    if isinstance(group, Table):
+        frame = numbered(frame).with_columns(pl.lit(None, pl.String).alias(BROKEN))
+    elif own:
+        frame = frame.with_columns(**own)
+    written = {f"@{name}": found[1] for name, found in times.items() if found[1] is not None}
     frame = frame.with_columns(
-        **values, **kept, **{_TIME_TEXT: _first(written_times)} if written_times else {}
+        **{f"@{name}": pl.lit(None, pl.String) if expr is None else expr for name, expr in texts.items()},
+        **kept,
+        **{f"{name}_text": expr for name, expr in written.items()},
     )
-    if written_times:
-        frame = with_text_as_time(frame, _TIME_TEXT)
-        frame = frame.with_columns(ts=pl.coalesce("ts", _TIME_TEXT) if times else pl.col(_TIME_TEXT))
-    if source.chat and "output" not in columns and exprs["output"] is not None:
-        frame = with_chat_text(frame, "output")
-    has_output = pl.col("output").is_not_null()
-    if flag_invalid:
-        frame = frame.with_columns(_invalid(json_columns, fields.lines).alias(INVALID))
-    elif rows == "outputs":
-        # Only where there is no output need the JSON be checked.
-        invalid = _invalid(json_columns, fields.lines, where=~has_output)
-        frame = frame.filter(has_output | invalid if json_columns or fields.lines else has_output)
-    if "item_id" not in columns and exprs["input"] is not None:
-        hashed = stable_hash(pl.col("input"))
-        frame = frame.with_columns(
-            item_id=hashed if exprs["item_id"] is None else pl.coalesce("item_id", hashed)
+    for name in written:
+        frame = with_text_as_time(frame, f"{name}_text")
+    instants = {
+        name: _first([*found[0], *([pl.col(f"@{name}_text")] if found[1] is not None else [])], TIME)
+        for name, found in times.items()
+    }
+    broken = _broken(group, platform)
+    return frame.with_columns(**{"@ts": instants["ts"], "@end": instants["end"]}).select(
+        *_typed(broken, has_record=texts["record"] is not None),
+        *kept,
+        PARENT,
+        CALLS,
+        CONTEXTS,
+        SCORES,
+        QUESTION,
+        NUMBER,
+        broken.alias(BROKEN),
+        pl.col(FILE).alias(OF_FILE),
+    )
+
+
+def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
+    """Give each canonical column its type."""
+    status = pl.col("@status").str.to_lowercase().str.split(".").list.last()
+    failed = pl.when(status.is_in(_ERRORS)).then(pl.coalesce("@status_message", pl.lit("error")))
+    kind = pl.col("@kind").str.to_lowercase()
+    names = {word: name for name, words in _KINDS.items() for word in words}
+    took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
+    place = pl.format("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
+    typed = {
+        "item_id": pl.col("@item_id"),
+        "ts": pl.col("@ts"),
+        "kind": kind.replace_strict(names, default=kind, return_dtype=pl.String),
+        "error": pl.coalesce(pl.when(broken.is_not_null()).then(place), "@error", failed, "@error_type"),
+        "latency_ms": pl.coalesce(
+            _number("@latency_ms"), _number("@latency_ns") / 1e6, took, _number("@latency_s") * 1000
+        ),
+        "input_tokens": _number("@input_tokens").cast(pl.Int64),
+        "output_tokens": _number("@output_tokens").cast(pl.Int64),
+        "cost": _number("@cost"),
+    }
+    if has_record:
+        # An answer without an id is named by its file and by all that it says.
+        name = pl.col(FILE).str.extract(r"([^/\\]+)$")
+        typed["trace_id"] = pl.coalesce("@trace_id", pl.format("{}#{}", name, "@record"))
+    plain = {name: pl.col(f"@{name}") for name in CANONICAL if name not in ("tool_calls", "contexts")}
+    return [expr.alias(name) for name, expr in (plain | typed).items()]
+
+
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64, strict=False)
+
+
+def finished(frame: pl.LazyFrame, kept: Sequence[str], *, has_own_item: bool) -> pl.LazyFrame:
+    """Read the lists, and settle which item a row belongs to."""
+    lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
+    item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
+    # What took nothing and gave nothing was never counted.
+    counts = {
+        name: pl.when((pl.col(name) != 0) | pl.col("output").is_not_null()).then(pl.col(name))
+        for name in ("input_tokens", "output_tokens", "cost")
+    }
+    return frame.with_columns(item_id=item, **lists, **counts).select(*CANONICAL, *kept)
+
+
+def _field(
+    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
+) -> Field | None:
+    """Find one field; None where these files do not hold it."""
+    named = {"question": "input"}.get(name, name)
+    if named in columns:
+        mapped, reading = columns[named], "item" if name == "question" else "text"
+        if reading == "text" and name in ("tool_calls", "contexts"):
+            reading = READINGS[name]
+        if isinstance(mapped, pl.Expr):
+            text = mapped.cast(pl.String)
+            if reading == "text":
+                return Field(text, pl.String())
+            return Field(
+                read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)]),
+                pl.String(),
+            )
+        return (
+            group.source_field(mapped, reading)
+            if isinstance(group, Stream)
+            else group.field([Candidate(mapped, reading)])
         )
-    return frame.select(*values, *kept, *([INVALID] if flag_invalid else []))
+    return group.field(candidates(platform, name))
 
 
-def _column(
-    name: str, fields: Fields, source: Source, columns: Mapping[str, str | pl.Expr]
-) -> pl.Expr | None:
-    """Build one canonical column of text; None where these files do not hold it."""
-    if name in columns:
-        mapped = columns[name]
-        return mapped.cast(pl.String) if isinstance(mapped, pl.Expr) else fields.text(mapped)
-    tried = [_candidate(candidate, fields, source) for candidate in source.columns[name]]
-    found = [expr for expr in tried if expr is not None]
-    if source.unset and name not in _NEVER_UNSET:
-        found = [expr.replace(list(source.unset), None) for expr in found]
-    return _first(found)
-
-
-def _first(found: Sequence[pl.Expr]) -> pl.Expr | None:
+def _first(found: Sequence[pl.Expr], dtype: pl.DataType) -> pl.Expr:
     """Take the first that is not null; one alone stays bare, so that filters pass through it to the scan."""
-    return pl.coalesce(found) if len(found) > 1 else found[0] if found else None
-
-
-def _candidate(candidate: Candidate, fields: Fields, source: Source) -> pl.Expr | None:
-    if not isinstance(candidate, str):
-        return candidate(fields)
-    # The root path leaves nothing of broken JSON, and writes sound JSON in one way.
-    return fields.text(f"{candidate} -> $" if candidate in source.json else candidate)
+    return pl.coalesce(found) if len(found) > 1 else found[0] if found else pl.lit(None, dtype)
 
 
 def _times(
-    fields: Fields, source: Source, columns: Mapping[str, str | pl.Expr], group: FileGroup
-) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
+) -> tuple[list[pl.Expr], pl.Expr | None]:
     """Find the times, and the texts that have yet to be read as times."""
-    candidates = (columns["ts"],) if "ts" in columns else source.columns["ts"]
-    times, texts = [], []
-    for candidate in candidates:
-        if not isinstance(candidate, str):
-            time = candidate.cast(TIME) if isinstance(candidate, pl.Expr) else candidate(fields)
-        elif (field := fields.find(candidate)) is None:
+    times, texts = list[pl.Expr](), list[pl.Expr]()
+    mapped = columns.get(name)
+    if isinstance(mapped, pl.Expr):
+        return [mapped.cast(TIME)], None
+    if isinstance(group, Stream):
+        found = group.source_field(mapped) if mapped else group.field(candidates(platform, name))
+        return [], None if found is None else found.expr
+    for place in [Candidate(mapped, "text")] if mapped else candidates(platform, name):
+        field = group.field([place])
+        if field is None:
             continue
-        elif isinstance(field.dtype, pl.String):
+        held = group.schema.get(place.path)
+        field = Field(field.expr, held) if held is not None and held.is_nested() else field
+        if isinstance(field.dtype, pl.String):
             texts.append(field.expr)
-            continue
         elif (time := as_time(field)) is None:
             raise pl.exceptions.SchemaError(
-                f"column {candidate!r} in {group.files[0]!r} has type {field.dtype}, which is not a time; "
+                f"column {place.path!r} in {group.files[0]!r} has type {field.dtype}, which is not a time; "
                 'map another one with columns={"ts": ...}'
             )
-        if time is not None:
+        else:
             times.append(time)
-    return times, texts
+    return times, _first(texts, pl.String()) if texts else None
 
 
-def _kept(name: str, fields: Fields) -> pl.Expr:
-    field = fields.find(name)
-    return pl.lit(None) if field is None else field.expr
+def _kept(name: str, group: Table | Stream) -> pl.Expr:
+    if isinstance(group, Stream):
+        return group.source_field(name).expr
+    if name in group.schema or name in group.hive or name == FILE:
+        return pl.col(name)
+    found = group.field([Candidate(name, "text")])
+    return pl.lit(None) if found is None else found.expr
 
 
-def _json_columns(fields: Fields, source: Source) -> list[pl.Expr]:
-    """Find the texts that must be valid JSON."""
-    found = [fields.find(name) for name in source.json if fields.knows(name)]
-    return [field.expr for field in found if field is not None and isinstance(field.dtype, pl.String)]
-
-
-def _invalid(texts: Sequence[pl.Expr], lines: bool, *, where: pl.Expr | None = None) -> pl.Expr:
-    """Say of each row whether its line, or a text that must be valid JSON, is broken."""
-    broken = [pl.lit(False)]
-    if lines:
-        line = _only(pl.col(LINE), where)
-        broken.append(
-            ~line.str.starts_with("{") | line.is_not_null() & line.str.json_path_match("$").is_null()
+def _broken(group: Table | Stream, platform: Platform) -> pl.Expr:
+    """Say what is wrong with a record, or with a cell that must hold JSON; null where nothing is."""
+    if isinstance(group, Stream):
+        return pl.col(BROKEN)
+    texts = [name for name in platform.json if isinstance(group.schema.get(name), pl.String)]
+    reasons = []
+    for name in texts:
+        # Only where there is no answer need the JSON be checked.
+        text = pl.when(pl.col("@output").is_null()).then(pl.col(name))
+        is_json = read_text(
+            pl.struct(value=text).struct.json_encode(), [Candidate("value", "opened")]
+        ).is_not_null()
+        is_blank = text.str.strip_chars().is_in(["", "null"])
+        reasons.append(
+            pl.when(text.is_not_null() & ~is_blank & ~is_json).then(pl.lit(f"the JSON in {name} is broken"))
         )
-    for text in texts:
-        held = _only(text, where)
-        broken.append(~held.str.strip_chars().is_in(["", "null"]) & held.str.json_path_match("$").is_null())
-    return pl.any_horizontal(broken).fill_null(False)
-
-
-def _only(text: pl.Expr, where: pl.Expr | None) -> pl.Expr:
-    return text if where is None else pl.when(where).then(text)
+    return pl.coalesce(reasons) if reasons else pl.lit(None, pl.String)

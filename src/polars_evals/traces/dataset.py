@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 import polars as pl
 
 from polars_evals.traces.fields import Field, as_text
+from polars_evals.wording import listed
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -152,7 +153,8 @@ def _answers(
     if repeated.len():
         raise ValueError(
             f"the dataset holds {repeated.len()} items twice with different values of {expected!r}: "
-            f"{_listed(repeated)}; keep one row per item, or put several references in one list"
+            f"{listed([repr(item) for item in repeated])}; "
+            "keep one row per item, or put several references in one list"
         )
     return distinct
 
@@ -196,10 +198,5 @@ def _refuse(missing: pl.Series) -> None:
         items = missing.unique(maintain_order=True)
         raise ValueError(
             f"{missing.len()} traces belong to {items.len()} items that the dataset does not hold: "
-            f"{_listed(items)}"
+            f"{listed([repr(item) for item in items])}"
         )
-
-
-def _listed(items: pl.Series, limit: int = 5) -> str:
-    shown = ", ".join(repr(item) for item in items.head(limit))
-    return shown + (f" and {items.len() - limit} more" if items.len() > limit else "")

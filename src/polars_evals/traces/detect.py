@@ -1,28 +1,42 @@
-"""Tell which platform wrote a set of files, and say why."""
+"""Tell which platform wrote each file, and say why."""
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
-from difflib import get_close_matches
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import polars as pl
 
-from polars_evals.traces.sources import GENERIC, SOURCES, Source
+from polars_evals.traces.content import Kind, kind_of
+from polars_evals.traces.fields import TIME
+from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
+from polars_evals.traces.platforms.tables import TABLES
+from polars_evals.traces.records import sample
+from polars_evals.wording import counted, did_you_mean, listed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+_HIVE = re.compile(r"([^/=]+)=([^/]*)/")
+# Kinds of files that folders of traces hold for other reasons too.
+_OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
 
-    from polars_evals.traces.files import FileGroup
+
+class FormatError(pl.exceptions.SchemaError):
+    """A file's format cannot be told."""
+
+    def __init__(self, message: str, file: str = "") -> None:
+        super().__init__(message)
+        self.file = file
 
 
-class UnknownFormatError(pl.exceptions.SchemaError):
+class UnknownFormatError(FormatError):
     """The columns are of no platform."""
 
 
-class AmbiguousFormatError(pl.exceptions.SchemaError):
+class AmbiguousFormatError(FormatError):
     """The columns are of several platforms: only the user can say which."""
 
 
@@ -33,7 +47,8 @@ class Detection:
     Attributes
     ----------
     format
-        The word for `format=` in [`scan_traces`][polars_evals.scan_traces].
+        The word for `format=` in [`scan_traces`][polars_evals.scan_traces]; several, joined by `+`, where the
+        files are of several formats.
     reason
         Why it was chosen.
     files
@@ -49,40 +64,73 @@ class Detection:
 
     def __str__(self) -> str:
         """Say it in a sentence or two."""
-        said = f"{self.format}: {self.reason}, in {_count(len(self.files), 'file')}"
+        said = f"{self.format}: {self.reason}, in {counted(len(self.files), 'file')}"
         for reason in dict.fromkeys(self.left_out.values()):
             files = [file for file, why in self.left_out.items() if why == reason]
-            said += f"; left out {_count(len(files), 'file')} ({reason}): {_some(files)}"
+            said += f"; left out {counted(len(files), 'file')} ({reason}): {listed(files, 3)}"
         return said
 
 
-def source_named(name: str) -> Source | None:
-    """Find a source by its word; None for "auto"."""
+@dataclass(frozen=True)
+class Seen:
+    """A file, and what its first records or its columns are called."""
+
+    file: str
+    kind: Kind
+    hive: tuple[str, ...]
+    schema: Mapping[str, pl.DataType] = field(default_factory=dict)
+    nested: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns, and `column.key` for the keys one level below, as far as they are known."""
+        return {*self.schema, *self.hive, *self.nested}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A file and the platform that it is from."""
+
+    seen: Seen
+    platform: Platform
+    reason: str
+
+
+def platform_named(name: str) -> Platform | None:
+    """Find a platform by its word; None for "auto"."""
     if name == "auto":
         return None
-    if name in SOURCES:
-        return SOURCES[name]
-    near = get_close_matches(name, ["auto", *SOURCES], n=1)
-    did_you_mean = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown format {name!r}{did_you_mean} (known: auto, {', '.join(SOURCES)})")
+    if name in PLATFORMS:
+        return PLATFORMS[name]
+    hint = did_you_mean(name, ["auto", *PLATFORMS])
+    raise ValueError(f"unknown format {name!r}{hint} (known: auto, {', '.join(PLATFORMS)})")
 
 
-def choose_files(files: Sequence[str], source: Source | None) -> tuple[list[str], dict[str, str]]:
+def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[str], dict[str, str]]:
     """Pick the files that hold traces from an export of several tables; the others come with a reason."""
     left_out: dict[str, str] = {}
-    for candidate in (source,) if source else SOURCES.values():
-        inside = [
-            file for file in files if candidate.folder and candidate.folder.search(Path(file).as_posix())
-        ]
-        if not inside:
-            continue
-        left_out = {file: f"another table of the {candidate.title}" for file in files if file not in inside}
-        unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
-        files = [file for file in inside if file not in unfinished]
-        left_out |= unfinished
-        if not files:
-            raise FileNotFoundError(f"no finished file: {_some(list(unfinished))} has no manifest yet")
+    for candidate in (platform,) if platform else PLATFORMS.values():
+        inside = _matching(files, candidate.folder)
+        if inside:
+            left_out |= {
+                file: f"another table of the {candidate.title}" for file in files if file not in inside
+            }
+            unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
+            files = [file for file in inside if file not in unfinished]
+            left_out |= unfinished
+            if not files:
+                raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
+        beside = _matching(files, candidate.leave_out)
+        if beside and len(beside) < len(files):
+            left_out |= dict.fromkeys(beside, f"no traces, but beside those of a {candidate.title}")
+            files = [file for file in files if file not in beside]
     return list(files), left_out
+
+
+def _matching(files: Iterable[str], pattern: str | None) -> list[str]:
+    if pattern is None:
+        return []
+    return [file for file in files if re.search(pattern, "/" + Path(file).as_posix())]
 
 
 def _is_unfinished(file: str) -> bool:
@@ -93,36 +141,133 @@ def _is_unfinished(file: str) -> bool:
     return "://" not in file and manifests.is_dir() and not os.path.exists(manifests / f"{stem}.json")
 
 
-def detect_source(groups: Sequence[FileGroup]) -> tuple[Source, str]:
-    """Choose the one source whose marks the files show; more than one, or none, is an error."""
-    names = set().union(*(group.names for group in groups))
-    fitting = {
-        source.name: min((sorted(marks) for marks in source.marks if marks <= names), key=len)
-        for source in SOURCES.values()
-        if source is not GENERIC and any(marks <= names for marks in source.marks)
-    }
-    files = [file for group in groups for file in group.files]
+def look(file: str, storage_options: dict[str, Any] | None) -> Seen:
+    """Find out what a file is, and its columns or keys."""
+    try:
+        kind = kind_of(file)
+        hive = tuple(name for name, _ in _HIVE.findall(file))
+        if kind == "parquet":
+            scan = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+            schema = {name: _unified(dtype) for name, dtype in scan.collect_schema().items()}
+            structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
+            nested = {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
+            return Seen(file, kind, hive, schema, frozenset(nested))
+        if kind == "csv":
+            separator = "\t" if ".tsv" in file.lower() else ","
+            table = pl.scan_csv(
+                file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
+            )
+            return Seen(file, kind, hive, dict(table.collect_schema()))
+        keys, nested = _keys(sample(file, kind, PLATFORMS.values(), storage_options))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        said = str(error)
+        raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from error
+    return Seen(file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested))
+
+
+def _unified(dtype: pl.DataType) -> pl.DataType:
+    return TIME if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _keys(records: Iterable[str]) -> tuple[list[str], set[str]]:
+    keys: dict[str, None] = {}
+    nested: set[str] = set()
+    for text in records:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue  # Invalid records are kept and counted by the scan itself.
+        if isinstance(value, dict):
+            keys.update(dict.fromkeys(value))
+            nested.update(
+                f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
+            )
+    return list(keys), nested
+
+
+def tell(seen: Seen) -> tuple[Platform, str]:
+    """Choose the one platform whose marks a file shows; more than one, or none, is an error."""
+    platforms = [platform for platform in PLATFORMS.values() if platform not in (*TABLES, GENERIC)]
+    fitting = _fitting(platforms, seen) or _fitting(TABLES, seen)
+    own = _fitting([GENERIC], seen)
+    are_tables = all(PLATFORMS[name] in TABLES for name in fitting)
+    # A table with our names, which may have some other column too, is told by the marks that say more.
+    if own and fitting and are_tables and len(own[GENERIC.name]) >= max(map(len, fitting.values())):
+        fitting = {}
     if len(fitting) > 1:
-        seen = "; ".join(f"{name} (columns {', '.join(marks)})" for name, marks in fitting.items())
+        shown = "; ".join(f"{name} (columns {', '.join(sorted(marks))})" for name, marks in fitting.items())
         raise AmbiguousFormatError(
-            f"{_some(files)} could be {seen}: name one with format=, or pass only the files of one"
+            f"{seen.file} could be {shown}: name one with format=, or pass only the files of one",
+            seen.file,
         )
     if fitting:
         [(name, marks)] = fitting.items()
-        return SOURCES[name], f"columns {', '.join(marks)} ({SOURCES[name].title})"
-    if "output" in names:
+        return PLATFORMS[name], f"columns {', '.join(sorted(marks))} ({PLATFORMS[name].title})"
+    if own:
         return GENERIC, "a column output, and no platform's columns"
-    seen = f"the columns {_some(sorted(names), 12)}" if names else "no rows and no columns"
+    names = sorted(seen.schema)
+    held = f"the columns {listed(names, 12)}" if names else "no rows and no columns"
     raise UnknownFormatError(
-        f"no known trace format has {seen} of {_some(files)}: name the platform with format= "
-        f'({", ".join(SOURCES)}), or your own columns with format="generic" and '
-        'columns={"output": ..., "input": ...}'
+        f"no known trace format has {held} of {seen.file}: name the platform with format= "
+        f'({", ".join(PLATFORMS)}), or your own columns with format="generic" and '
+        'columns={"output": ..., "input": ...}',
+        seen.file,
     )
 
 
-def _some(names: Sequence[str], limit: int = 3) -> str:
-    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+def _fitting(platforms: Iterable[Platform], seen: Seen) -> dict[str, frozenset[str]]:
+    """Find the platforms whose marks a file shows; one whose marks say less than another's is none."""
+    names = seen.names
+    shown = {
+        platform.name: max(fits, key=len)
+        for platform in platforms
+        if (fits := [marks for marks in platform.marks if marks <= names])
+    }
+    return {
+        name: marks for name, marks in shown.items() if not any(marks < others for others in shown.values())
+    }
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def scores_of(seen: Seen) -> Platform | None:
+    """Tell whose table of scores a file is."""
+    for platform in PLATFORMS.values():
+        table = platform.score_table
+        if table is not None and any(marks <= seen.names for marks in table.marks):
+            return platform
+    return None
+
+
+def tell_all(
+    files: Sequence[str],
+    named: Platform | None,
+    explicit: set[str],
+    storage_options: dict[str, Any] | None,
+) -> tuple[list[Told], dict[str, str]]:
+    """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
+
+    A file whose columns all are those of the others belongs to them: columns come and go. Any other is
+    refused by name.
+    """
+    seen = [look(file, storage_options) for file in files]
+    if named is not None:
+        return [Told(each, named, "as asked for") for each in seen], {}
+    told, unknown, left_out = list[Told](), list[tuple[Seen, UnknownFormatError]](), dict[str, str]()
+    for each in seen:
+        try:
+            told.append(Told(each, *tell(each)))
+        except UnknownFormatError as error:
+            unknown.append((each, error))
+    for each, refusal in unknown:
+        owner = scores_of(each)
+        if owner is not None and told:
+            left_out[each.file] = f"scores of a {owner.title}"
+            continue
+        alike = [other for other in told if set(each.schema) <= set(other.seen.schema) | set(other.seen.hive)]
+        if alike:
+            told.append(Told(each, alike[0].platform, alike[0].reason))
+        elif told and each.kind in _OFTEN_OTHER and each.file not in explicit:
+            left_out[each.file] = "no known trace format"
+        else:
+            raise refusal
+    order = {each.file: place for place, each in enumerate(seen)}
+    return sorted(told, key=lambda one: order[one.seen.file]), left_out

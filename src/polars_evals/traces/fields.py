@@ -1,35 +1,89 @@
-"""Name a value in a source file, and read it as text or as a time, whatever its type there.
-
-A field is written ``column``, ``column.json.path`` or ``column['a key'][0]``; an arrow enters JSON that is
-itself held as text: ``attributes['answer'] -> choices[0].text``.
-"""
+"""The names of what a record holds, how each is read, and times in any spelling."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from polars.datatypes import DataTypeClass
 
-# The columns of a JSON Lines scan; the second is also added to Parquet scans.
-LINE = "source_line"
+    from polars_evals.traces.platforms.base import Platform
+
+# Where a row comes from: its file, its record as text, and the record's number in the file.
 FILE = "source_file"
+LINE = "source_line"
+NUMBER = "source_number"
 
 TIME = pl.Datetime("us", "UTC")
 
-_COLUMN = re.compile(r"[^.\[]+")
-_SEGMENT = re.compile(r"\.([^.\[]+)|\['([^']*)'\]")
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
-_ARROW = re.compile(r"\s*->\s*")
+# How each field is read where a platform does not say so: readings of src/native/traces/reading.hpp.
+READINGS: Mapping[str, str] = {
+    "trace_id": "text",
+    "span_id": "text",
+    "ts": "text",
+    "end": "text",
+    "question": "item",
+    "input": "asked",
+    "output": "answer",
+    "expected": "reference",
+    "tool_calls": "calls",
+    "contexts": "contexts",
+    "scores": "json",
+}
+
+# What a record may say beside the canonical columns, from which they are made.
+HELPERS = (
+    *(
+        "question",
+        "parent_id",
+        "end",
+        "status",
+        "status_message",
+        "error_type",
+        "record",
+        "latency_s",
+        "latency_ns",
+        "scores",
+    ),
+)
 
 _OFFSET = r"[+-]\d{2}:?\d{2}$"
 _COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
 _OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
+
+
+class Candidate(NamedTuple):
+    """A place that may hold a field, and how it is read there."""
+
+    path: str
+    reading: str
+
+
+def candidates(platform: Platform, name: str) -> list[Candidate]:
+    """List the places of a field, best first."""
+    reading = READINGS.get(name, "word")
+    places = [_candidate(place, reading) for place in platform.columns.get(name, ())]
+    if name == "question" and not places:
+        return [Candidate(place.path, "item") for place in candidates(platform, "input")]
+    if name == "record" and not platform.spans and platform.name != "generic":
+        return [Candidate("$", "hash")]
+    if name in ("tool_calls", "finish_reason"):
+        # What an answer says of itself.
+        own = "calls" if name == "tool_calls" else "finish"
+        places += [
+            Candidate(place.path, own)
+            for place in candidates(platform, "output")
+            if place.reading in ("answer", "decoded", "parsed", "chat")
+        ]
+    return places
+
+
+def _candidate(written: str, reading: str) -> Candidate:
+    path, _, named = written.partition(" as ")
+    return Candidate(path, named or reading)
 
 
 class Field(NamedTuple):
@@ -37,108 +91,6 @@ class Field(NamedTuple):
 
     expr: pl.Expr
     dtype: pl.DataType
-
-
-class Fields:
-    """The values that a group of like files holds, found by name.
-
-    Parameters
-    ----------
-    schema
-        The columns of a Parquet file, or the keys seen in a JSON Lines file.
-    lines
-        The files are JSON Lines, so that a key which was not seen may still exist.
-    hive
-        The names of the `name=value` folders that the files are in.
-    """
-
-    def __init__(self, schema: Mapping[str, pl.DataType], *, lines: bool, hive: tuple[str, ...] = ()) -> None:
-        self.schema = dict(schema)
-        self.lines = lines
-        self.hive = hive
-        # The keys of JSON Lines that were asked for, which a scan must then read from the lines.
-        self.used: dict[str, None] = {}
-
-    def find(self, name: str) -> Field | None:
-        """Resolve a name; None where these files have no such column."""
-        first, *inner = _ARROW.split(name)
-        column = self.head(first)
-        field = self._column(column)
-        field = None if field is None else _descend(field, first[len(column) :])
-        for step in inner:
-            if field is not None:
-                path = step.removeprefix("$")
-                field = _json(field, path if path.startswith("[") or not path else f".{path}")
-        return field
-
-    def text(self, name: str) -> pl.Expr | None:
-        """Resolve a name to an expression of strings."""
-        field = self.find(name)
-        return None if field is None else as_text(field)
-
-    def has(self, column: str) -> bool:
-        """Say whether these files are known to hold a column of exactly this name."""
-        return column in self.schema or column in self.hive or column == FILE
-
-    def knows(self, name: str) -> bool:
-        """Say whether these files are known to hold the column that a name begins with."""
-        return self.has(self.head(name))
-
-    def head(self, name: str) -> str:
-        """Take the column off a name: the longest that exists, for columns may have dots in their names."""
-        known = [
-            column
-            for column in (*self.schema, *self.hive, FILE)
-            if name.startswith(column) and name[len(column) :][:1] in ("", ".", "[")
-        ]
-        head = _COLUMN.match(name)
-        return max(known, key=len, default=head.group() if head else name)
-
-    def _column(self, name: str) -> Field | None:
-        if name in (FILE, LINE) or name in self.hive:
-            return Field(pl.col(name), pl.String())
-        if self.lines:
-            self.used[name] = None
-            return Field(pl.col(name), pl.String())
-        dtype = self.schema.get(name)
-        return None if dtype is None else Field(pl.col(name), dtype)
-
-
-def _descend(field: Field, path: str) -> Field | None:
-    """Follow a JSON path into nested columns as far as their types go, then into JSON text."""
-    segment = _SEGMENT.match(path)
-    if segment is not None and isinstance(field.dtype, pl.Struct | pl.Map):
-        key = segment.group(1) or segment.group(2)
-        inner = _member(field, key)
-        return None if inner is None else _descend(inner, path[segment.end() :])
-    return _json(field, path) if path else field
-
-
-def _json(field: Field, path: str) -> Field:
-    return Field(json_value(as_text(field), path), pl.String())
-
-
-def json_value(text: pl.Expr, path: str) -> pl.Expr:
-    """Read the value at a path of JSON text; null where there is none, or null, or the JSON is broken.
-
-    Parsing costs many times what a search does, and most of the places that are tried are not there: only
-    texts that hold the path's keys in quotes are parsed. A key of other characters may be escaped there.
-    """
-    keys = [segment.group(1) or segment.group(2) for segment in _SEGMENT.finditer(path)]
-    present = [text.str.contains(f'"{key}"', literal=True) for key in keys if _PLAIN_KEY.fullmatch(key)]
-    if present:
-        text = pl.when(*present).then(text)
-    return text.str.json_path_match(f"${path}")
-
-
-def _member(field: Field, key: str) -> Field | None:
-    if isinstance(field.dtype, pl.Map):
-        return Field(field.expr.map.get(key), instance(field.dtype.value))
-    assert isinstance(field.dtype, pl.Struct)
-    for member in field.dtype.fields:
-        if member.name == key:
-            return Field(field.expr.struct.field(key), instance(member.dtype))
-    return None
 
 
 def instance(dtype: DataTypeClass | pl.DataType) -> pl.DataType:

@@ -6,12 +6,15 @@ from typing import TypeVar
 
 import polars as pl
 
+from polars_evals.traces.canonical import CANONICAL
 from polars_evals.traces.text import stable_hash
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _ROW = "__row"
 _TURNS = ("input", "output", "expected")
+_SUMS = ("latency_ms", "input_tokens", "output_tokens", "cost")
+_LISTS = ("tool_calls", "contexts")
 
 
 def conversations(traces: FrameT) -> FrameT:
@@ -27,7 +30,8 @@ def conversations(traces: FrameT) -> FrameT:
     -------
     DataFrame or LazyFrame
         A row per session, in the order of their first spans in `traces`: the canonical columns, with lists in
-        `input`, `output` and `expected`. The other columns are those of the first turn.
+        `input`, `output` and `expected`. Tokens, cost and latency are sums, calls of tools and contexts those
+        of all turns; the other columns are those of the first turn.
 
     Notes
     -----
@@ -70,16 +74,23 @@ def conversations(traces: FrameT) -> FrameT:
     }
     turns = traces.lazy().with_row_index(_ROW).with_columns(**keys).sort("ts", _ROW, nulls_last=True)
     items = pl.col("item_id")
+    there = turns.collect_schema()
+    canonical = [name for name in CANONICAL if name in there]
+    first = [name for name in canonical if name not in ("item_id", *_TURNS, *_SUMS, *_LISTS)]
     gathered = turns.group_by(*keys).agg(
         pl.when(items.n_unique() == 1).then(items.first()).alias("item_id"),
         items.alias("__items"),
-        trace.first(),
-        session.first(),
-        pl.col("ts", "model", "version").first(),
+        pl.col(first).first(),
         pl.col(*_TURNS),
+        *(_sum(name) for name in _SUMS if name in there),
+        *(pl.col(name).drop_nulls().explode() for name in _LISTS if name in there),
         pl.col(_ROW).min(),
     )
     own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
-    canonical = ["item_id", "trace_id", "session_id", "ts", "model", "version", *_TURNS]
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
+
+
+def _sum(name: str) -> pl.Expr:
+    """Sum what is there; nothing at all is not nought."""
+    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

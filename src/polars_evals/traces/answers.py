@@ -1,0 +1,125 @@
+"""From spans to answers: one answer, one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from polars_evals.traces.canonical import CALLS, CANONICAL, CONTEXTS, OF_FILE, PARENT, QUESTION, SCORES
+from polars_evals.traces.tables import BROKEN
+
+Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
+
+_TRACE, _PICK = "@trace", "@pick"
+
+# Kinds of spans that never are the answer of a trace, even where they stand at its root.
+_HELPING = ("tool", "retriever", "embedding")
+
+
+def is_answer() -> pl.Expr:
+    """Whether a span says something: a text, a call of a tool, or that it failed."""
+    return pl.col("output").is_not_null() | pl.col(CALLS).is_not_null() | pl.col("error").is_not_null()
+
+
+def choose_rows(
+    frame: pl.LazyFrame, rows: Rows, kept: Sequence[str], *, are_spans: bool, may_break: bool
+) -> pl.LazyFrame:
+    """Keep the rows that were asked for, and those that are broken."""
+    if rows == "all":
+        return frame
+    if rows == "outputs":
+        has_output = pl.col("output").is_not_null()
+        return frame.filter(has_output | pl.col(BROKEN).is_not_null() if may_break else has_output)
+    if not are_spans:
+        return frame
+    if rows == "spans":
+        # Where nothing says what a span is, one that names a model is a call of it.
+        is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
+        return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
+    return _answers(frame, kept)
+
+
+def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
+    """Make each trace one row: its root where that has an answer, else its last model call."""
+    is_root = pl.col(PARENT).is_null()
+    is_call = pl.col("kind") == "llm"
+    helps = pl.col("kind").is_in(_HELPING).fill_null(False)
+    # A question that nobody answered is a row too, without an output.
+    asks = pl.col("input").is_not_null() & ~helps
+    rank = (
+        pl.when(~is_answer())
+        .then(asks.cast(pl.Int64))
+        .when(helps)
+        .then(2)
+        .when(is_root)
+        .then(5)
+        .when(is_call.fill_null(False))
+        .then(4)
+        .otherwise(3)
+    )
+    # The highest rank, and of equals the latest; times since 1970 in microseconds are far below this step.
+    late = pl.col("ts").dt.epoch("us").fill_null(0)
+    spans = frame.with_row_index("@row").with_columns(
+        pl.coalesce("trace_id", pl.format("@{}", "@row")).alias(_TRACE),
+        (rank.cast(pl.Int64) * 2**58 + late).alias(_PICK),
+    )
+    last = pl.len() - 1 - pl.col(_PICK).reverse().arg_max()
+
+    def picked(name: str) -> pl.Expr:
+        return pl.col(name).get(last)
+
+    def in_time(name: str, where: pl.Expr) -> pl.Expr:
+        return pl.col(name).filter(where & pl.col(name).is_not_null())
+
+    def latest(name: str, where: pl.Expr) -> pl.Expr:
+        return in_time(name, where).last()
+
+    calls = is_call.fill_null(False)
+    retrieves = (pl.col("kind") == "retriever").fill_null(False)
+    anywhere = pl.lit(True)
+    found = {
+        **{
+            name: picked(name)
+            for name in (*CANONICAL, *kept, BROKEN, QUESTION, PARENT, OF_FILE)
+            if name not in ("tool_calls", "contexts")
+        },
+        "item_id": pl.coalesce(picked("item_id"), latest("item_id", anywhere)),
+        QUESTION: pl.coalesce(latest(QUESTION, is_root), picked(QUESTION), latest(QUESTION, anywhere)),
+        "input": pl.coalesce(latest("input", is_root), picked("input"), latest("input", anywhere)),
+        "session_id": pl.coalesce(picked("session_id"), latest("session_id", anywhere)),
+        "version": pl.coalesce(picked("version"), latest("version", anywhere)),
+        "expected": pl.coalesce(picked("expected"), latest("expected", anywhere)),
+        "model": pl.coalesce(picked("model"), latest("model", calls), latest("model", anywhere)),
+        "latency_ms": pl.coalesce(picked("latency_ms"), latest("latency_ms", calls)),
+        "finish_reason": pl.coalesce(latest("finish_reason", calls), picked("finish_reason")),
+        **{name: _total(name, calls, picked(name)) for name in ("input_tokens", "output_tokens", "cost")},
+        SCORES: pl.coalesce(picked(SCORES), latest(SCORES, anywhere)),
+        CALLS: _joined(in_time(CALLS, calls), picked(CALLS)),
+        CONTEXTS: _joined(
+            in_time(CONTEXTS, retrieves),
+            _joined(in_time(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
+        ),
+    }
+    return (
+        # Sorted once, for all: within a group the order stays.
+        spans.sort("ts", "@row", nulls_last=True)
+        .group_by(_TRACE)
+        .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min()})
+        .filter(pl.col(_PICK) >= 2**58)
+        .sort("@row")
+        .drop(_TRACE, _PICK, "@row")
+    )
+
+
+def _total(name: str, calls: pl.Expr, own: pl.Expr) -> pl.Expr:
+    """Sum over the model calls where they say it, else take the answer's own."""
+    counted = pl.col(name).filter(calls & pl.col(name).is_not_null())
+    return pl.when(counted.len() > 0).then(counted.sum()).otherwise(own)
+
+
+def _joined(lists: pl.Expr, own: pl.Expr) -> pl.Expr:
+    """Join the lists of several spans, which are JSON texts."""
+    inner = lists.str.strip_prefix("[").str.strip_suffix("]")
+    return pl.when(inner.len() > 0).then(pl.format("[{}]", inner.str.join(","))).otherwise(own)

@@ -1,0 +1,287 @@
+"""What files hold: how many records became rows, and why the others did not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_evals.traces.answers import is_answer
+from polars_evals.traces.canonical import OF_FILE, QUESTION
+from polars_evals.traces.detect import FormatError, look
+from polars_evals.traces.fields import NUMBER
+from polars_evals.traces.files import Paths, expand
+from polars_evals.traces.plan import Group, ScanPlan, make_plan, no_answers
+from polars_evals.traces.tables import BROKEN
+
+_FILES = {
+    "file": pl.String,
+    "format": pl.String,
+    "records": pl.Int64,
+    "spans": pl.Int64,
+    "rows": pl.Int64,
+    "outputs": pl.Int64,
+    "broken": pl.Int64,
+    "error": pl.String,
+}
+_REASONS = {"file": pl.String, "reason": pl.String, "records": pl.Int64}
+
+BROKEN_REASON = "broken: a row with an error"
+
+
+@dataclass(frozen=True)
+class TraceCheck:
+    """What files of traces hold.
+
+    Attributes
+    ----------
+    files
+        A row per file: `file`, `format`, `records`, `spans` (what the records hold), `rows` (answers),
+        `outputs` (rows that carry one), `broken` (records that cannot be read) and `error`.
+    reasons
+        Why spans are no rows of their own: `file`, `reason`, `records`.
+    left_out
+        The files that are no traces, and why.
+    pairing
+        The share of items that more than one version answers, of all items; null where there is one version.
+    versions
+        What tells the versions apart: the column, and its values.
+    warnings
+        What to look at before scores are trusted.
+    """
+
+    files: pl.DataFrame
+    reasons: pl.DataFrame
+    left_out: Mapping[str, str]
+    pairing: float | None
+    versions: tuple[str, tuple[str, ...]] | None
+    warnings: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """The number of answers."""
+        return int(self.files.get_column("rows").sum())
+
+    @property
+    def ok(self) -> bool:
+        """Whether every file can be read and holds answers."""
+        return self.files.get_column("error").null_count() == self.files.height
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        return {
+            "files": self.files.to_dicts(),
+            "reasons": self.reasons.to_dicts(),
+            "left_out": dict(self.left_out),
+            "pairing": self.pairing,
+            "versions": None
+            if self.versions is None
+            else {"column": self.versions[0], "values": list(self.versions[1])},
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        """Say it in a few lines."""
+        lines = []
+        for file in self.files.iter_rows(named=True):
+            if file["format"] is None or file["records"] is None:
+                lines.append(f"{file['file']}: {file['error']}")
+                continue
+            spans = f" with {file['spans']:,} spans" if file["spans"] != file["records"] else ""
+            lines.append(
+                f"{file['file']}: {file['format']}, {file['records']:,} records{spans}, {file['rows']:,} rows"
+                + (f" ({file['outputs']:,} with an output)" if file["outputs"] != file["rows"] else "")
+            )
+            own = self.reasons.filter(pl.col("file") == file["file"])
+            lines += [f"  {count:,} {reason}" for _, reason, count in own.iter_rows()]
+            if file["error"] is not None:
+                lines.append(f"  error: {file['error']}")
+        lines += [f"{file}: left out, {reason}" for file, reason in self.left_out.items()]
+        if self.pairing is not None and self.versions is not None:
+            lines.append(
+                f"{self.pairing:.0%} of the items are answered by more than one {self.versions[0]} "
+                f"({', '.join(self.versions[1][:5])}{', …' if len(self.versions[1]) > 5 else ''})"
+            )
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def check_traces(
+    path: Paths,
+    format: str = "auto",  # noqa: A002
+    *,
+    columns: Mapping[str, str | pl.Expr] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> TraceCheck:
+    r"""
+    Say what files hold: their format, how many records became rows, and why the others did not.
+
+    Parameters
+    ----------
+    path, format, columns, storage_options
+        As in [`scan_traces`][polars_evals.scan_traces].
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> with open(f"{folder}/spans.jsonl", "w") as file:
+    ...     _ = file.write('{"span_id": "a", "root_span_id": "a", "output": "4"}\n')
+    ...     _ = file.write('{"span_id": "b", "root_span_id": "a", "span_parents": ["a"], "output": "4"}\n')
+    ...     _ = file.write('{"span_id": "c", "ou')
+    >>> checked = pe.check_traces(folder)
+    >>> checked.files.select("format", "records", "rows", "outputs", "broken")
+    shape: (1, 5)
+    ┌────────────┬─────────┬──────┬─────────┬────────┐
+    │ format     ┆ records ┆ rows ┆ outputs ┆ broken │
+    │ ---        ┆ ---     ┆ ---  ┆ ---     ┆ ---    │
+    │ str        ┆ i64     ┆ i64  ┆ i64     ┆ i64    │
+    ╞════════════╪═════════╪══════╪═════════╪════════╡
+    │ braintrust ┆ 3       ┆ 2    ┆ 1       ┆ 1      │
+    └────────────┴─────────┴──────┴─────────┴────────┘
+    >>> checked.reasons.select("reason", "records").rows()
+    [('spans within a trace that is a row', 1), ('broken: a row with an error', 1)]
+    >>> print(checked.warnings[0])
+    expected is null in every row; ...
+    """
+    failed: dict[str, str] = {}
+    readable = list[str]()
+    listed = expand(path, storage_options)
+    for file in listed:
+        try:
+            look(file, storage_options)
+            readable.append(file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            failed[file] = str(error)
+    plan = _plan_of_all(readable, format, columns or {}, storage_options, failed)
+    found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
+    reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
+    for group in plan.groups if plan else []:
+        assert plan is not None
+        counted, held = _count(plan, group)
+        answers.append(held)
+        said = counted.get_column("answers").sum()
+        for row in counted.iter_rows(named=True):
+            lacking = said == 0 if group.platform.spans else row["answers"] == 0
+            refused = no_answers(row["file"], row["records"], group.platform)
+            said_why = refused if lacking and row["records"] else None
+            found.append({**row, "format": group.platform.name, "error": said_why})
+            reasons += _reasons(row)
+    order = {file: place for place, file in enumerate(listed)}
+    found.sort(key=lambda row: order[str(row["file"])])
+    rows = pl.concat(answers) if answers else None
+    pairing, versions = _pairing(rows)
+    return TraceCheck(
+        pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
+        pl.DataFrame(reasons, schema=_REASONS),
+        dict(plan.detection.left_out) if plan else {},
+        pairing,
+        versions,
+        tuple(_warnings(rows, pairing)),
+    )
+
+
+def _plan_of_all(
+    files: list[str],
+    format_name: str,
+    columns: Mapping[str, str | pl.Expr],
+    storage_options: dict[str, Any] | None,
+    failed: dict[str, str],
+) -> ScanPlan | None:
+    """Plan a scan of the files; those whose format cannot be told are set apart."""
+    while files:
+        try:
+            return make_plan(files, format_name, columns, (), storage_options)
+        except FormatError as error:
+            failed[error.file] = str(error)
+            files.remove(error.file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            failed |= dict.fromkeys(files, str(error))
+            files.clear()
+    return None
+
+
+def _count(plan: ScanPlan, group: Group) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Count the records, spans and rows of a group's files; with the rows, without their texts."""
+    broken = pl.col(BROKEN).is_not_null()
+    # A table has no numbers, and a record a row.
+    records = pl.when(pl.col(NUMBER).is_null().all()).then(pl.len()).otherwise(pl.col(NUMBER).n_unique())
+    spans = (
+        plan.spans(group)
+        .group_by(pl.col(OF_FILE).alias("file"))
+        .agg(
+            records=records,
+            spans=pl.len(),
+            answers=(is_answer() & ~broken).sum(),
+            broken=broken.sum(),
+        )
+        .collect(engine="streaming")
+    )
+    rows = (
+        plan.rows(group, "traces")
+        .select(
+            pl.coalesce("item_id", QUESTION).alias("item"),
+            *("model", "version", OF_FILE),
+            has_output=pl.col("output").is_not_null(),
+            has_expected=pl.col("expected").is_not_null(),
+        )
+        .collect(engine="streaming")
+    )
+    held = rows.group_by(pl.col(OF_FILE).alias("file")).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
+    files = pl.DataFrame({"file": group.files})
+    counted = files.join(spans, on="file", how="left").join(
+        held, on="file", how="left", maintain_order="left"
+    )
+    return counted.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
+
+
+def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Say why spans of a file are no rows, and which rows say less than they might."""
+    within = file["spans"] - file["rows"]
+    counts = {
+        "spans within a trace that is a row": within,
+        BROKEN_REASON: file["broken"],
+        "rows without an output": file["rows"] - file["outputs"] - file["broken"],
+    }
+    return [
+        {"file": file["file"], "reason": reason, "records": count}
+        for reason, count in counts.items()
+        if count > 0
+    ]
+
+
+def _pairing(rows: pl.DataFrame | None) -> tuple[float | None, tuple[str, tuple[str, ...]] | None]:
+    """Find the share of items that more than one version answers."""
+    if rows is None:
+        return None, None
+    for column in ("model", "version"):
+        values = rows.get_column(column).drop_nulls().unique().sort().to_list()
+        if len(values) > 1:
+            per_item = rows.drop_nulls(["item", column]).group_by("item").agg(pl.col(column).n_unique())
+            share = (per_item.get_column(column) > 1).mean() if per_item.height else 0.0
+            return float(share or 0.0), (column, tuple(values))  # type: ignore[arg-type]
+    return None, None
+
+
+def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
+    if rows is None or rows.is_empty():
+        return []
+    warnings = []
+    if not rows.get_column("has_expected").any():
+        warnings.append(
+            "expected is null in every row; metrics that compare with it score 0.0. Add it from a data set "
+            'with pe.with_expected(traces, dataset), or name its column with columns={"expected": ...}'
+        )
+    nameless = rows.get_column("item").null_count()
+    if nameless:
+        warnings.append(
+            f"{nameless:,} of {rows.height:,} rows have no item: their question is blank or missing"
+        )
+    if pairing is not None and pairing < 0.5:
+        warnings.append(
+            f"only {pairing:.0%} of the items pair across versions; a comparison needs the same questions "
+            'in both. Name what tells the questions apart with columns={"item_id": ...}'
+        )
+    return warnings

@@ -1,0 +1,180 @@
+"""What a file is, told by what it holds, and its bytes: the one place where a path becomes either.
+
+Packed files are unpacked as they are read, and refused where they grow beyond reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+
+Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
+
+ENDINGS: dict[str, Kind] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "lines",
+    ".ndjson": "lines",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".eval": "eval",
+}
+_PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
+
+# How much is read at once.
+PIECE_BYTES = 8 << 20
+# A packed file may unpack to this much, or to this many times its size; a line and a document may be this
+# long.
+UNPACKED_BYTES = 256 << 20
+UNPACKED_TIMES = 400
+LONGEST_RECORD = 256 << 20
+
+_HEAD_BYTES = 64 << 10
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
+_READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
+    dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
+)
+
+
+def ending(file: str) -> str:
+    """Return the ending that says what a file is, without that of its packing."""
+    return Path(_PACKED.sub("", file.lower())).suffix
+
+
+def local_path(file: str) -> str | None:
+    """Return the path of a file on this machine; None for one of an object store."""
+    if file.startswith("file://"):
+        return unquote(urlparse(file).path)
+    return None if "://" in file else file
+
+
+def kind_of(file: str) -> Kind:
+    """Tell what a file holds, by its content, and by its ending where that says more."""
+    named = ENDINGS.get(ending(file))
+    path = local_path(file)
+    if path is None or named == "parquet":
+        return named or "parquet"
+    head = _head(path)
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if named in ("csv", "yaml"):
+        return named
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text or text[:1] in (b"{", b"[") or named in ("lines", "json"):
+        return _json_or_lines(text, named)
+    suffix = ending(file)
+    reader = _READERS.get(suffix)
+    convert = f" (convert with pl.{reader}(...).write_parquet(...))" if reader else ""
+    raise pl.exceptions.ComputeError(
+        f"{file}: {suffix or 'such a file'} is not read; Parquet, JSON Lines, JSON, CSV, YAML and Inspect's "
+        f".eval are{convert}"
+    )
+
+
+def _json_or_lines(text: bytes, named: Kind | None) -> Kind:
+    """Tell lines of JSON, which are quick to cut, from JSON that stands over several lines or in a list."""
+    first, _, rest = text.partition(b"\n")
+    second = rest.lstrip().partition(b"\n")[0]
+    if first.startswith(b"["):
+        is_deep = first.startswith(b"[[") and named == "lines"
+        is_lines = is_deep or (_is_object(second) and first.strip() != b"[")
+    elif _is_object(first):
+        is_lines = named != "json" or second.startswith(b"{")
+    else:
+        is_lines = second.startswith(b"{") if second else not text or named == "lines"
+    return "lines" if is_lines else "json"
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _head(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    if not head.startswith((_GZIP, _ZSTD)):
+        return head
+    return next(iter(pieces(path, size=_HEAD_BYTES)), b"")
+
+
+def pieces(
+    file: str, *, storage_options: dict[str, Any] | None = None, size: int = PIECE_BYTES
+) -> Iterator[bytes]:
+    """Read a file's bytes, unpacked, piece by piece."""
+    path = local_path(file)
+    if path is None:
+        yield from _polars_pieces(file, storage_options, size)
+        return
+    with open(path, "rb") as stream:
+        begin = stream.read(4)
+        stream.seek(0)
+        if begin == _ZSTD:
+            yield from guarded(file, _polars_pieces(path, None, size), os.path.getsize(path))
+        elif begin.startswith(_GZIP):
+            with gzip.open(stream) as unpacked:
+                yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
+        else:
+            while piece := stream.read(size):
+                yield piece
+
+
+def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[bytes]:
+    try:
+        while piece := unpacked.read(size):
+            yield piece
+    except (EOFError, gzip.BadGzipFile, OSError) as error:
+        raise pl.exceptions.ComputeError(
+            f"cannot read {file!r}: its gzip data is broken or cut off ({error}); fetch it again"
+        ) from None
+
+
+def _polars_pieces(file: str, storage_options: dict[str, Any] | None, size: int) -> Iterator[bytes]:
+    """Let Polars read what only it can: object stores, and Zstandard."""
+    lines = pl.scan_lines(file, glob=False, storage_options=storage_options)
+    held, length = [], 0
+    for batch in lines.collect_batches(maintain_order=True):
+        for line in batch.get_column("line"):
+            held.append(line.encode())
+            length += len(held[-1])
+            if length >= size:
+                yield b"\n".join(held) + b"\n"
+                held, length = [], 0
+    if held:
+        yield b"\n".join(held) + b"\n"
+
+
+def guarded(file: str, unpacked: Iterator[bytes], packed: int) -> Iterator[bytes]:
+    """Pass pieces on until they are far more than a file of this size should hold."""
+    total = 0
+    for piece in unpacked:
+        total += len(piece)
+        if total > UNPACKED_BYTES and total > UNPACKED_TIMES * packed:
+            raise pl.exceptions.ComputeError(
+                f"{file!r} has {packed:,} bytes and unpacks to more than {UNPACKED_TIMES} times that; if it "
+                "is sound, unpack it yourself and scan what comes out"
+            )
+        yield piece
+
+
+def too_long(file: str) -> Exception:
+    """Make the error for a record that no trace is as long as."""
+    return pl.exceptions.ComputeError(
+        f"{file!r} has a line or a record of more than {LONGEST_RECORD >> 20} MB, which no trace is; check "
+        "that it is what you think, and write one record a line"
+    )

@@ -1,0 +1,289 @@
+"""What a scan will read and how: files, told and grouped, and the frames that come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from polars_evals.traces.answers import Rows, choose_rows, is_answer
+from polars_evals.traces.canonical import SCORES, finished, kept_name, spans_frame
+from polars_evals.traces.detect import Detection, Seen, Told, choose_files, platform_named, tell_all
+from polars_evals.traces.fields import FILE, LINE, Candidate, candidates, instance
+from polars_evals.traces.files import Paths, expand, named_files
+from polars_evals.traces.platforms import GENERIC, Platform
+from polars_evals.traces.records import record_frames
+from polars_evals.traces.streams import Stream
+from polars_evals.traces.tables import Table, read_records
+from polars_evals.wording import did_you_mean
+
+# Of more files than this, only one of each group is looked into for answers before the scan.
+_FILES_TO_TRY = 64
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files that one scan reads, and their platform."""
+
+    platform: Platform
+    source: Table | Stream
+
+    @property
+    def files(self) -> list[str]:
+        """The files."""
+        return (
+            self.source.files if isinstance(self.source, Table) else [file for file, _ in self.source.files]
+        )
+
+    def fresh(self, files: Sequence[str] | None = None) -> Table | Stream:
+        """Return the source as it was before fields were asked of it, with all or some of its files."""
+        if isinstance(self.source, Table):
+            return self.source if files is None else replace(self.source, files=list(files))
+        chosen = [each for each in self.source.files if files is None or each[0] in files]
+        return replace(self.source, files=chosen, used={}, kept=[])
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """What a scan will read, and how."""
+
+    detection: Detection
+    groups: list[Group]
+    columns: Mapping[str, str | pl.Expr]
+    keep: Sequence[str]
+    storage_options: dict[str, Any] | None
+
+    def spans(self, group: Group, files: Sequence[str] | None = None) -> pl.LazyFrame:
+        """Scan one group to one row a record."""
+        return spans_frame(
+            group.fresh(files),
+            group.platform,
+            columns=self.columns,
+            keep=self.keep,
+            storage_options=self.storage_options,
+        )
+
+    def rows(
+        self,
+        group: Group,
+        rows: Rows,
+        files: Sequence[str] | None = None,
+        *,
+        scores: Mapping[str, str] | None = None,
+    ) -> pl.LazyFrame:
+        """Scan one group to the rows that were asked for, before they are finished.
+
+        `scores` are those of spans that a table beside the traces holds.
+        """
+        kept = [kept_name(name) for name in self.keep]
+        may_break = isinstance(group.source, Stream) or bool(group.platform.json)
+        spans = self.spans(group, files)
+        if scores:
+            found = pl.col("span_id").replace_strict(dict(scores), default=None, return_dtype=pl.String)
+            spans = spans.with_columns(pl.coalesce(SCORES, found).alias(SCORES))
+        return choose_rows(spans, rows, kept, are_spans=group.platform.spans, may_break=may_break)
+
+    def scan(self, rows: Rows) -> pl.LazyFrame:
+        """Scan everything to the canonical columns and the kept ones."""
+        kept = [kept_name(name) for name in self.keep]
+        frames = [
+            finished(self.rows(group, rows), kept, has_own_item="item_id" in self.columns)
+            for group in self.groups
+        ]
+        # Only kept columns can differ in type between the groups.
+        return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
+
+    def require_answers(self) -> None:
+        """Refuse a file that holds records and no answer, which would be scored as nothing at all."""
+        if "output" in self.columns:
+            return
+        files = sum(len(group.files) for group in self.groups)
+        for group in self.groups:
+            tried = group.files if files <= _FILES_TO_TRY else group.files[:1]
+            without = {file: self._records_without_answer(group, file) for file in tried}
+            # A trace may stand in several files: spans in one, what they said in another.
+            if group.platform.spans and len(tried) > 1 and not all(without.values()):
+                continue
+            for file, records in without.items():
+                if records:
+                    raise NoAnswersError(no_answers(file, records, group.platform))
+
+    def _records_without_answer(self, group: Group, file: str) -> int:
+        """Count the records of a file that holds no answer; 0 as soon as there is one."""
+        if isinstance(group.source, Table):
+            found = self.spans(group, [file]).select(answered=is_answer())
+            if found.filter("answered").head(1).collect(engine="streaming").height:
+                return 0
+            return int(found.select(pl.len()).collect(engine="streaming").item())
+        source = group.fresh([file])
+        assert isinstance(source, Stream)
+        places = {
+            name: [place for wanted in names for place in candidates(group.platform, wanted)]
+            for name, names in (("answer", ("output", "tool_calls", "error")), ("status", ("status",)))
+        }
+        records = 0
+        for frame in record_frames(
+            file, source.files[0][1], source.lists, source.unpack, storage_options=self.storage_options
+        ):
+            read = read_records(frame.get_column(LINE), places)
+            failed = pl.col("status").str.to_lowercase().str.contains("err|fail")
+            if read.select((pl.col("answer").is_not_null() | failed).any()).item():
+                return 0
+            records += frame.height
+        return records
+
+
+class NoAnswersError(pl.exceptions.NoDataError):
+    """A file has records, and none of them is an answer."""
+
+
+def no_answers(file: str, records: int, platform: Platform) -> str:
+    """Say that a file has no answers, and what to do."""
+    places = ", ".join(dict.fromkeys(place.path for place in candidates(platform, "output")[:3]))
+    hint = f"; {platform.hint}" if platform.hint else ""
+    return (
+        f"{file!r} has {records:,} records ({platform.title}) and no answer in any of them (looked for "
+        f'{places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
+        f'records as they are with rows="all"{hint}'
+    )
+
+
+def make_plan(
+    path: Paths,
+    format_name: str,
+    columns: Mapping[str, str | pl.Expr],
+    keep: Sequence[str],
+    storage_options: dict[str, Any] | None,
+) -> ScanPlan:
+    """Tell the files, group them, and check what the user named."""
+    named = platform_named(format_name)
+    files, left_out = choose_files(expand(path, storage_options), named)
+    told, others = tell_all(files, named, named_files(path), storage_options)
+    groups = group_files(told)
+    formats = dict.fromkeys(one.platform.name for one in told)
+    reasons = dict.fromkeys(one.reason for one in told)
+    detection = Detection(
+        "+".join(formats), "; ".join(reasons), tuple(one.seen.file for one in told), left_out | others
+    )
+    plan = ScanPlan(detection, groups, columns, keep, storage_options)
+    for name, mapped in columns.items():
+        if isinstance(mapped, str):
+            _require(mapped, groups, f"columns={{{name!r}: ...}}")
+    for name in keep:
+        _require(name, groups, "keep=")
+    if "output" not in columns:
+        _require_output(groups)
+    return plan
+
+
+def needs_unpacking(platform: Platform, seen: Seen) -> bool:
+    """Say whether a file's records must be taken apart first."""
+    if platform.unpack is None:
+        return False
+    return not platform.unpack_marks or bool(platform.unpack_marks & seen.names)
+
+
+def group_files(told: Sequence[Told]) -> list[Group]:
+    """Put together the files that one scan can read: columns may come and go, types may not change."""
+    groups: list[Group] = []
+    for one in told:
+        seen, platform = one.seen, one.platform
+        unpacks = needs_unpacking(platform, seen)
+        is_table = seen.kind in ("csv", "parquet") and not unpacks
+        for group in groups:
+            source = group.source
+            if group.platform is not platform or source.hive != seen.hive:
+                continue
+            if is_table and isinstance(source, Table) and source.kind == seen.kind:
+                merged = _merge_schemas(source.schema, dict(seen.schema))
+                if merged is not None:
+                    source.schema.update(merged)
+                    source.files.append(seen.file)
+                    break
+            if not is_table and isinstance(source, Stream) and (source.unpack is not None) == unpacks:
+                source.schema.update(seen.schema)
+                source.files.append((seen.file, seen.kind))
+                break
+        else:
+            source = (
+                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema))
+                if is_table
+                else Stream(
+                    *(seen.hive, platform.lists, platform.unpack if unpacks else None),
+                    *([(seen.file, seen.kind)], dict(seen.schema)),
+                )
+            )
+            groups.append(Group(platform, source))
+    return groups
+
+
+def _require(name: str, groups: Sequence[Group], option: str) -> None:
+    """Insist that some file holds a column that the user named."""
+    if name in (FILE, LINE) or any(group.source.knows(name) or not group.source.schema for group in groups):
+        return
+    group = groups[0]
+    where = repr(group.files[0])
+    if isinstance(group.source, Stream):
+        where = f"the first records of {where}"
+    others = sum(len(each.files) for each in groups) - 1
+    raise pl.exceptions.ColumnNotFoundError(
+        f"{option} names {name!r}, which is not in {where}{f' nor in {others} other files' if others else ''}"
+        f"{did_you_mean(name, sorted(group.source.schema))} "
+        f"(columns: {', '.join(sorted(group.source.schema))})"
+    )
+
+
+def _require_output(groups: Sequence[Group]) -> None:
+    """Insist that tables have a column where their platform has its answers."""
+    tables = [group for group in groups if isinstance(group.source, Table)]
+    if len(tables) < len(groups) or not tables:
+        return
+    for group in tables:
+        places = candidates(group.platform, "output")
+        if not group.source.schema or any(group.source.knows(place.path) for place in places):
+            return
+    group = tables[0]
+    wanted = dict.fromkeys(_head(place) for place in candidates(group.platform, "output"))
+    where = "" if group.platform is GENERIC else f", where {group.platform.title} has its outputs"
+    raise pl.exceptions.ColumnNotFoundError(
+        f"{group.files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "
+        f'columns={{"output": ...}} (columns: {", ".join(sorted(group.source.schema))})'
+        f"{f'; {group.platform.hint}' if group.platform.hint else ''}"
+    )
+
+
+def _head(place: Candidate) -> str:
+    return place.path.partition(".")[0].partition("[")[0]
+
+
+def _merge_schemas(
+    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
+) -> dict[str, pl.DataType] | None:
+    merged = dict(left)
+    for name, dtype in right.items():
+        both = _merge(left.get(name, dtype), dtype)
+        if both is None:
+            return None
+        merged[name] = both
+    return merged
+
+
+def _merge(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
+    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
+    if left == right or isinstance(right, pl.Null):
+        return left
+    if isinstance(left, pl.Null):
+        return right
+    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
+        fields = _merge_schemas(_members(left), _members(right))
+        return None if fields is None else pl.Struct(fields)
+    if isinstance(left, pl.List) and isinstance(right, pl.List):
+        inner = _merge(instance(left.inner), instance(right.inner))
+        return None if inner is None else pl.List(inner)
+    return None
+
+
+def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
+    return {member.name: instance(member.dtype) for member in dtype.fields}

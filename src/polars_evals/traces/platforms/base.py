@@ -1,0 +1,128 @@
+"""What a platform's file says of it: where it keeps what the canonical columns hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Record: TypeAlias = dict[str, Any]
+
+# What a score is: its number, or its word, or both.
+Scores: TypeAlias = dict[str, tuple[float | None, str | None]]
+
+
+class BrokenRecordError(ValueError):
+    """A record holds JSON within JSON that is broken."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores that a platform writes beside its traces, one a row.
+
+    Parameters
+    ----------
+    marks
+        The columns that tell such a table.
+    columns
+        Where it holds `trace_id`, `span_id`, `name`, `value` and `label`; a span's id comes before a trace's.
+    """
+
+    marks: tuple[frozenset[str], ...]
+    columns: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How one platform writes its traces.
+
+    Parameters
+    ----------
+    name
+        The word for `format=`.
+    title
+        What the export is called.
+    marks
+        Sets of columns. A file that has all columns of one set is taken for this platform's.
+    columns
+        For each field the places that may hold it, best first: `path`, or `path as reading`. A path is
+        written `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
+        src/native/traces/reading.hpp; each field has one that it takes by itself (`fields.READINGS`).
+    spans
+        Records are spans, of which several make a trace. Else every record is an answer, and a missing one
+        counts.
+    unpack
+        Makes records of one that holds several, or of one whose values stand in odd places. It gets the
+        record and what stands around it in its file.
+    unpack_marks
+        Columns that say that a file needs unpacking; without any, all do.
+    lists
+        Where the records stand in a document: the keys that lead to their list.
+    json
+        Columns of tables that must hold valid JSON; rows where they do not are kept and counted.
+    scores
+        Reads the field `scores`: the platform's own scores, by name.
+    score_table
+        A table of scores that may stand beside the traces.
+    folder
+        Where an export has several tables, a pattern of the files that hold its traces.
+    leave_out
+        A pattern of files that the platform writes beside its traces.
+    hint
+        What to do where the export holds no answers.
+    """
+
+    name: str
+    title: str
+    marks: tuple[frozenset[str], ...]
+    columns: Mapping[str, tuple[str, ...]]
+    spans: bool = False
+    unpack: Callable[[Record, Record], Iterable[Record]] | None = None
+    unpack_marks: frozenset[str] = frozenset()
+    lists: tuple[tuple[str, ...], ...] = ()
+    json: tuple[str, ...] = ()
+    scores: Callable[[Any], Scores] | None = None
+    score_table: ScoreTable | None = None
+    folder: str | None = None
+    leave_out: str | None = None
+    hint: str = ""
+
+
+def marks(*sets: str) -> tuple[frozenset[str], ...]:
+    """Write sets of columns as words."""
+    return tuple(frozenset(names.split()) for names in sets)
+
+
+def held(record: Any, name: str) -> Record:
+    """Return the object that a record holds under a name; an empty one where there is none."""
+    value = record.get(name) if isinstance(record, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def listed(record: Any, name: str) -> list[Record]:
+    """Return the objects of the list that a record holds under a name."""
+    value = record.get(name) if isinstance(record, dict) else None
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def number(value: Any) -> float | None:
+    """Take a number, or a yes or no, as a score."""
+    return float(value) if isinstance(value, bool | int | float) else None
+
+
+def score(value: Any, label: Any = None) -> tuple[float | None, str | None]:
+    """Take a value as a score, or as a label if it is a word."""
+    word = label if isinstance(label, str) else value if isinstance(value, str) else None
+    return number(value), word
+
+
+def scores_by_name(held: Any) -> Scores:
+    """Read `{name: value}`, where a value may be a number, a word, or an object that holds one of them."""
+    if not isinstance(held, dict):
+        return {}
+    found = {}
+    for name, value in held.items():
+        inner = value.get("score", value.get("value")) if isinstance(value, dict) else value
+        label = value.get("label") if isinstance(value, dict) else None
+        found[str(name)] = score(inner, label)
+    return {name: values for name, values in found.items() if values != (None, None)}

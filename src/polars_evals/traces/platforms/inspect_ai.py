@@ -1,0 +1,117 @@
+"""Inspect: logs (`.eval` and `.json`), and `samples_df`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from polars_evals.traces.platforms.base import Platform, Record, Scores, held, marks, score
+
+_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+
+
+# How `samples_df` writes the messages of an input.
+_TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
+
+
+def _asked(text: Any) -> Any:
+    """Read the messages that `samples_df` wrote as one text."""
+    if not isinstance(text, str) or not _TURN.match(text):
+        return text
+    [_, *parts] = _TURN.split(text)
+    return [
+        {"role": role, "content": said.strip("\n")}
+        for role, said in zip(parts[::2], parts[1::2], strict=True)
+    ]
+
+
+def _unpack(record: Record, around: Record) -> Iterator[Record]:
+    """Give a sample what its log says of all: the task, the model, the data set."""
+    evaluated = held(around, "eval")
+    about = {
+        "eval_task": evaluated.get("task"),
+        "eval_model": evaluated.get("model"),
+        "eval_id": evaluated.get("eval_id"),
+        "eval_created": evaluated.get("created"),
+        "eval_version": evaluated.get("task_version"),
+    }
+    output = record.get("output")
+    usage = record.get("model_usage")
+    usage = json.loads(usage) if isinstance(usage, str) and usage.startswith("{") else usage
+    counted = [held for held in usage.values() if isinstance(held, dict)] if isinstance(usage, dict) else []
+    tokens = {
+        name: sum(held.get(name) or 0 for held in counted) if counted else None
+        for name in ("input_tokens", "output_tokens")
+    }
+    completion = output.get("completion") if isinstance(output, dict) else None
+    if output == "" and record.get("stop_reason") == "tool_calls":
+        output = None
+    choices = output.get("choices") if isinstance(output, dict) else None
+    messages = record.get("messages")
+    calls = [
+        message
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, dict) and message.get("role") == "assistant" and message.get("tool_calls")
+    ]
+    task = evaluated.get("task") or record.get("task_name")
+    scores = {name[len("score_") :]: value for name, value in record.items() if name.startswith("score_")}
+    yield (
+        about
+        | record
+        | {
+            "item": f"{task}/{record.get('id')}" if task else record.get("id"),
+            "input": _asked(record.get("input")),
+            "answer": output if choices or isinstance(output, str) else completion or None,
+            "scores": record.get("scores") or scores,
+            "usage": tokens,
+            "calls": calls,
+        }
+    )
+
+
+def _scores(held: Any) -> Scores:
+    found: Scores = {}
+    for name, about in held.items() if isinstance(held, dict) else ():
+        value = about.get("value") if isinstance(about, dict) else about
+        if isinstance(value, str) and value in _GRADES:
+            found[name] = (_GRADES[value], value)
+        elif isinstance(value, dict):
+            found |= {f"{name}_{inner}": score(number) for inner, number in value.items()}
+        else:
+            found[name] = score(value)
+    return found
+
+
+INSPECT = Platform(
+    "inspect",
+    "Inspect log or samples_df",
+    marks("sample_id eval_id epoch", "id epoch messages scores", "id epoch input target output"),
+    {
+        "item_id": ("item", "id"),
+        "trace_id": ("uuid", "sample_id"),
+        "ts": ("started_at", "created", "eval_created"),
+        "end": ("completed_at",),
+        "model": ("model", "eval_model", "output.model"),
+        "version": ("task_version", "eval_version"),
+        "input": ("input",),
+        "output": ("answer",),
+        "expected": ("target as target",),
+        "error": ("error.message", "error"),
+        "finish_reason": ("output.choices[0].stop_reason", "stop_reason"),
+        "latency_s": ("total_time", "working_time"),
+        "input_tokens": ("usage.input_tokens",),
+        "output_tokens": ("usage.output_tokens",),
+        "tool_calls": ("calls as calls",),
+        "scores": ("scores",),
+    },
+    unpack=_unpack,
+    lists=(("samples",),),
+    scores=_scores,
+    hint=(
+        "samples_df leaves outputs out unless asked: add "
+        "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "
+        "the log itself (logs/*.eval)"
+    ),
+)

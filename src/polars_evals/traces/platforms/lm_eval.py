@@ -1,0 +1,129 @@
+"""lm-evaluation-harness: the samples of `--log_samples`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from polars_evals.traces.platforms.base import Platform, Record, Scores, marks, number
+
+_NAME = re.compile(
+    r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
+)
+
+_KNOWN = {
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
+    *("prompt_hash", "target_hash", "task", "schema", "source"),
+}
+
+
+def _unpack(record: Record, around: Record) -> Iterator[Record]:
+    """Add what the file's name says, the choice of a multiple-choice task, and the metrics."""
+    name = _NAME.search(around.get("file", ""))
+    task = record.get("task") or (name["task"] if name else None)
+    ts = name["day"] + name["clock"].replace("-", ":") if name else None
+    parts = re.split(r"[/\\]", around.get("file", ""))
+    used = record.get("filter")
+    used = None if used in (None, "none") else used
+    item = "/".join(str(part) for part in (task, record.get("doc_id")) if part is not None)
+    if record.get("doc_hash"):
+        item += f"-{record['doc_hash']}"
+    named = record.get("metrics")
+    scores = {
+        metric: number(record[metric])
+        for metric in (named if isinstance(named, list) else record.keys() - _KNOWN)
+        if number(record.get(metric)) is not None
+    }
+    yield record | {
+        "item": f"{item}#{used}" if used else item,
+        "row": json.dumps([parts[-2:], record.get("doc_id"), record.get("doc_hash"), used]),
+        "span": used,
+        "model": parts[-2] if len(parts) > 1 else None,
+        "ts": ts,
+        "scores": scores,
+        **_chosen(record),
+    }
+
+
+def _chosen(record: Record) -> Record:
+    """Find what was answered: the text, or the choice that got the highest likelihood."""
+    said = record.get("filtered_resps")
+    said = said if isinstance(said, list) else [said]
+    choices = record.get("doc", {}).get("choices") if isinstance(record.get("doc"), dict) else None
+    choices = choices.get("text") if isinstance(choices, dict) else choices
+    likelihoods = [number(_first(each)) for each in said]
+    if len(said) > 1 and all(value is not None for value in likelihoods):
+        best = max(range(len(said)), key=lambda place: likelihoods[place] or float("-inf"))
+        texts = _continuations(record) or (
+            choices if isinstance(choices, list) and len(choices) == len(said) else None
+        )
+        if isinstance(texts, list) and len(texts) == len(said):
+            target = record.get("target")
+            place = int(str(target)) if str(target).isdigit() else None
+            expected = texts[place].strip() if place is not None and place < len(texts) else target
+            return {"answer": texts[best].strip(), "expected": expected, "asked": _argument(record, 0)}
+        return {"answer": str(best), "expected": record.get("target"), "asked": _argument(record, 0)}
+    return {
+        "answer": said[0] if said else None,
+        "expected": record.get("target"),
+        "asked": _argument(record, 0),
+    }
+
+
+def _first(value: Any) -> Any:
+    """Take a log-likelihood out of `[value, is_greedy]`; older versions write both as text."""
+    value = value[0] if isinstance(value, list) and value else value
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return value
+
+
+def _pairs(record: Record) -> list[list[Any]]:
+    held = record.get("arguments")
+    if isinstance(held, dict):
+        return [
+            [about.get(f"arg_{place}") for place in range(2)]
+            for about in held.values()
+            if isinstance(about, dict)
+        ]
+    return [pair for pair in held if isinstance(pair, list)] if isinstance(held, list) else []
+
+
+def _continuations(record: Record) -> list[str] | None:
+    texts = [pair[1] for pair in _pairs(record) if len(pair) > 1]
+    return texts if texts and all(isinstance(text, str) for text in texts) else None
+
+
+def _argument(record: Record, place: int) -> Any:
+    pairs = _pairs(record)
+    return pairs[place][0] if len(pairs) > place and pairs[place] else record.get("doc")
+
+
+def _scores(held: Any) -> Scores:
+    return {name: (value, None) for name, value in held.items()} if isinstance(held, dict) else {}
+
+
+LM_EVAL = Platform(
+    "lm_eval",
+    "lm-eval samples",
+    marks("doc_id filtered_resps", "doc_id resps target"),
+    {
+        "item_id": ("item",),
+        "trace_id": ("row as hash",),
+        "span_id": ("span",),
+        "ts": ("ts",),
+        "model": ("model",),
+        "input": ("asked",),
+        "output": ("answer as text",),
+        "expected": ("expected as text",),
+        "scores": ("scores",),
+    },
+    unpack=_unpack,
+    scores=_scores,
+    leave_out=r"/results_[^/]*\.json$",
+)

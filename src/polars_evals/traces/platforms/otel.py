@@ -1,0 +1,262 @@
+"""OpenTelemetry: spans with GenAI attributes, whichever convention and exporter wrote them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from polars_evals.traces.platforms.base import Platform, Record, marks
+
+
+def _attribute(*names: str) -> tuple[str, ...]:
+    """Name attributes: of a column of their own, or of the one that holds all."""
+    holders = ("attributes.", "SpanAttributes.", "span_attributes.", "")
+    return tuple(f"{holder}{name}" for name in names for holder in holders)
+
+
+def _resource(name: str) -> tuple[str, ...]:
+    return (
+        f"resource.attributes.{name}",
+        f"ResourceAttributes.{name}",
+        f"resource.{name}",
+        *_attribute(name),
+    )
+
+
+def _value(held: Any) -> Any:
+    """Take an OTLP value out of the object that says its type."""
+    if not isinstance(held, dict) or len(held) != 1:
+        return held
+    [(kind, value)] = held.items()
+    kind = kind.replace("_value", "Value")
+    if kind == "arrayValue":
+        return [_value(entry) for entry in value.get("values", [])]
+    if kind == "kvlistValue":
+        return _attributes(value.get("values", []))
+    return value if kind in ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue") else held
+
+
+def _attributes(held: Any) -> dict[str, Any]:
+    if isinstance(held, dict):
+        return held
+    pairs = held if isinstance(held, list) else []
+    return {
+        pair["key"]: _value(pair.get("value")) for pair in pairs if isinstance(pair, dict) and "key" in pair
+    }
+
+
+def _unpack(record: Record, around: Record) -> Iterator[Record]:
+    """Take OTLP apart into spans and log records, and the console exporter's ids out of their context."""
+    for resource in _list(record, "resourceSpans", "resource_spans"):
+        about = _attributes(resource.get("resource", {}).get("attributes"))
+        for scope in _list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+            for span in _list(scope, "spans"):
+                yield _span(span | {"attributes": _attributes(span.get("attributes")), "resource": about})
+    for resource in _list(record, "resourceLogs", "resource_logs"):
+        for scope in _list(resource, "scopeLogs", "scope_logs"):
+            for log in _list(scope, "logRecords", "log_records"):
+                yield _log(log)
+    if "context" in record and isinstance(record["context"], dict):
+        yield _span(record | record["context"])
+    elif "event_name" in record or "body" in record:
+        yield _log(record)
+    elif not {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs"} & record.keys():
+        yield _span(record)
+
+
+def _list(held: Record, *names: str) -> list[Record]:
+    for name in names:
+        if isinstance(entries := held.get(name), list):
+            return [entry for entry in entries if isinstance(entry, dict)]
+    return []
+
+
+# The events that hold a message each, in the conventions of 2024 and 2025.
+_ROLES = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+
+
+def _span(span: Record) -> Record:
+    """Bring messages that stand in events to where the newer conventions have them."""
+    messages: list[Any] = []
+    for event in _list(span, "events", "Events"):
+        attributes = _attributes(event.get("attributes"))
+        name = event.get("name")
+        if name in _ROLES:
+            messages.append({"role": _ROLES[name], "content": None} | _opened(attributes))
+        elif name == "gen_ai.choice":
+            span = span | {"event_choice": _opened(attributes)}
+        elif name == "gen_ai.content.prompt":
+            span = span | {"event_prompt": attributes.get("gen_ai.prompt")}
+        elif name == "gen_ai.content.completion":
+            span = span | {"event_completion": attributes.get("gen_ai.completion")}
+        elif name == "gen_ai.client.inference.operation.details":
+            span = span | {"attributes": _attributes(span.get("attributes")) | attributes}
+        elif name == "exception":
+            span = span | {"event_error": attributes.get("exception.message")}
+    return span | {"event_messages": messages} if messages else span
+
+
+def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Read the values of an event that are JSON themselves."""
+    return {
+        key: _read(value) if key in ("message", "tool_calls") else value for key, value in attributes.items()
+    }
+
+
+def _read(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+    except ValueError:
+        return value
+
+
+def _log(log: Record) -> Record:
+    """Make of a log record a span that holds what it says, within the span that it belongs to."""
+    # That span has counted its tokens itself.
+    attributes = {
+        key: value
+        for key, value in _attributes(log.get("attributes")).items()
+        if not key.startswith("gen_ai.usage.")
+    }
+    body = _value(log.get("body"))
+    body = _attributes(body) if isinstance(body, list) else body
+    name = log.get("eventName") or log.get("event_name") or attributes.get("event.name")
+    times = ("timeUnixNano", "timestamp", "observedTimeUnixNano", "observed_timestamp")
+    time = next((log[key] for key in times if log.get(key)), None)
+    ids = {key: log.get(key) for key in ("traceId", "spanId", "trace_id", "span_id")}
+    span = ids | {"attributes": attributes, "timestamp": time}
+    span["parentSpanId"] = log.get("spanId") or log.get("span_id")
+    if name == "gen_ai.user.message" and isinstance(body, dict):
+        return span | {"event_messages": [{"role": "user", "content": None} | _opened(body)]}
+    if name == "gen_ai.choice" and isinstance(body, dict):
+        return span | {"event_choice": _opened(body), "log_kind": "llm"}
+    return span
+
+
+OTEL = Platform(
+    "otel",
+    "OpenTelemetry spans",
+    marks(
+        *(
+            "gen_ai.output.messages",
+            "attributes.gen_ai.output.messages",
+            "gen_ai.completion",
+            "SpanAttributes",
+        ),
+        *("resourceSpans", "resource_spans", "resourceLogs", "context.trace_id context.span_id resource"),
+        *(
+            "attributes.gen_ai.request.model",
+            "attributes.gen_ai.completion.0.content",
+            "attributes.gen_ai.system",
+        ),
+        *("trace_id span_id event_name body", "gen_ai.request.model", "trace_id span_id body attributes"),
+        *("attributes.gen_ai.operation.name", "attributes.gen_ai.provider.name", "traceId spanId attributes"),
+    ),
+    {
+        "item_id": _attribute("dataset.item.id", "dataset_item_id", "eval.item_id"),
+        "trace_id": ("trace_id", "TraceId", "traceId", "context.trace_id"),
+        "span_id": ("span_id", "SpanId", "spanId", "context.span_id"),
+        "parent_id": ("parent_span_id", "ParentSpanId", "parentSpanId", "parent_id"),
+        "session_id": _attribute(
+            "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id"
+        ),
+        "ts": (
+            "start_time_unix_nano",
+            "startTimeUnixNano",
+            "start_time",
+            "Timestamp",
+            "timeUnixNano",
+            "timestamp",
+        ),
+        "end": ("end_time_unix_nano", "endTimeUnixNano", "end_time"),
+        "model": _attribute(
+            *(
+                "gen_ai.response.model",
+                "gen_ai.request.model",
+                "llm.model_name",
+                "ai.response.model",
+                "ai.model.id",
+            ),
+            *(
+                "llm.response.model",
+                "llm.request.model",
+                "llm.invocation_parameters.model",
+                "input.value.model",
+            ),
+        ),
+        "version": (*_attribute("gen_ai.agent.version"), *_resource("service.version")),
+        "input": (
+            *_attribute("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages"),
+            *("event_messages", "event_prompt"),
+            *_attribute("pydantic_ai.all_messages", "all_messages_events", "ai.prompt.messages", "ai.prompt"),
+            *_attribute(
+                "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments", "mlflow.spanInputs"
+            ),
+        ),
+        "output": (
+            *(f"{name} as parsed" for name in _attribute("gen_ai.output.messages")),
+            *_attribute("gen_ai.completion", "llm.output_messages"),
+            *("event_choice", "event_completion"),
+            *_attribute(
+                "final_result", "pydantic_ai.all_messages", "all_messages_events", "ai.response.text"
+            ),
+            *_attribute("output.value", "traceloop.entity.output", "gen_ai.tool.call.result"),
+            *(f"{name} as decoded" for name in _attribute("mlflow.spanOutputs")),
+        ),
+        "expected": _attribute("expected", "expected_output", "eval.expected"),
+        "kind": (
+            *_attribute(
+                "openinference.span.kind", "traceloop.span.kind", "gen_ai.operation.name", "llm.request.type"
+            ),
+            *("log_kind", "attributes.ai.operationId"),
+        ),
+        "status": ("status.code", "status.status_code", "StatusCode", "status_code"),
+        "status_message": (
+            *("event_error", "status.message", "status.description", "StatusMessage", "status_message"),
+            *_attribute("error.message"),
+        ),
+        "error_type": _attribute("error.type", "exception.type"),
+        "finish_reason": (
+            *(
+                f"{name}[0]"
+                for name in _attribute("gen_ai.response.finish_reasons", "llm.response.finish_reason")
+            ),
+            *_attribute("gen_ai.completion.0.finish_reason", "ai.response.finishReason", "llm.finish_reason"),
+            "event_choice.finish_reason",
+            *(f"{name} as finish" for name in _attribute("output.value")),
+        ),
+        "latency_ns": ("Duration",),
+        "input_tokens": _attribute(
+            *("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+            *("ai.usage.promptTokens", "ai.usage.inputTokens"),
+        ),
+        "output_tokens": _attribute(
+            *("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+            *("ai.usage.completionTokens", "ai.usage.outputTokens"),
+        ),
+        "cost": _attribute("gen_ai.usage.cost", "llm.cost.total", "operation.cost"),
+        "contexts": tuple(
+            f"{name} as contexts" for name in _attribute("retrieval.documents", "gen_ai.retrieval.documents")
+        ),
+    },
+    spans=True,
+    unpack=_unpack,
+    unpack_marks=frozenset(
+        {
+            "resourceSpans",
+            "resource_spans",
+            "resourceLogs",
+            "resource_logs",
+            "context.trace_id",
+            "events",
+            "body",
+        }
+    ),
+    json=("gen_ai.output.messages", "gen_ai.input.messages"),
+)

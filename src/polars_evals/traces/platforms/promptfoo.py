@@ -1,0 +1,147 @@
+"""promptfoo: results as lines, JSON, YAML and CSV."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+from polars_evals.traces.platforms.base import Platform, Record, Scores, held, marks, number
+
+# The kinds of assertion whose value is a text to compare with, not code or a rubric.
+_REFERENCES = (
+    *("equals", "similar", "levenshtein", "rouge-n", "bleu", "gleu", "meteor", "factuality"),
+    *("model-graded-factuality", "contains", "icontains", "starts-with"),
+)
+
+
+def _unpack(record: Record, around: Record) -> Iterator[Record]:
+    """Add the item (the test's own variables: `testIdx` restarts), the expected text and the scores."""
+    if "Grader Reason" in record:
+        yield from _table(record)
+        return
+    test = held(record, "testCase")
+    metadata = held(test, "metadata")
+    variables = record.get("vars") or test.get("vars")
+    provider = held(record, "provider") or {"id": record.get("provider")}
+    outer = held(around, "results")
+    response = held(record, "response")
+    # An assertion that fails is no failed call: promptfoo writes both in `error`.
+    failed = record.get("error") if response.get("error") or response.get("output") is None else None
+    yield record | {
+        "item": metadata.get("id") or metadata.get("item_id") or (_named(variables) if variables else None),
+        "model": provider.get("label") or provider.get("id"),
+        "expected": _expected(record, test),
+        "scores": _held_scores(record),
+        "failed": response.get("error") or failed,
+        "ts": outer.get("timestamp") or around.get("timestamp"),
+        "eval": around.get("evalId"),
+    }
+
+
+_ANSWER = re.compile(r"\[(?P<label>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
+# What variables that hold the right answer are called.
+_EXPECTED = ("__expected", "expected", "reference", "answer", "target", "ideal", "ground_truth")
+_AGAIN = re.compile(r"_duplicated_\d+$")
+
+
+def _table(record: Record) -> Iterator[Record]:
+    """Take a row of the CSV apart: variables, then some columns for each provider's answer."""
+    names = list(record)
+    places = [place for place, name in enumerate(names) if _ANSWER.fullmatch(_AGAIN.sub("", name))]
+    variables = {name: record[name] or "" for name in names[: places[0]] if name != "Description"}
+    for begin, end in zip(places, [*places[1:], len(names)], strict=True):
+        head = _ANSWER.fullmatch(_AGAIN.sub("", names[begin]))
+        assert head is not None
+        about = {_AGAIN.sub("", name): record[name] for name in names[begin + 1 : end]}
+        failed = about.get("Status") == "ERROR"
+        metrics = [name for name in about if name.startswith("Metric: ")]
+        yield {
+            "item": _named(variables),
+            "row": [head["label"], head["prompt"], variables],
+            "model": head["label"],
+            "prompt": {"raw": _rendered(head["prompt"], variables)},
+            "response": {"output": None if failed else record[names[begin]] or ""},
+            "expected": next((variables[name] for name in _EXPECTED if variables.get(name)), None),
+            "failed": (about.get("Grader Reason") or record[names[begin]] or "error") if failed else None,
+            "scores": {name[len("Metric: ") :]: _as_number(about[name]) for name in metrics}
+            | {"promptfoo": _as_number(about.get("Score"))},
+        }
+
+
+def _rendered(prompt: str, variables: Record) -> str:
+    """Fill in a prompt's variables."""
+    return re.sub(r"{{\s*(\w+)\s*}}", lambda found: str(variables.get(found[1], found[0])), prompt)
+
+
+def _as_number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _named(variables: Any) -> str:
+    """Name an item by its variables, whatever their order."""
+    text = json.dumps(variables, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _expected(record: Record, test: Record) -> Any:
+    """Take the value of the first assertion that compares texts, with its variables filled in."""
+    graded = held(record, "gradingResult")
+    parts = graded.get("componentResults")
+    parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    asserted = [a for a in test.get("assert") or [] if isinstance(a, dict)]
+    for kind in _REFERENCES:
+        for part in parts:
+            assertion = part.get("assertion")
+            if isinstance(assertion, dict) and assertion.get("type") == kind:
+                metadata = held(part, "metadata")
+                return metadata.get("renderedAssertionValue", assertion.get("value"))
+        for assertion in asserted:
+            if assertion.get("type") == kind:
+                return assertion.get("value")
+    return None
+
+
+def _held_scores(record: Record) -> Record:
+    named = record.get("namedScores")
+    found = dict(named) if isinstance(named, dict) else {}
+    if number(record.get("score")) is not None:
+        found["promptfoo"] = record["score"]
+    return found
+
+
+def _scores(held: Any) -> Scores:
+    return {name: (number(value), None) for name, value in held.items()} if isinstance(held, dict) else {}
+
+
+PROMPTFOO = Platform(
+    "promptfoo",
+    "promptfoo results",
+    (*marks("testIdx testCase", "testIdx promptIdx"), frozenset({"Grader Reason", "Status", "Score"})),
+    {
+        "item_id": ("item",),
+        "trace_id": ("id", "row as hash"),
+        "session_id": ("metadata.sessionId", "response.sessionId"),
+        "ts": ("ts",),
+        "model": ("model",),
+        "version": ("promptId",),
+        "input": ("prompt.raw as asked",),
+        "output": ("response.output",),
+        "expected": ("expected as text",),
+        "error": ("failed",),
+        "finish_reason": ("response.finishReason",),
+        "latency_ms": ("latencyMs",),
+        "input_tokens": ("response.tokenUsage.prompt", "tokenUsage.prompt"),
+        "output_tokens": ("response.tokenUsage.completion", "tokenUsage.completion"),
+        "cost": ("cost", "response.cost"),
+        "scores": ("scores",),
+    },
+    unpack=_unpack,
+    lists=(("results", "results"),),
+    scores=_scores,
+)

@@ -1,0 +1,308 @@
+"""From files that are no tables to frames of records: JSON texts, one a row, with their place in the file."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+import yaml
+
+from polars_evals import _native
+from polars_evals.traces.content import (
+    LONGEST_RECORD,
+    UNPACKED_BYTES,
+    Kind,
+    guarded,
+    local_path,
+    pieces,
+    too_long,
+)
+from polars_evals.traces.fields import LINE, NUMBER
+from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record
+
+# How many records, and how many bytes of them, make a frame.
+_BATCH_RECORDS = 4096
+_BATCH_BYTES = 4 << 20
+
+KEPT = "@kept"
+
+
+def record_frames(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    unpack: Callable[[Record, Record], Iterable[Record]] | None,
+    *,
+    kept: Sequence[str] = (),
+    storage_options: dict[str, Any] | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Read a file's records, in frames of some megabytes.
+
+    A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
+    should keep of it stands under `KEPT`.
+    """
+    if unpack is None and kind == "lines":
+        yield from _lines(file, storage_options)
+        return
+    around: Record = {}
+    for frame in _frames(file, kind, lists, around, storage_options):
+        yield frame if unpack is None else _unpacked(frame, unpack, around | {"file": file}, around, kept)
+
+
+def _frames(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    around: Record,
+    storage_options: dict[str, Any] | None,
+) -> Iterator[pl.DataFrame]:
+    if kind == "lines":
+        yield from _lines(file, storage_options)
+    elif kind == "parquet":
+        yield from _rows(file, storage_options)
+    else:
+        reader = {"eval": _archive, "yaml": _yaml, "csv": _csv}.get(kind)
+        texts = (
+            _documents(file, lists, around, storage_options)
+            if reader is None
+            else reader(file, lists, around)
+        )
+        yield from _batched(texts)
+
+
+def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
+    return texts.to_frame().with_row_index(NUMBER, first).with_columns(pl.col(NUMBER).cast(pl.Int64))
+
+
+def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+    held, number, is_first = b"", 1, True
+    for piece in _and_end(pieces(file, storage_options=storage_options)):
+        if piece is None:
+            data, held = held, b""
+        else:
+            cut = piece.rfind(b"\n") + 1
+            if cut == 0:
+                held += piece
+                if len(held) > LONGEST_RECORD:
+                    raise too_long(file)
+                continue
+            data, held = held + piece[:cut], piece[cut:]
+        if is_first:
+            data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
+        if not data:
+            continue
+        lines = pl.DataFrame(_native.split_lines(data, name=LINE)).to_series()
+        frame = _frame(lines, number)
+        number += lines.len()
+        yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
+
+
+def _and_end(found: Iterator[bytes]) -> Iterator[bytes | None]:
+    yield from found
+    yield None
+
+
+def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
+    number, held, size = 1, list[str | None](), 0
+    for text in texts:
+        try:
+            held.append(text.decode())
+        except UnicodeDecodeError:
+            held.append(None)
+        size += len(text)
+        if len(held) >= _BATCH_RECORDS or size >= _BATCH_BYTES:
+            yield _frame(pl.Series(LINE, held, pl.String), number)
+            number, held, size = number + len(held), [], 0
+    if held:
+        yield _frame(pl.Series(LINE, held, pl.String), number)
+
+
+def _documents(
+    file: str, lists: Sequence[Sequence[str]], around: Record, storage_options: dict[str, Any] | None
+) -> Iterator[bytes]:
+    """Cut JSON into records: entries of the list at the top, or of one of the lists, else whole documents."""
+    splitter = _native.JsonSplitter([list(keys) for keys in lists])
+    had_entries = False
+    for piece in pieces(file, storage_options=storage_options, size=1 << 20):
+        for is_document, text in splitter.feed(piece):
+            if is_document:
+                # What is left of a document whose records have come already.
+                if not had_entries:
+                    yield text
+                had_entries = False
+                continue
+            if not had_entries:
+                around.update(_object(splitter.around()))
+            had_entries = True
+            yield text
+        if splitter.pending() > LONGEST_RECORD:
+            raise too_long(file)
+    if splitter.is_open():
+        # Cut off: what there is of it is a broken record.
+        yield b'{"cut off'
+
+
+def _object(text: bytes) -> Record:
+    """Read what stands around a list; a comma or a key may be left at its end."""
+    for tail in (b"", b"null"):
+        try:
+            closing = text[len(text.rstrip(b"}]")) :]
+            value = json.loads(text[: len(text) - len(closing)].rstrip(b", \n\r\t") + tail + closing)
+        except ValueError:
+            continue
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _archive(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read the samples of an Inspect log, which is a zip; its entries may be packed with Zstandard."""
+    path = local_path(file)
+    if path is None:
+        raise pl.exceptions.ComputeError(
+            f"{file!r}: an archive is read from this machine; copy it here first"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            for name in ("_journal/start.json", "header.json"):
+                if name in entries:
+                    around.update(_object(b"".join(_entry(file, archive, entries[name]))))
+            samples = sorted(
+                name for name in entries if name.startswith("samples/") and name.endswith(".json")
+            )
+            if not samples and "header.json" not in entries:
+                raise pl.exceptions.ComputeError(
+                    f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
+                )
+            for name in samples:
+                yield b"".join(_entry(file, archive, entries[name]))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}; fetch it again") from None
+
+
+_ZSTANDARD = 93
+
+
+def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    if entry.file_size > LONGEST_RECORD:
+        raise too_long(f"{file}/{entry.filename}")
+
+    def unpacked() -> Iterator[bytes]:
+        if entry.compress_type == _ZSTANDARD:
+            # Older Pythons cannot unpack it, but Polars can.
+            kind, entry.compress_type = entry.compress_type, zipfile.ZIP_STORED
+            size, entry.file_size = entry.file_size, entry.compress_size
+            crc, entry.CRC = entry.CRC, 0
+            try:
+                with archive.open(entry) as stream:
+                    stream._expected_crc = None  # type: ignore[attr-defined]
+                    packed = stream.read()
+            finally:
+                entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
+            lines = pl.scan_lines(io.BytesIO(packed)).collect().get_column("line")
+            yield "\n".join(lines).encode()
+            return
+        with archive.open(entry) as stream:
+            while piece := stream.read(1 << 20):
+                yield piece
+
+    yield from guarded(f"{file}/{entry.filename}", unpacked(), entry.compress_size)
+
+
+def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read YAML, which is read as a whole."""
+    text = bytearray()
+    for piece in pieces(file):
+        text += piece
+        if len(text) > UNPACKED_BYTES:
+            raise pl.exceptions.ComputeError(
+                f"{file!r} has more than {UNPACKED_BYTES >> 20} MB of YAML, which is read as a whole; write "
+                "JSON Lines"
+            )
+    try:
+        value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}") from None
+    if isinstance(value, dict):
+        for keys in lists:
+            inner: Any = value
+            for key in keys:
+                inner = inner.get(key) if isinstance(inner, dict) else None
+            if isinstance(inner, list):
+                around.update({key: held for key, held in value.items() if key not in keys})
+                value = inner
+                break
+    for record in value if isinstance(value, list) else [value]:
+        yield _written(record).encode()
+
+
+def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read the rows of a CSV file as records, for platforms whose rows must be unpacked."""
+    table = pl.scan_csv(file, glob=False, infer_schema=False)
+    start = 0
+    while (rows := table.slice(start, _BATCH_RECORDS).collect()).height:
+        yield from (_written(row).encode() for row in rows.iter_rows(named=True))
+        start += rows.height
+
+
+def _rows(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+    """Read the rows of a Parquet file as records, for platforms whose rows must be unpacked."""
+    from polars_evals.traces.tables import as_record
+
+    table = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+    record = as_record(table.collect_schema())
+    start = 0
+    while True:
+        texts = table.slice(start, _BATCH_RECORDS).select(record.alias(LINE)).collect().to_series()
+        if texts.is_empty():
+            return
+        yield _frame(texts, start + 1)
+        start += texts.len()
+
+
+def _written(record: Any) -> str:
+    return json.dumps(record, separators=(",", ":"), default=str)
+
+
+def _unpacked(
+    frame: pl.DataFrame,
+    unpack: Callable[[Record, Record], Iterable[Record]],
+    shown: Record,
+    around: Record,
+    kept: Sequence[str],
+) -> pl.DataFrame:
+    numbers, texts = list[int](), list[str | None]()
+    for number, text in frame.select(NUMBER, LINE).iter_rows():
+        try:
+            record = None if text is None else json.loads(text)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            numbers.append(number)
+            texts.append(text)
+            continue
+        held = {name: record[name] for name in kept if name in record}
+        try:
+            made = [_written(each | {KEPT: held} if held else each) for each in unpack(record, shown)]
+        except BrokenRecordError:
+            made = ["broken"]
+        numbers += [number] * len(made)
+        texts += made
+    around.update({key: value for key, value in shown.items() if key != "file"})
+    return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
+
+
+def sample(
+    file: str, kind: Kind, platforms: Iterable[Platform], storage_options: dict[str, Any] | None
+) -> list[str]:
+    """Read a file's first records, before its platform is known."""
+    lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
+    for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
+        if frame.height:
+            return [text for text in frame.get_column(LINE).head(100) if text is not None]
+    return []

@@ -1,0 +1,91 @@
+"""Files of records as a lazy scan that reads only the fields that a query asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_evals.traces.content import Kind
+from polars_evals.traces.fields import FILE, LINE, NUMBER, Candidate, Field
+from polars_evals.traces.platforms.base import Record
+from polars_evals.traces.records import KEPT, record_frames
+from polars_evals.traces.tables import BROKEN, folder_value, read_records
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Files of one platform's records."""
+
+    hive: tuple[str, ...]
+    lists: tuple[tuple[str, ...], ...]
+    unpack: Callable[[Record, Record], Iterable[Record]] | None
+    files: list[tuple[str, Kind]] = field(default_factory=list)
+    schema: dict[str, pl.DataType] = field(default_factory=dict)
+    # The fields that were asked for, and so must be read from the records.
+    used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
+    # The source's own keys that were asked for, which unpacking must keep.
+    kept: list[str] = field(default_factory=list)
+
+    def field(self, places: Sequence[Candidate]) -> Field | None:
+        """Find a field; folders named `key=value` stand in for keys that the records lack."""
+        if not places:
+            return None
+        name = f"@{len(self.used)}"
+        self.used[name] = list(places)
+        folders = [pl.col(place.path) for place in places if place.path in self.hive]
+        return Field(pl.coalesce(pl.col(name), *folders) if folders else pl.col(name), pl.String())
+
+    def source_field(self, path: str, reading: str = "text") -> Field:
+        """Find what a user names: a key or a path of the records as they are in the file."""
+        if path in (FILE, LINE) or path in self.hive:
+            return Field(pl.col(path), pl.String())
+        places = [Candidate(path, reading)]
+        if self.unpack is not None:
+            self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
+            places = [Candidate(f"{KEPT}.{path}", reading), *places]
+        found = self.field(places)
+        assert found is not None
+        return found
+
+    def knows(self, name: str) -> bool:
+        """Say whether a path begins with a key that was seen."""
+        known = (*self.schema, *self.hive, FILE, LINE)
+        return any(name.startswith(key) and name[len(key) :][:1] in ("", ".", "[") for key in known)
+
+    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+        """Scan the files: the fields that are used, as texts."""
+        text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        schema = pl.Schema({**text, NUMBER: pl.Int64()})
+
+        def source(
+            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            wanted = list(schema) if columns is None else columns
+            for frame in self._frames(wanted, storage_options):
+                found = frame if predicate is None else frame.filter(predicate)
+                if rows is not None:
+                    found = found.head(rows)
+                    rows -= found.height
+                yield found.select(wanted)
+                if rows == 0:
+                    return
+
+        scan = register_io_source(source, schema=schema)
+        return scan.with_columns(folder_value(key) for key in self.hive)
+
+    def _frames(
+        self, wanted: Sequence[str], storage_options: dict[str, Any] | None
+    ) -> Iterator[pl.DataFrame]:
+        fields = {name: places for name, places in self.used.items() if name in wanted}
+        for file, kind in self.files:
+            for frame in record_frames(
+                file, kind, self.lists, self.unpack, kept=self.kept, storage_options=storage_options
+            ):
+                found = frame.with_columns(pl.lit(file).alias(FILE))
+                if fields or BROKEN in wanted:
+                    found = pl.concat([found, read_records(frame.get_column(LINE), fields)], how="horizontal")
+                yield found
