@@ -74,12 +74,19 @@ def test_rows_that_cannot_pass() -> None:
     )
     suite = pe.Suite(
         [
-            pe.Metric("rouge", name="words"),
-            pe.Metric("rouge", name="several", expected="references"),
-            pe.Metric("rouge", name="conversation", output="turns", expected="turns", threshold=0.5),
+            pe.Metric("rouge", name="words", tokenizer="rouge"),
+            pe.Metric("rouge", name="several", tokenizer="rouge", expected="references"),
+            pe.Metric(
+                "rouge",
+                name="conversation",
+                tokenizer="rouge",
+                output="turns",
+                expected="turns",
+                threshold=0.5,
+            ),
             pe.Metric("numeric_match", name="number"),
             pe.Metric("cosine", name="vectors", output="vector", expected="vector"),
-            pe.Metric("rouge", name="seen", tokenizer="unicode"),
+            pe.Metric("rouge", name="seen"),
         ]
     )
     findings = suite.check(df).filter(finding="cannot_pass")
@@ -95,8 +102,10 @@ def test_rows_that_cannot_pass() -> None:
 @pytest.mark.parametrize(
     ("metric", "finding"),
     [
-        (pe.Metric("rouge"), "unseen_script"),
-        (pe.Metric("response"), "unseen_script"),
+        (pe.Metric("rouge", tokenizer="rouge"), "unseen_script"),
+        (pe.Metric("response", tokenizer="rouge"), "unseen_script"),
+        (pe.Metric("rouge"), None),
+        (pe.Metric("response"), None),
         (pe.Metric("response", match_type="recall"), None),
         (pe.Metric("rouge", tokenizer="unicode"), None),
         (pe.Metric("levenshtein"), None),
@@ -120,6 +129,9 @@ def test_scripts_that_are_not_seen(metric: pe.Metric, finding: str | None) -> No
         (pe.Metric("token_f1"), "unspaced_script"),
         (pe.Metric("bleu"), "unspaced_script"),
         (pe.Metric("similarity"), "unspaced_script"),
+        (pe.Metric("rouge"), None),
+        (pe.Metric("response"), None),
+        (pe.Metric("jaccard", tokenizer="auto"), None),
         (pe.Metric("jaccard", tokenizer="characters"), None),
         (pe.Metric("bleu", tokenize="char"), None),
         (pe.Metric("similarity", unit="characters"), None),

@@ -8,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 from polars_evals.suite.metric import metric_type
-from polars_evals.suite.signature import written
+from polars_evals.suite.signature import NO_SCORE, written
 from tests.cases import CASES, Case
 
 VERSION = f"polars-evals:{pe.__version__}"
@@ -38,6 +38,8 @@ def test_every_option_that_changes_a_score_changes_the_signature(case: Case) -> 
     required: dict[str, Any] = {} if kind.has_expected else dict.fromkeys(kind.by_column, "expected")
     if case.columns == "output":
         required = case.options
+    if "encoder" in kind.options:
+        required = {"encoder": case.options["encoder"]}
     plain = signature(case.name, **required)
     others = {"threshold": 0.123, "missing": "null", **case.options}
     flags = {name: not p.default for name, p in kind.options.items() if isinstance(p.default, bool)}
@@ -45,7 +47,7 @@ def test_every_option_that_changes_a_score_changes_the_signature(case: Case) -> 
         if option in required:
             continue
         differs = signature(case.name, **required, **{option: value}) != plain
-        assert differs == (option != "details" and value != kind.options[option].default), option
+        assert differs == (option not in NO_SCORE and value != kind.options[option].default), option
 
 
 def test_what_changes_no_score_is_not_in_the_signature() -> None:

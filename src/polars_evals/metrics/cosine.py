@@ -111,8 +111,8 @@ def similarity(
     Notes
     -----
     Texts with the same n-grams, each as often, score exactly 1.0, and texts that share none score
-    0.0. Two texts without any unit score 1.0, and one such text 0.0. The time grows with n times the length
-    of the texts.
+    0.0. Two texts without any unit score 1.0, and one such text 0.0. The time grows with the length of the
+    texts, and with the logarithm of n.
 
     Examples
     --------

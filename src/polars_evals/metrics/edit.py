@@ -1,12 +1,14 @@
 """Edit distance, by the native kernels."""
 
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 
 from polars_evals import _native
 from polars_evals.lift import IntoText, Kernel, Missing, as_expr, lift, lift_distance
-from polars_evals.options import check_common, check_flags, check_whole, shown
+from polars_evals.options import check_common, check_flags, check_whole
+from polars_evals.wording import shown
 
 LARGEST_WEIGHT = 2**31 - 1
 LARGEST_CUTOFF = 2**62
@@ -64,35 +66,16 @@ def levenshtein(
     │ null                ┆ 0.0   ┆ fail  │
     └─────────────────────┴───────┴───────┘
     """
-    check_common("levenshtein", threshold=threshold, missing=missing, details=details)
-    check_flags("levenshtein", case_sensitive=case_sensitive)
-    check_whole("levenshtein", "max_chars", max_chars, least=1, optional=True)
-    check_whole("levenshtein", "decimals", decimals, least=0, optional=True)
-
-    def rounded(decimals: int | None) -> Kernel:
-        return lambda left, right: pl.DataFrame(
-            _native.levenshtein(
-                left,
-                right,
-                fold_case=not case_sensitive,
-                max_chars=max_chars,
-                decimals=decimals,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
-    return lift(
+    return lift_edit(
         "levenshtein",
         output,
         expected,
-        rounded(decimals),
         threshold=threshold,
+        case_sensitive=case_sensitive,
+        max_chars=max_chars,
+        decimals=decimals,
         missing=missing,
         details=details,
-        fields={"distance": pl.Int64, "output_chars": pl.Int64, "expected_chars": pl.Int64},
-        turn_kernel=rounded(None),
-        decimals=decimals,
     )
 
 
@@ -159,6 +142,54 @@ def levenshtein_distance(
         )
 
     return lift_distance(metric, output, expected, kernel, list_kernel)
+
+
+def lift_edit(
+    metric: str,
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: float,
+    case_sensitive: bool,
+    max_chars: int | None,
+    decimals: int | None,
+    missing: Missing,
+    details: bool,
+) -> pl.Expr:
+    """Make the expression of an edit metric: all have the same options."""
+    check_common(metric, threshold=threshold, missing=missing, details=details)
+    check_flags(metric, case_sensitive=case_sensitive)
+    check_whole(metric, "max_chars", max_chars, least=1, optional=True)
+    check_whole(metric, "decimals", decimals, least=0, optional=True)
+    counts_edits = metric != "jaro_winkler"
+    native = partial(_native.edit_similarity, metric=metric) if counts_edits else _native.jaro_winkler
+
+    def rounded(decimals: int | None) -> Kernel:
+        return lambda left, right: pl.DataFrame(
+            native(
+                left,
+                right,
+                fold_case=not case_sensitive,
+                max_chars=max_chars,
+                decimals=decimals,
+                details=details,
+                threads=pl.thread_pool_size(),
+            )
+        )
+
+    distance = {"distance": pl.Int64} if counts_edits else {}
+    return lift(
+        metric,
+        output,
+        expected,
+        rounded(decimals),
+        threshold=threshold,
+        missing=missing,
+        details=details,
+        fields={**distance, "output_chars": pl.Int64, "expected_chars": pl.Int64},
+        turn_kernel=rounded(None),
+        decimals=decimals,
+    )
 
 
 def check_weights(metric: str, weights: object) -> tuple[int, int, int]:

@@ -4,9 +4,9 @@ from typing import Literal
 
 import polars as pl
 
-from polars_evals import _native
 from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.metrics.tokenizers import check_tokenizer, native_name, tokenized
+from polars_evals.metrics.words import WordKernel
 from polars_evals.options import check_choice, check_common, check_flags
 
 VARIANTS = (*(f"rouge{order}" for order in range(1, 10)), "rougeL", "rougeLsum")
@@ -23,7 +23,7 @@ def rouge(
     variant: str = "rouge1",
     measure: Literal["f1", "precision", "recall"] = "f1",
     stemmer: bool = True,
-    tokenizer: str = "rouge",
+    tokenizer: str = "auto",
     threshold: float = 0.8,
     missing: Missing = "fail",
     details: bool = False,
@@ -45,7 +45,10 @@ def rouge(
     stemmer
         Whether inflected English words count as equal: *running* and *runs* (Porter's stemmer).
     tokenizer
-        What words are, in the lowercased text: `"rouge"` finds runs of `a-z` and `0-9`, as rouge-score does;
+        What words are, in the lowercased text. `"auto"` is `"rouge"` where neither text of a pair has a
+        letter or digit outside ASCII, and else finds words of any script, with each character of a script
+        without spaces (Chinese, Japanese, Thai) a word of its own. `"rouge"` finds runs of `a-z` and `0-9`,
+        as rouge-score does;
         `"unicode"` words of any script, as the regular expression `\w+`; `"whitespace"` splits at white
         space; `"characters"` takes every character but white space, for Chinese, Japanese or Thai. Anything
         else is a regular expression that finds words.
@@ -59,10 +62,11 @@ def rouge(
 
     Notes
     -----
-    With the tokenizer `"rouge"`, scores are those of the package rouge-score 0.1.2, to the last bit. It sees
-    nothing but English letters and digits: Russian or Chinese texts score 0.0, even if they are equal. The
-    other tokenizers do not have that gap, and score 1.0 for equal texts without any word. Whatever the
-    tokenizer, only words of more than three characters, all of them `a-z` or `0-9`, are stemmed.
+    Scores are those of the package rouge-score 0.1.2, to the last bit, with the tokenizer `"rouge"`, and with
+    `"auto"` for texts without letters or digits outside ASCII. rouge-score sees nothing but English letters
+    and digits: Russian or Chinese texts score 0.0, even if they are equal. The other tokenizers do not have
+    that gap, and score 1.0 for equal texts without any word. Whatever the tokenizer, only words of more than
+    three characters, all of them `a-z` or `0-9`, are stemmed.
 
     Examples
     --------
@@ -92,26 +96,21 @@ def rouge(
     check_flags("rouge", stemmer=stemmer)
     check_tokenizer("rouge", tokenizer)
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.rouge(
-                left,
-                right,
-                variant=variant,
-                measure=measure,
-                tokenizer=native_name(tokenizer),
-                stemmer=stemmer,
-                # References are ranked by F1, whatever the measure.
-                details=details or measure != "f1",
-                threads=pl.thread_pool_size(),
-            )
-        )
-
+    options = {
+        "variant": variant,
+        "measure": measure,
+        "tokenizer": native_name(tokenizer),
+        "stemmer": stemmer,
+        # References are ranked by F1, whatever the measure.
+        "details": details or measure != "f1",
+    }
     return lift(
         "rouge",
         output,
         expected,
-        tokenized(kernel, tokenizer, fold_case=True, by_line=variant == "rougeLsum"),
+        tokenized(
+            WordKernel.of("rouge", **options), tokenizer, fold_case=True, by_line=variant == "rougeLsum"
+        ),
         threshold=threshold,
         missing=missing,
         details=details,
@@ -142,8 +141,8 @@ def jaccard(
     tokenizer
         What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
         `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
-        `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else is
-        a regular expression that finds words.
+        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
+        for each pair as `rouge` does. Anything else is a regular expression that finds words.
     case_sensitive
         Whether case counts.
     threshold
@@ -156,7 +155,7 @@ def jaccard(
 
     Notes
     -----
-    Two texts without any word score 1.0.
+    Two texts without any word score 1.0 (with the tokenizer `"auto"` only if they are equal).
 
     Examples
     --------
@@ -207,8 +206,8 @@ def recall(
     tokenizer
         What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
         `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
-        `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else is
-        a regular expression that finds words.
+        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
+        for each pair as `rouge` does. Anything else is a regular expression that finds words.
     case_sensitive
         Whether case counts.
     threshold
@@ -268,24 +267,12 @@ def word_sets(
     check_flags(metric, case_sensitive=case_sensitive)
     check_tokenizer(metric, tokenizer)
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.word_sets(
-                left,
-                right,
-                metric=metric,
-                tokenizer=native_name(tokenizer),
-                fold_case=not case_sensitive,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
+    options = {"tokenizer": native_name(tokenizer), "fold_case": not case_sensitive, "details": details}
     return lift(
         metric,
         output,
         expected,
-        tokenized(kernel, tokenizer, fold_case=not case_sensitive),
+        tokenized(WordKernel.of(metric, **options), tokenizer, fold_case=not case_sensitive),
         threshold=threshold,
         missing=missing,
         details=details,
@@ -341,9 +328,7 @@ def token_f1(
         "token_f1",
         output,
         expected,
-        lambda left, right: pl.DataFrame(
-            _native.token_f1(left, right, details=details, threads=pl.thread_pool_size())
-        ),
+        WordKernel.of("token_f1", details=details),
         threshold=threshold,
         missing=missing,
         details=details,

@@ -4,6 +4,7 @@ from typing import Literal
 
 import polars as pl
 
+from polars_evals import _native
 from polars_evals.lift import IntoText, Missing, lift, side_by_side
 from polars_evals.options import check_amount, check_choice, check_common, check_whole
 
@@ -110,7 +111,7 @@ def numeric_match(
 
 
 def last_number(texts: pl.Series) -> pl.Series:
-    """Find the last number in each text: as `number`, and a whole number also as the text `integer`."""
+    """Find the last number in each text, a whole one also as the text `integer`, and as `written`."""
     found, body, digits = pl.col("found"), pl.col("body"), pl.col("digits")
     is_grouped = body.str.contains(r"^[0-9]{1,3}(?:,[0-9]{3})+(?:[.eE]|$)")
     is_list = body.str.contains(",", literal=True) & ~is_grouped
@@ -118,8 +119,8 @@ def last_number(texts: pl.Series) -> pl.Series:
     is_percent = found.str.ends_with("%")
     after_comma, without_commas = body.str.replace(r"^.*,", ""), body.str.replace_all(",", "", literal=True)
     frame = (
-        pl.DataFrame({"text": texts})
-        .with_columns(found=pl.concat_str(pl.lit(" "), "text").str.extract_all(NUMBER).list.last())
+        pl.DataFrame({"text": texts, "window": number_windows(texts)})
+        .with_columns(found=pl.concat_str(pl.lit(" "), "window").str.extract_all(NUMBER).list.last())
         .with_columns(body=found.str.replace(r"(?s)^[^0-9]*?(\.?[0-9])", "$1").str.replace(r"\s?%$", ""))
         .with_columns(
             sign=pl.when(is_negative).then(pl.lit("-")).otherwise(pl.lit("")),
@@ -131,8 +132,19 @@ def last_number(texts: pl.Series) -> pl.Series:
     is_integer = digits.str.contains("^[0-9]+$") & ~is_percent
     integer = pl.concat_str("sign", digits.str.strip_chars_start("0")).replace("-", "")
     number = pl.concat_str("sign", "digits", "scale").cast(pl.Float64, strict=False)
-    fields = pl.struct(number=number, integer=pl.when(is_integer).then(integer))
+    percent = pl.when(is_percent).then(pl.lit("%")).otherwise(pl.lit(""))
+    written = pl.concat_str("sign", pl.when(is_list).then(after_comma).otherwise(body), percent)
+    fields = pl.struct(number=number, integer=pl.when(is_integer).then(integer), written=written)
     return frame.select(pl.when(pl.col("text").is_not_null()).then(fields)).to_series()
+
+
+def number_windows(texts: pl.Series) -> pl.Series:
+    """Cut each text down to what its last number is in; null where there is none."""
+    windows, found = _native.clean(
+        texts, step="number", words=[], case_sensitive=True, threads=pl.thread_pool_size()
+    )
+    has_number = pl.DataFrame(found)["found"].cast(pl.Boolean)
+    return pl.select(pl.when(pl.lit(has_number)).then(pl.lit(pl.Series(windows)))).to_series()
 
 
 def length_between(

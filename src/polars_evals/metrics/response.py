@@ -4,9 +4,10 @@ from typing import Literal
 
 import polars as pl
 
-from polars_evals import _native
 from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.metrics.overlap import WORD_FIELDS
+from polars_evals.metrics.tokenizers import TOKENIZERS
+from polars_evals.metrics.words import WordKernel
 from polars_evals.options import check_choice, check_common, check_flags
 
 ROUGE_FIELDS: Fields = {"precision": pl.Float64, "recall": pl.Float64, "f1": pl.Float64}
@@ -24,6 +25,7 @@ def response(
     expected: IntoText,
     *,
     match_type: Literal["auto", "exact", "semantic", "rouge", "recall"] = "auto",
+    tokenizer: Literal["auto", "rouge", "whitespace", "unicode", "characters"] = "auto",
     threshold: float = 0.8,
     case_sensitive: bool = False,
     normalize_whitespace: bool = True,
@@ -42,6 +44,11 @@ def response(
     match_type
         `"rouge"` is the F1 of ROUGE-1 with stemming, `"semantic"` the Jaccard index of the word sets,
         `"recall"` the share of expected words, `"exact"` equality; `"auto"` is `"rouge"`.
+    tokenizer
+        What words are. `"auto"` is what judge-llm does where neither text has a letter or digit outside
+        ASCII: runs of `a-z` and `0-9` for ROUGE, words between white space for the others. In other texts
+        ROUGE finds words of any script, and each character of a script without spaces is a word. The other
+        choices are those of `rouge`.
     threshold
         The least score that passes.
     case_sensitive
@@ -85,26 +92,23 @@ def response(
     """
     check_common("response", threshold=threshold, missing=missing, details=details)
     check_choice("response", "match_type", match_type, FIELDS)
+    check_choice("response", "tokenizer", tokenizer, TOKENIZERS)
     check_flags("response", case_sensitive=case_sensitive, normalize_whitespace=normalize_whitespace)
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.response(
-                left,
-                right,
-                match_type="rouge" if match_type == "auto" else match_type,
-                fold_case=not case_sensitive,
-                normalize_whitespace=normalize_whitespace,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
+    # judge-llm's word sets are those of `str.split`, in every script.
+    splits = tokenizer == "auto" and match_type in ("semantic", "recall")
+    options = {
+        "match_type": "rouge" if match_type == "auto" else match_type,
+        "tokenizer": "whitespace" if splits else tokenizer,
+        "fold_case": not case_sensitive,
+        "normalize_whitespace": normalize_whitespace,
+        "details": details,
+    }
     return lift(
         "response",
         output,
         expected,
-        kernel,
+        WordKernel.of("response", **options),
         threshold=threshold,
         missing=missing,
         details=details,

@@ -4,17 +4,20 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
 from polars_evals import _native
 from polars_evals.lift import IntoText, Missing, lift, side_by_side
+from polars_evals.metrics.schema_errors import Explainer
 from polars_evals.options import check_common, check_flags
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
+
+    Compiled: TypeAlias = tuple[Validator, Explainer]
 
 # Deeper values are refused before Python reads them: its own limit depends on where it is called from.
 MAX_DEPTH = 255
@@ -164,24 +167,24 @@ def json_schema(
     )
 
 
-def validate(outputs: pl.Series, validators: "Iterable[Validator | None]", *, explain: bool) -> pl.DataFrame:
-    """Score each text by its validator. With `explain`, say what is wrong with it."""
+def validate(outputs: pl.Series, schemas: "Iterable[Compiled | None]", *, explain: bool) -> pl.DataFrame:
+    """Score each text by its schema. With `explain`, say what is wrong with it."""
     scores: list[float | None] = []
     errors: list[str | None] = []
-    for text, is_readable, validator in zip(outputs, readable(outputs), validators, strict=False):
+    for text, is_readable, schema in zip(outputs, readable(outputs), schemas, strict=False):
         value = json.loads(text) if is_readable else None
-        if text is None or validator is None:
+        if text is None or schema is None:
             scores.append(None)
             errors.append(None)
         elif not is_readable:
             scores.append(0.0)
             errors.append("not JSON, or out of bounds")
-        elif validator.is_valid(value):
+        elif schema[0].is_valid(value):
             scores.append(1.0)
             errors.append(None)
         else:
             scores.append(0.0)
-            errors.append(first_error(validator, value) if explain else None)
+            errors.append(schema[1](schema[0], value) if explain else None)
     return pl.DataFrame({"score": scores, "error": errors}, schema={"score": pl.Float64, "error": pl.String})
 
 
@@ -191,20 +194,13 @@ def readable(texts: pl.Series) -> pl.Series:
     return checked["readable"].cast(pl.Boolean)
 
 
-def first_error(validator: "Validator", value: object) -> str:
-    """Say what is wrong, and where as a JSON pointer; not with which value, which may be long."""
-    error = next(iter(validator.iter_errors(value)))
-    where = "".join(f"/{step}" for step in error.instance_path)
-    return f"{where}: {error.message}" if where else error.message
-
-
 @lru_cache(maxsize=256)
-def compiled(text: str) -> "Validator":
+def compiled(text: str) -> "Compiled":
     """Compile a schema, once."""
     from jsonschema_rs import ReferencingError, validator_for
 
     try:
-        return validator_for(json.loads(text), mask="value", offline=True)
+        return validator_for(json.loads(text), mask="value", offline=True), Explainer(text)
     except (ValueError, ReferencingError) as error:
         raise ValueError(f"not a valid JSON Schema: {error}") from None
 
@@ -221,7 +217,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
     return text
 
 
-def compile_column(schemas: pl.Series) -> "Iterable[Validator | None]":
+def compile_column(schemas: pl.Series) -> "Iterable[Compiled | None]":
     """Compile the schema of each row."""
     for text, is_readable in zip(schemas, readable(schemas), strict=True):
         if text is None:

@@ -6,9 +6,9 @@ import polars as pl
 
 from polars_evals.lift import Kernel
 from polars_evals.metrics.exact import check_pattern
-from polars_evals.options import did_you_mean, shown
+from polars_evals.wording import did_you_mean, shown
 
-TOKENIZERS = ("rouge", "whitespace", "unicode", "characters")
+TOKENIZERS = ("auto", "rouge", "whitespace", "unicode", "characters")
 
 # Words that Polars found reach the kernels as one text, joined with a separator that no word contains.
 SEPARATED, SEPARATOR = "separated", "\x1f"

@@ -4,8 +4,8 @@ from typing import Literal
 
 import polars as pl
 
-from polars_evals import _native
 from polars_evals.lift import IntoText, Missing, lift
+from polars_evals.metrics.words import WordKernel
 from polars_evals.options import check_amount, check_choice, check_common, check_flags, check_whole
 
 TOKENIZERS = ("13a", "char", "intl", "none")
@@ -91,27 +91,20 @@ def bleu(
     value = SMOOTHING[smooth_method] if smooth_value is None else smooth_value
     check_amount("bleu", "smooth_value", value)
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.bleu(
-                left,
-                right,
-                tokenize=tokenize,
-                lowercase=lowercase,
-                smooth_method=smooth_method,
-                smooth_value=value,
-                max_ngram_order=max_ngram_order,
-                effective_order=effective_order,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
+    options = {
+        "tokenize": tokenize,
+        "lowercase": lowercase,
+        "smooth_method": smooth_method,
+        "smooth_value": float(value),
+        "max_ngram_order": max_ngram_order,
+        "effective_order": effective_order,
+        "details": details,
+    }
     return lift(
         "bleu",
         output,
         expected,
-        kernel,
+        WordKernel.of("bleu", **options),
         threshold=threshold,
         missing=missing,
         details=details,
@@ -186,27 +179,20 @@ def chrf(
     check_amount("chrf", "beta", beta, least=1e-6, most=1e6)
     check_flags("chrf", lowercase=lowercase, whitespace=whitespace, eps_smoothing=eps_smoothing)
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.chrf(
-                left,
-                right,
-                char_order=char_order,
-                word_order=word_order,
-                beta=beta,
-                lowercase=lowercase,
-                whitespace=whitespace,
-                eps_smoothing=eps_smoothing,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
+    options = {
+        "char_order": char_order,
+        "word_order": word_order,
+        "beta": float(beta),
+        "lowercase": lowercase,
+        "whitespace": whitespace,
+        "eps_smoothing": eps_smoothing,
+        "details": details,
+    }
     return lift(
         "chrf",
         output,
         expected,
-        kernel,
+        WordKernel.of("chrf", **options),
         threshold=threshold,
         missing=missing,
         details=details,

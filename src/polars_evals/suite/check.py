@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from polars_evals.suite.metric import Metric
+from polars_evals.suite.preparing import prepare
 
 SEVERITY = pl.Enum(["error", "warning", "info"])
 
@@ -81,6 +82,9 @@ class Column:
 
 def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> pl.DataFrame:
     """Run all probes in one pass, and count duplicates in another for each expected column."""
+    prepared = prepare(metrics, schema)
+    metrics, frame = prepared.metrics, prepared.run(frame)
+    schema = frame.collect_schema()
     columns = {
         name: Column(name, schema[name]) for name in dict.fromkeys(n for m in metrics for n in m.columns)
     }
@@ -94,7 +98,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         pl.col(probe.column).filter(pl.col(f"__flag_{n}")).first().alias(f"example_{n}")
         for n, probe in enumerate(probes)
     ]
-    expected = {m.sides["expected"] for m in metrics if m.kind.has_expected}
+    expected = {m.sides["expected"] for m in metrics if m.kind.has_expected} - prepared.literals
     repeated = [column for column in columns.values() if column.name in expected and column.is_text]
     results = pl.collect_all(
         [
@@ -123,6 +127,8 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
             advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
             rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
+    for row in rows:
+        row["column"] = prepared.sources.get(row["column"], row["column"])
     return findings(rows, total).sort("severity", maintain_order=True)
 
 
@@ -166,11 +172,11 @@ def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]
             yield Probe("warning", "over_max_chars", column.name, long, advice, name)
         if words == "rouge":
             unseen = column.any_text(lambda text: text.str.contains(UNSEEN))
-            advice = 'these words are dropped, only a-z and 0-9 are seen; use rouge with tokenizer="unicode"'
+            advice = 'these words are dropped, only a-z and 0-9 are seen; tokenizer="auto" sees every script'
             yield Probe("error", "unseen_script", column.name, unseen, advice, name)
         elif words in ("whitespace", "unicode"):
             unspaced = column.any_text(lambda text: text.str.contains(UNSPACED))
-            advice = 'a sentence without spaces is one word; use a metric with tokenizer="characters"'
+            advice = 'a sentence without spaces is one word; use tokenizer="auto" where there is one'
             yield Probe("warning", "unspaced_script", column.name, unspaced, advice, name)
 
 
@@ -186,8 +192,10 @@ def tokenizer(metric: Metric) -> str | None:
     """Tell how a metric finds words, if it does."""
     settings = metric.settings
     if metric.type == "response":
-        by_match_type = {"auto": "rouge", "rouge": "rouge", "semantic": "whitespace", "recall": "whitespace"}
-        return by_match_type.get(settings["match_type"])
+        if settings["match_type"] == "exact":
+            return None
+        by_sets = settings["match_type"] in ("semantic", "recall")
+        return "whitespace" if by_sets and settings["tokenizer"] == "auto" else str(settings["tokenizer"])
     by_spaces = {
         "token_f1": True,
         "bleu": settings.get("tokenize") != "char",

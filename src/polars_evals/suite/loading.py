@@ -7,14 +7,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from polars_evals.options import did_you_mean, shown
-from polars_evals.suite.metric import Metric, accepts, is_text, metric_names, metric_type
+from polars_evals.suite.metric import (
+    Metric,
+    accepts,
+    find_own,
+    is_text,
+    metric_names,
+    metric_type,
+    own_type,
+    read_literal,
+)
+from polars_evals.wording import did_you_mean, shown
 
 # What other systems call our metrics and their options.
 EVALUATORS = {"response_evaluator": "response"}
 EVALUATOR_OPTIONS = {"response_evaluator": {"similarity_threshold": "threshold"}}
 
 COLUMNS = ("output", "expected")
+CLEANING = ("clean", "clean_expected")
 EVALUATOR_KEYS = ("type", "name", "enabled", "config")
 
 # A few lines of YAML can stand for more than any memory holds: aliases of aliases of aliases.
@@ -120,7 +130,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, str]]:
+def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, Any]]:
     """Read the metrics, and the columns that the suite names."""
     if isinstance(config, list) or (
         isinstance(config, Mapping) and "type" in config and "metric" not in config
@@ -130,7 +140,9 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, s
         raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {shown(config)}")
     columns = {key: config[key] for key in COLUMNS if key in config}
     for key, name in columns.items():
-        if not isinstance(name, str) or not name:
+        if key == "expected" and isinstance(name, Mapping):
+            columns[key] = read_literal(source, name)
+        elif not isinstance(name, str) or not name:
             raise ValueError(f"{source}: `{key}` must be the name of a column, got {shown(name)}")
     if "evaluators" in config and "metric" not in config:
         # The rest of the file is the other system's: providers, datasets, reports.
@@ -140,9 +152,10 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, s
             for n, entry in enumerate(evaluators, 1)
         ]
         return [metric for metric in found if metric], columns
+    columns |= {key: config[key] for key in CLEANING if key in config}
     for key in config:
-        if key not in ("metric", *COLUMNS):
-            known = ["metric", *COLUMNS]
+        known = ["metric", *COLUMNS, *CLEANING]
+        if key not in known:
             hint = did_you_mean(key, known) or f"; a suite has {', '.join(known)}"
             raise ValueError(f'{source}: unknown key "{key}"{hint}')
     entries = read_list(config, "metric", source)
@@ -211,7 +224,8 @@ def make_metric(kind: object, where: str, options: dict[str, Any], off: str = ""
     if kind is None:
         raise ValueError(f"{where}: the `type` is missing; there are {', '.join(metric_names())}")
     try:
-        parameters = metric_type(str(kind)).options
+        own = find_own(str(kind))
+        parameters = (metric_type(str(kind)) if own is None else own_type(own)).options
     except ValueError as error:
         raise ValueError(f"{where}: {error}{off}") from None
     for option, value in options.items():

@@ -1,7 +1,7 @@
 """One metric of a suite: a metric function by name, with its options and columns."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
@@ -9,8 +9,13 @@ from typing import Any, get_args
 import polars as pl
 
 from polars_evals import metrics
+from polars_evals.clean import cleaned, read_steps
 from polars_evals.metrics.overlap import VARIANTS
-from polars_evals.options import did_you_mean, shown
+from polars_evals.suite.own import column, find_function, installed, name_of, wrapped
+from polars_evals.wording import did_you_mean, shown
+
+# The type of a metric that takes a score which is there.
+COLUMN_TYPE = "column"
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,7 @@ class MetricType:
     function: Callable[..., pl.Expr]
     options: Mapping[str, inspect.Parameter]
     has_expected: bool
+    takes_any: bool = False
 
     @property
     def by_column(self) -> dict[str, str]:
@@ -43,11 +49,17 @@ class Metric:
     Parameters
     ----------
     type
-        The metric: a function's name, such as `"levenshtein"`.
+        The metric: a function's name, such as `"levenshtein"`; a function of your own, or the name that
+        `@pe.metric` or an installed package gave it; or `"column"`, for a score that is there.
     name
         What its columns are called: `<name>_score` and `<name>_label`. The metric's own name if not given.
     output, expected
-        The columns to score, where they are not the suite's.
+        The columns to score, where they are not the suite's. `expected` may be a literal: `pl.lit("Paris")`,
+        or `{"literal": "Paris"}` as in a file.
+    clean
+        Steps that clean the output first: `["reasoning", "fence", {"after": "Answer:"}]`.
+    clean_expected
+        True gives the expected text the same steps; a list gives it its own.
     **options
         The options of the metric function. With `details=True` the breakdown comes as further columns,
         `<name>_<field>`. An option that can differ by row is read from a column with `<option>_column`:
@@ -67,36 +79,69 @@ class Metric:
     output: str | None
     expected: str | None
     options: Mapping[str, Any]
+    function: Callable[..., pl.Expr] | None
+    literal: pl.Expr | None
+    clean: Sequence[Any]
+    clean_expected: bool | Sequence[Any]
 
     def __init__(
         self,
-        type: str,  # noqa: A002
+        type: str | Callable[..., pl.Expr],  # noqa: A002
         *,
         name: str | None = None,
         output: str | None = None,
-        expected: str | None = None,
+        expected: str | pl.Expr | Mapping[str, Any] | None = None,
+        clean: Any = None,
+        clean_expected: Any = None,
         **options: Any,
     ) -> None:
-        kind = metric_type(type)
+        function = find_own(type)
+        type = name_of(function) if function is not None else str(type)  # noqa: A001
+        kind = metric_type(type) if function is None else own_type(function)
+        if type == COLUMN_TYPE and function is None:
+            output = options.pop("column", output)
+            if output is None:
+                raise ValueError('column: the option "column" is missing')
+        literal = read_literal(type, expected)
+        expected = None if literal is not None else expected
         for key, value in {"name": name, "output": output, "expected": expected}.items():
             check_name(type, key, value)
-        if expected is not None and not kind.has_expected:
+        if type == COLUMN_TYPE and name is not None and output in (f"{name}_score", f"{name}_label"):
+            raise ValueError(
+                f'column: the name "{name}" would write over the column "{output}"; take another'
+            )
+        if (expected is not None or literal is not None) and not kind.has_expected:
             raise ValueError(f'{type}: compares with no expected column; leave out "expected"')
         check_options(type, kind, options)
-        fields = {"type": type, "name": name, "output": output, "expected": expected, "options": options}
+        if not isinstance(clean_expected, bool | None):
+            read_steps(f"{type}: clean_expected", clean_expected)
+        read_steps(f"{type}: clean", clean or [])
+        fields = {
+            "type": type,
+            "name": name,
+            "output": output,
+            "expected": expected,
+            "options": options,
+            "function": function,
+            "literal": literal,
+            "clean": as_steps(clean),
+            "clean_expected": clean_expected
+            if isinstance(clean_expected, bool)
+            else as_steps(clean_expected),
+        }
         for field, content in fields.items():
             object.__setattr__(self, field, content)
         self.expr()  # a wrong value is an error now, not when there are data
 
     def __repr__(self) -> str:
-        given = {"name": self.name, "output": self.output, "expected": self.expected}
-        given = {key: value for key, value in given.items() if value is not None} | dict(self.options)
-        return f'Metric("{self.type}"{"".join(f", {key}={value!r}" for key, value in given.items())})'
+        given = {key: value for key, value in self.to_dict().items() if key != "type"}
+        kind = f'"{self.type}"' if self.function is None else self.type
+        return f"Metric({kind}{''.join(f', {key}={value!r}' for key, value in given.items())})"
 
     @property
     def kind(self) -> MetricType:
         """What the metric function takes."""
-        return metric_type(self.type)
+        return metric_type(self.type) if self.function is None else own_type(self.function)
 
     @property
     def details(self) -> bool:
@@ -116,18 +161,44 @@ class Metric:
             for key, option in self.kind.by_column.items()
             if key in self.options
         }
-        given = {key: value for key, value in self.options.items() if key in self.kind.options} | named
+        own = self.kind.option_names if not self.kind.takes_any else self.options
+        given = {
+            key: value for key, value in self.options.items() if key in own and key not in self.kind.by_column
+        }
+        given |= named
+        more = {} if not self.kind.takes_any else given
         return {
             option: given.get(option, parameter.default)
             for option, parameter in self.kind.options.items()
             if option in given or parameter.default is not parameter.empty
-        }
+        } | more
 
     @property
     def sides(self) -> dict[str, str]:
-        """The columns that are compared."""
+        """The columns that are compared; a literal is none."""
         output = {"output": self.output or "output"}
-        return output | {"expected": self.expected or "expected"} if self.kind.has_expected else output
+        if not self.kind.has_expected or self.literal is not None:
+            return output
+        return output | {"expected": self.expected or "expected"}
+
+    @property
+    def side_exprs(self) -> dict[str, pl.Expr]:
+        """What is compared: columns, cleaned where that is asked for, or a literal."""
+        sides = {side: pl.col(column) for side, column in self.sides.items()}
+        if self.literal is not None:
+            sides["expected"] = self.literal
+        return {
+            side: cleaned(expr, read_steps("clean", steps)).struct.field("text")
+            if (steps := self.steps(side))
+            else expr
+            for side, expr in sides.items()
+        }
+
+    def steps(self, side: str) -> Sequence[Any]:
+        """Name the steps that clean a side."""
+        if side == "output" or self.clean_expected is True:
+            return self.clean
+        return () if self.clean_expected is False else self.clean_expected
 
     @property
     def columns(self) -> list[str]:
@@ -136,19 +207,41 @@ class Metric:
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""
-        sides = {side: pl.col(column) for side, column in self.sides.items()}
-        return self.kind.function(**(sides | self.settings | replaced))
+        return self.kind.function(**(self.side_exprs | self.settings | replaced))
 
-    def bind(self, *, name: str, output: str, expected: str) -> "Metric":
+    def bind(
+        self,
+        *,
+        name: str,
+        output: str,
+        expected: str | pl.Expr,
+        clean: Any = None,
+        clean_expected: Any = None,
+    ) -> "Metric":
         """Fill in what is not given."""
-        columns = {"output": self.output or output}
+        columns: dict[str, Any] = {"output": self.output or output}
         if self.kind.has_expected:
-            columns["expected"] = self.expected or expected
-        return Metric(self.type, name=name, **columns, **self.options)
+            columns["expected"] = self.literal if self.literal is not None else self.expected or expected
+        if self.type != COLUMN_TYPE:
+            columns["clean"] = self.clean or clean
+            columns["clean_expected"] = self.clean_expected or clean_expected
+        return Metric(self.function or self.type, name=name, **columns, **self.options)
+
+    def over(self, columns: Mapping[str, str]) -> "Metric":
+        """Make the same metric over other columns, as they are."""
+        return Metric(self.function or self.type, name=self.name, **columns, **self.options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as an entry of a suite file."""
-        entry = {"name": self.name, "type": self.type, "output": self.output, "expected": self.expected}
+        expected: Any = self.expected
+        if self.literal is not None:
+            value = pl.select(self.literal).to_series()[0]
+            expected = {"literal": value.to_list() if isinstance(value, pl.Series) else value}
+        output = "column" if self.type == COLUMN_TYPE else "output"
+        entry = {"name": self.name, "type": self.type, output: self.output, "expected": expected}
+        entry |= {"clean": list(self.clean) or None}
+        if self.clean_expected:
+            entry["clean_expected"] = self.clean_expected
         return {key: value for key, value in entry.items() if value is not None} | dict(self.options)
 
 
@@ -158,7 +251,7 @@ def metric_names() -> list[str]:
         name
         for name in metrics.__all__
         if "threshold" in inspect.signature(getattr(metrics, name)).parameters
-    ]
+    ] + [COLUMN_TYPE]
 
 
 @cache
@@ -174,12 +267,59 @@ def metric_type(name: str) -> MetricType:
             raise ValueError(f'"{name}" gives no score and label; a suite takes metrics that do{way_out}')
         if name in VARIANTS:
             raise ValueError(f'unknown metric "{name}"; "{name}" is type "rouge" with variant = "{name}"')
+        known += installed()
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
         raise ValueError(f'unknown metric "{name}"{hint}')
-    function = getattr(metrics, name)
-    _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return type_of(column if name == COLUMN_TYPE else getattr(metrics, name))
+
+
+@cache
+def own_type(function: Callable[..., pl.Expr]) -> MetricType:
+    """Look at a metric of one's own."""
+    return type_of(wrapped(function))
+
+
+def type_of(function: Callable[..., pl.Expr]) -> MetricType:
+    """Read the options of a metric from its function."""
+    given = inspect.signature(function, eval_str=not hasattr(function, "__signature__"))
+    _, *parameters = given.parameters.values()
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    parameters = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
     options = {parameter.name: parameter for parameter in parameters if parameter.name != "expected"}
-    return MetricType(function, options, has_expected=len(options) < len(parameters))
+    return MetricType(function, options, len(options) < len(parameters), takes_any)
+
+
+def find_own(kind: object) -> Callable[..., pl.Expr] | None:
+    """Find the function of a metric that is none of ours."""
+    if isinstance(kind, str):
+        return None if kind in metric_names() or kind in metrics.__all__ else find_function(kind)
+    if callable(kind):
+        own = getattr(metrics, getattr(kind, "__name__", ""), None)
+        if own is kind:
+            raise ValueError(f'give the name of the metric: pe.Metric("{getattr(kind, "__name__", "")}")')
+        return kind
+    raise TypeError(f"a metric is a name or a function, got {shown(kind)}")
+
+
+def read_literal(metric: str, expected: object) -> pl.Expr | None:
+    """Take `pl.lit(…)` or `{"literal": …}`; anything else is no literal."""
+    if isinstance(expected, Mapping):
+        if set(expected) != {"literal"}:
+            raise ValueError(
+                f'{metric}: `expected` must be a name or {{literal = "…"}}, got {shown(dict(expected))}'
+            )
+        value = expected["literal"]
+        return pl.lit(pl.Series([value])).first() if isinstance(value, list) else pl.lit(value)
+    if isinstance(expected, pl.Expr):
+        if expected.meta.root_names():
+            raise ValueError(f"{metric}: `expected` must be the name of a column, or pl.lit(...)")
+        return expected
+    return None
+
+
+def as_steps(steps: Any) -> tuple[Any, ...]:
+    """Take one step for a list of one."""
+    return () if not steps else (steps,) if isinstance(steps, str | Mapping) else tuple(steps)
 
 
 def check_name(metric: str, key: str, value: object) -> None:
@@ -203,7 +343,7 @@ def is_text(value: object) -> bool:
 def check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> None:
     """Refuse unknown options and those that are missing."""
     for option in options:
-        if option not in kind.option_names:
+        if option not in kind.option_names and not kind.takes_any:
             known = [*kind.option_names, "name", "output", *(["expected"] if kind.has_expected else [])]
             hint = did_you_mean(option, known) or f"; {metric} takes {', '.join(kind.option_names)}"
             raise ValueError(f'{metric}: unknown option "{option}"{hint}')

@@ -7,8 +7,11 @@ from typing import TypeVar
 import polars as pl
 from polars.exceptions import DuplicateError
 
-from polars_evals.lift import label
-from polars_evals.suite.metric import Metric
+from polars_evals import lift
+from polars_evals.lift import announced, kernels_of, label
+from polars_evals.metrics.words import WordKernel
+from polars_evals.suite.metric import COLUMN_TYPE, Metric
+from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -18,12 +21,16 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 LOWERCASED_FIRST = {"contains", "ends_with", "exact_match", "starts_with"}
 
 
-class Plan:
+class Scoring:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
     def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
         self.existing = schema.names()
+        self.prepared = prepare(metrics, schema)
+        metrics = self.prepared.metrics
+        schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
         self.lowercased = shared_lowercasing(metrics, schema)
+        self.announced = shared_words(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
         for metric in metrics:
@@ -32,12 +39,19 @@ class Plan:
                 self.computed[work] = self.expr(metric).alias(f"__evals_{len(self.computed)}")
             struct = pl.col(self.computed[work].meta.output_name())
             self.results += read_results(metric, struct)
+            if metric.name in self.prepared.notes:
+                self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
         self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
         self.check_names()
 
     def check_names(self) -> None:
         """Refuse to overwrite a column."""
-        steps = [*self.lowercased.values(), *self.computed.values(), *self.results]
+        steps = [
+            *self.lowercased.values(),
+            *self.announced.values(),
+            *self.computed.values(),
+            *self.results,
+        ]
         taken = [name for name in (step.meta.output_name() for step in steps) if name in self.existing]
         if taken:
             raise DuplicateError(
@@ -47,12 +61,17 @@ class Plan:
 
     def score(self, frame: FrameT) -> FrameT:
         """Run the steps."""
-        prepared = frame.with_columns(self.lowercased.values()) if self.lowercased else frame
+        prepared = self.prepared.run(frame)
+        if self.lowercased or self.announced:
+            prepared = prepared.with_columns(*self.lowercased.values(), *self.announced.values())
         # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
         return prepared.with_columns(self.computed.values()).select(*self.existing, *self.results)
 
     def expr(self, metric: Metric) -> pl.Expr:
-        """Make a metric's expression, over lowercased columns where there are."""
+        """Make a metric's expression, over announced or lowercased columns where there are."""
+        announced = self.announced.get(work_of(metric))
+        if announced is not None:
+            return metric.expr(output=pl.col(announced.meta.output_name()))
         columns = metric.sides.values()
         if not lowercases(metric) or not all(column in self.lowercased for column in columns):
             return metric.expr()
@@ -71,6 +90,30 @@ def shared_lowercasing(metrics: Iterable[Metric], schema: pl.Schema) -> dict[str
     }
 
 
+def shared_words(metrics: Iterable[Metric], schema: pl.Schema) -> dict[object, pl.Expr]:
+    """Announce the word metrics that read the same two columns, so that one pass gives the scores of all.
+
+    The column that a metric is announced with is the output itself. Where nobody uses the metric, Polars
+    drops both, and so the others compute nothing for it.
+    """
+    readers: dict[tuple[str, str], dict[object, WordKernel]] = {}
+    for metric in metrics:
+        if metric.function is not None or metric.type == COLUMN_TYPE:
+            continue
+        sides = metric.sides
+        kernels = kernels_of(metric.expr)
+        kernel = kernels[0] if len(kernels) == 1 else None
+        if isinstance(kernel, WordKernel) and all(schema[side] == pl.String for side in sides.values()):
+            readers.setdefault((sides["output"], sides["expected"]), {})[work_of(metric)] = kernel
+    shared = [
+        (work, announced(output, expected, kernel.announce))
+        for (output, expected), works in readers.items()
+        if len(works) > 1
+        for work, kernel in works.items()
+    ]
+    return {work: expr.alias(f"__evals_output_{n}") for n, (work, expr) in enumerate(shared)}
+
+
 def lowercases(metric: Metric) -> bool:
     """Whether a metric begins with lowercasing its columns."""
     return metric.type in LOWERCASED_FIRST and not metric.settings["case_sensitive"]
@@ -81,18 +124,22 @@ def work_of(metric: Metric) -> object:
     options = [(key, text) for key, text in settings(metric) if metric.details or key != "threshold"]
     # The settings do not tell columns apart.
     exprs = [(key, serialized(value)) for key, value in metric.settings.items() if isinstance(value, pl.Expr)]
-    return metric.type, metric.details, *metric.sides.values(), *options, *exprs
+    own = (metric.function, metric.threshold) if metric.function is not None else ()
+    return metric.type, *own, metric.details, *metric.sides.values(), *options, *exprs
 
 
 def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:
     """Take the columns of a metric from its struct."""
     results = {field: struct.struct.field(field) for field in result_fields(metric)}
-    results["label"] = label(results["score"], metric.threshold)
+    if metric.function is None:
+        results["label"] = label(results["score"], metric.threshold)
     return [result.alias(f"{metric.name}_{field}") for field, result in results.items()]
 
 
 def result_fields(metric: Metric) -> list[str]:
     """Name the fields of a metric's result."""
+    if metric.function is not None or metric.type == COLUMN_TYPE:
+        return list(lift.result_fields({} if metric.details else None))
     columns = dict.fromkeys(metric.columns, pl.String)
     dtype = pl.LazyFrame(schema=columns).select(metric.expr().alias("result")).collect_schema()["result"]
     assert isinstance(dtype, pl.Struct)

@@ -12,7 +12,9 @@ import polars as pl
 from polars.exceptions import ComputeError
 
 from polars_evals._version import __version__
+from polars_evals.metrics.semantic import encoder_name
 from polars_evals.suite.metric import Metric, accepts
+from polars_evals.suite.own import identity
 
 Source: TypeAlias = str | Path
 
@@ -21,15 +23,23 @@ METADATA_KEY = "polars_evals.signatures"
 # Longer values (a JSON schema, say) are named by their hash.
 LONGEST_VALUE = 120
 
+# Options that change no score.
+NO_SCORE = ("details", "batch_size", "cache", "vectors")
+
 # An option that is read from a column.
 COLUMN = "column"
 
 
 def signature(metric: Metric) -> str:
     """Write every option that can change a score or a label, and the version."""
-    return "|".join(
-        [metric.type, *(f"{key}:{text}" for key, text in settings(metric)), f"polars-evals:{__version__}"]
-    )
+    given = [f"{key}:{text}" for key, text in settings(metric)]
+    if metric.function is not None:
+        given.insert(0, f"function:{identity(metric.function)}")
+    cleaning = {"clean": list(metric.clean), "clean_expected": metric.clean_expected}
+    given += [f"{key}:{written(steps)}" for key, steps in cleaning.items() if steps]
+    if metric.literal is not None:
+        given.append(f"expected:{written(metric.to_dict()['expected'])}")
+    return "|".join([metric.type, *given, f"polars-evals:{__version__}"])
 
 
 def settings(metric: Metric) -> Iterator[tuple[str, str]]:
@@ -39,8 +49,11 @@ def settings(metric: Metric) -> Iterator[tuple[str, str]]:
         value = values[option]
         if option == "case_sensitive":
             yield "case", "mixed" if value else "lower"
-        elif option != "details":  # details add columns; they change no score
-            is_float = accepts(metric.kind.options[option].annotation, float) and type(value) is int
+        elif option == "encoder":
+            yield option, encoder_name(value)
+        elif option not in NO_SCORE:  # details add columns; they change no score
+            parameter = metric.kind.options.get(option)
+            is_float = parameter is not None and accepts(parameter.annotation, float) and type(value) is int
             yield option, written(float(value) if is_float else value)
 
 
@@ -81,13 +94,17 @@ def to_metadata(signatures: Mapping[str, str]) -> dict[str, str]:
     return {METADATA_KEY: json.dumps(signatures)}
 
 
-def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
+def signatures(
+    source: Source | Iterable[Source], *, storage_options: dict[str, str] | None = None
+) -> dict[str, str]:
     """Read the signatures of scores from Parquet files.
 
     Parameters
     ----------
     source
         A file, a folder, a pattern such as `"scores/*.parquet"`, or a list of these.
+    storage_options
+        How to get to files in an object store, as in `pl.scan_parquet`.
 
     Returns
     -------
@@ -107,7 +124,7 @@ def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
     {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|polars-evals:...'}
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
-    found = {file: from_metadata(file) for one in sources for file in parquet_files(one)}
+    found = {file: from_metadata(file, storage_options) for one in sources for file in parquet_files(one)}
     if not found:
         raise ValueError("no files were given")
     first, *others = found
@@ -119,10 +136,10 @@ def signatures(source: Source | Iterable[Source]) -> dict[str, str]:
     return found[first]
 
 
-def from_metadata(file: str) -> dict[str, str]:
+def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:
     """Read the signatures in one file."""
     try:
-        metadata = pl.read_parquet_metadata(file)
+        metadata = pl.read_parquet_metadata(file, storage_options=storage_options)
     except pl.exceptions.PolarsError as error:
         raise type(error)(f"cannot read {file!r} as Parquet: {error}") from None
     try:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError
+from polars.exceptions import ColumnNotFoundError, InvalidOperationError
 
-from polars_evals.options import did_you_mean
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.scoring import FrameT, Plan, quoted
+from polars_evals.suite.scoring import FrameT, Scoring, quoted
 from polars_evals.suite.signature import signature, to_metadata
+from polars_evals.wording import did_you_mean
 
 
 @dataclass(frozen=True, init=False)
@@ -23,7 +23,10 @@ class Suite:
     metrics
         The metrics. Where two have the same name by default, the second is called `<name>_2`.
     output, expected
-        The columns to score, for the metrics that do not name their own.
+        The columns to score, for the metrics that do not name their own. `expected` may be a literal:
+        `pl.lit("Paris")`.
+    clean, clean_expected
+        Steps that clean the texts first, for the metrics that do not have their own: see `Metric`.
 
     Examples
     --------
@@ -42,7 +45,13 @@ class Suite:
     metrics: tuple[Metric, ...]
 
     def __init__(
-        self, metrics: Iterable[Metric], *, output: str = "output", expected: str = "expected"
+        self,
+        metrics: Iterable[Metric],
+        *,
+        output: str = "output",
+        expected: str | pl.Expr = "expected",
+        clean: Any = None,
+        clean_expected: Any = None,
     ) -> None:
         metrics = list(metrics)
         for metric in metrics:
@@ -52,7 +61,9 @@ class Suite:
             raise ValueError("a suite needs at least one metric")
         names = choose_names(metrics)
         bound = (
-            metric.bind(name=name, output=output, expected=expected)
+            metric.bind(
+                name=name, output=output, expected=expected, clean=clean, clean_expected=clean_expected
+            )
             for name, metric in zip(names, metrics, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
@@ -124,8 +135,10 @@ class Suite:
         Notes
         -----
         Each metric runs once over the data, and in a lazy query only if something of it is used. Metrics that
-        differ in threshold alone are computed once, and a column that several of `exact_match`, `contains`,
-        `starts_with` and `ends_with` compare is lowercased once.
+        differ in threshold alone are computed once; word metrics over the same two columns (`rouge`,
+        `jaccard`, `recall`, `token_f1`, `bleu`, `chrf`, `response`) share one pass over the texts; and a
+        column that several of `exact_match`, `contains`, `starts_with` and `ends_with` compare is lowercased
+        once.
 
         Examples
         --------
@@ -143,7 +156,13 @@ class Suite:
         check_frame(frame)
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
-        return Plan(self.metrics, schema, self.signature if signatures else {}).score(frame)
+        scoring = Scoring(self.metrics, schema, self.signature if signatures else {})
+        try:
+            return scoring.score(frame)
+        except Exception as error:
+            if isinstance(frame, pl.DataFrame):
+                blame(self.metrics, frame, error)
+            raise
 
     def sink_parquet(
         self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any
@@ -229,6 +248,19 @@ class Suite:
         return to_metadata(self.signature)
 
 
+def blame(metrics: Iterable[Metric], frame: pl.DataFrame, error: Exception) -> None:
+    """Name the metric of the user's own that failed, if one did."""
+    for metric in metrics:
+        if metric.function is None:
+            continue
+        try:
+            frame.select(metric.expr())
+        except Exception as own:
+            if metric.type in str(own):
+                return
+            raise InvalidOperationError(f'metric "{metric.name}": {type(own).__name__}: {own}') from error
+
+
 def check_frame(frame: object) -> None:
     """Refuse what is no frame; a path is the likeliest."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -244,7 +276,12 @@ def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
     for metric in metrics:
         for column in metric.columns:
             if column not in existing:
-                hint = did_you_mean(column, existing) or f"; there are {quoted(existing)}"
+                hint = did_you_mean(column, existing)
+                if not hint:
+                    hint = f"; there are {quoted(existing)}"
+                    if column == metric.expected:
+                        hint += f'. A text that is no column is pl.lit("{column}")'
+                        hint += f', and in a file {{literal = "{column}"}}'
                 raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
 
 

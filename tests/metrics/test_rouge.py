@@ -14,9 +14,24 @@ from rouge_score.tokenizers import Tokenizer
 
 import polars_evals as pe
 from polars_evals import _native
-from tests.texts import details_of, frame_of, random_pairs, real_pairs, scores_of, some_pairs
+from tests.texts import (
+    SCRIPTS,
+    SHARED,
+    details_of,
+    frame_of,
+    has_wide_words,
+    has_words,
+    random_pairs,
+    real_pairs,
+    scores_of,
+    some_pairs,
+)
 
 VARIANTS = [*(f"rouge{n}" for n in range(1, 10)), "rougeL", "rougeLsum"]
+UNSPACED = (
+    r"[\p{Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Bopomofo}\p{Yi}\p{Tangut}\p{Nushu}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    r"\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}\p{Javanese}\p{Balinese}&&\w]"
+)
 Measures = list[tuple[float, float, float]]
 
 
@@ -29,7 +44,9 @@ def oracle(
 
 
 def ours(pairs: list[tuple[str, str]], **options: Any) -> Measures:
-    scored = details_of(pe.rouge("output", "expected", details=True, **options), pairs)
+    scored = details_of(
+        pe.rouge("output", "expected", details=True, **{"tokenizer": "rouge"} | options), pairs
+    )
     assert scored["score"].equals(scored["f1"])
     return scored.select("precision", "recall", "f1").rows()
 
@@ -70,6 +87,17 @@ class Found(Tokenizer):  # type: ignore[misc]
         return self.find(pl.Series([text]).str.to_lowercase().item())
 
 
+class AnyScript(Found):
+    """The same, with the words stemmed that rouge-score would stem."""
+
+    def tokenize(self, text: str) -> list[str]:
+        stem = PorterStemmer().stem
+        return [
+            stem(word) if len(word) > 3 and re.fullmatch("[a-z0-9]+", word) else word
+            for word in super().tokenize(text)
+        ]
+
+
 def extract(pattern: str) -> Callable[[str], list[str]]:
     return lambda text: [word for word in pl.Series([text]).str.extract_all(pattern).item() if word]
 
@@ -106,13 +134,51 @@ def test_the_tokenizer_rouge_is_a_regular_expression_too() -> None:
         assert ours(pairs, variant=variant, tokenizer="[a-z0-9]+") == ours(pairs, variant=variant)
 
 
-@pytest.mark.parametrize("text", ["Привет, мир!", "Ça va très bien", "你好，世界", "สวัสดี", "...", "🙂", ""])
+@pytest.mark.parametrize("text", SCRIPTS)
 def test_identical_text_of_any_script(text: str) -> None:
-    for tokenizer in ("unicode", "characters", "whitespace", r"\w+"):
+    for tokenizer in ("auto", "unicode", "characters", "whitespace", r"\w+"):
         for variant in VARIANTS:
             expr = pe.rouge("output", "expected", variant=variant, tokenizer=tokenizer)
             assert scores_of(expr, [(text, text), (text, text + "?!")])[0] == 1.0
-    assert scores_of(pe.rouge("output", "expected", tokenizer="unicode"), [("...", "?!")]) == [0.0]
+    for tokenizer in ("auto", "unicode"):
+        expr = pe.rouge("output", "expected", tokenizer=tokenizer)
+        assert scores_of(expr, [("...", "?!"), ("...", "a")]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_auto_is_rouge_score_where_all_letters_are_ascii(variant: str) -> None:
+    pairs = [pair for pair in random_pairs(21, 900) + real_pairs(60) if not has_wide_words(*pair)]
+    assert len(pairs) > 100
+    want = oracle(pairs, variant, True)
+    for row, (output, expected) in enumerate(pairs):
+        if output.lower() == expected.lower() and not has_words(output):
+            want[row] = (1.0, 1.0, 1.0)
+    assert ours(pairs, variant=variant, tokenizer="auto") == want
+
+
+@pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
+@settings(max_examples=60, deadline=None)
+@given(pairs=some_pairs)
+def test_auto_on_any_text(variant: str, pairs: list[tuple[str, str]]) -> None:
+    """Words of any script, each character of a script without spaces one, found by Polars."""
+    words = extract(rf"{UNSPACED}|[\w--{UNSPACED}]+")
+    pairs = [pair for pair in pairs if has_wide_words(*pair)] or [("é", "é")]
+    want = oracle(pairs, variant, True, AnyScript(words))
+    order = int(variant[-1]) if variant[-1].isdigit() else 1
+    for row, (output, expected) in enumerate(pairs):
+        if output.lower() == expected.lower() and len(words(output)) < order:
+            want[row] = (1.0, 1.0, 1.0)
+    assert ours(pairs, variant=variant, tokenizer="auto") == want
+
+
+def test_auto_on_real_texts_of_six_languages() -> None:
+    path = SHARED / "languages.parquet"
+    if not path.exists():
+        pytest.skip("no real texts here")
+    texts = pl.read_parquet(path)
+    expr = pe.rouge("output", "expected", variant="rougeL")
+    texts = texts.select(output=pl.nth(-1), expected=pl.nth(-1)).unique(maintain_order=True)
+    assert texts.select(expr).unnest("rougeL")["score"].min() == 1.0
 
 
 def test_only_english_words_are_stemmed() -> None:
@@ -140,7 +206,7 @@ def test_references_as_score_multi(measure: str) -> None:
         want = [
             getattr(scorer.score_multi(expected, output)[variant], field) for output, expected in frame.rows()
         ]
-        expr = pe.rouge("output", "expected", variant=variant, measure=measure)  # type: ignore[arg-type]
+        expr = pe.rouge("output", "expected", variant=variant, measure=measure, tokenizer="rouge")  # type: ignore[arg-type]
         assert frame.select(expr).unnest(variant)["score"].to_list() == want
 
 

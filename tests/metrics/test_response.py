@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from judge_llm.evaluators.response_evaluator import ResponseEvaluator
 
 import polars_evals as pe
-from tests.texts import details_of, random_pairs, real_pairs, scores_of, some_pairs
+from tests.texts import (
+    SCRIPTS,
+    details_of,
+    has_wide_words,
+    has_words,
+    random_pairs,
+    real_pairs,
+    scores_of,
+    some_pairs,
+)
 
 MATCH_TYPES = ["exact", "semantic", "rouge", "recall"]
 
@@ -46,6 +55,13 @@ def test_equal_to_judge_llm(match_type: str, case_sensitive: bool, normalize_whi
         "normalize_whitespace": normalize_whitespace,
     }
     pairs = random_pairs(50, 300) + real_pairs(20)
+    own_words: dict[str, Any] = {"tokenizer": "rouge"} if match_type == "rouge" else {}
+    assert scores_of(pe.response("output", "expected", **config, **own_words), pairs) == judged(
+        pairs, **config
+    )
+    # Two texts of punctuation alone are judged by their equality, where judge-llm gives 0.0.
+    pairs = [pair for pair in pairs if not has_wide_words(*pair) and any(map(has_words, pair))]
+    assert len(pairs) > 50
     assert scores_of(pe.response("output", "expected", **config), pairs) == judged(pairs, **config)
 
 
@@ -65,6 +81,30 @@ def test_list_markers() -> None:
     assert scores_of(pe.response("output", "expected", match_type="exact"), pairs) == judged(
         pairs, match_type="exact"
     )
+
+
+@pytest.mark.parametrize("match_type", ["auto", *MATCH_TYPES])
+def test_identical_text_of_any_script(match_type: Any) -> None:
+    expr = pe.response("output", "expected", match_type=match_type)
+    assert scores_of(expr, [(text, text) for text in SCRIPTS]) == [1.0] * len(SCRIPTS)
+
+
+def test_tokenizers() -> None:
+    pair = [("你好世界", "你好世人")]
+    scores = {
+        (match_type, tokenizer): scores_of(
+            pe.response("output", "expected", match_type=match_type, tokenizer=tokenizer),
+            pair,
+        )[0]
+        for match_type in ("rouge", "semantic", "recall", "exact")
+        for tokenizer in ("auto", "rouge", "characters", "unicode")
+    }
+    assert scores["rouge", "auto"] == scores["rouge", "characters"] == 0.75
+    assert scores["rouge", "rouge"] == scores["rouge", "unicode"] == 0.0
+    assert (scores["semantic", "characters"], scores["recall", "characters"]) == (0.6, 0.75)
+    assert scores["semantic", "auto"] == scores["recall", "auto"] == scores["exact", "characters"] == 0.0
+    with pytest.raises(ValueError, match='response: `tokenizer` must be one of "auto"'):
+        pe.response("output", "expected", tokenizer=r"\w+")  # type: ignore[arg-type]
 
 
 def test_auto_is_rouge() -> None:
@@ -112,7 +152,9 @@ def test_conversations() -> None:
             "expected": [[expected for _, expected in turn] for turn in turns],
         }
     )
-    scored = frame.select(pe.response("output", "expected", details=True)).unnest("response")
+    scored = frame.select(pe.response("output", "expected", tokenizer="rouge", details=True)).unnest(
+        "response"
+    )
     for row, (output, expected) in zip(scored.iter_rows(named=True), frame.rows(), strict=True):
         result = judge(output, expected, match_type="rouge")
         assert row["score"] == pytest.approx(result.score, abs=1e-12)

@@ -1,5 +1,7 @@
-"""The edit metrics by RapidFuzz: one row at a time, RapidFuzz is the oracle."""
+"""The other edit metrics: RapidFuzz is the oracle, one row at a time."""
 
+import os
+import random
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,6 +13,10 @@ from hypothesis import strategies as st
 from rapidfuzz import distance
 
 import polars_evals as pe
+from tests.metrics.test_edit import random_pairs
+
+# How many random pairs a metric is compared on: `make fuzz-edit` has more time.
+PAIRS_COMPARED = int(os.environ.get("EVALS_PAIRS", "5000"))
 
 DISTANCES = {
     "damerau_levenshtein": distance.DamerauLevenshtein,
@@ -38,6 +44,15 @@ def test_unrounded_scores_are_rapidfuzz_to_the_last_bit(name: str, pairs: list[A
     scores = score(name, pairs, decimals=None, max_chars=None, case_sensitive=True, missing="null")["score"]
     oracle = ORACLES[name].normalized_similarity
     assert scores.to_list() == [None if a is None or b is None else oracle(a, b) for a, b in pairs]
+
+
+@every_metric
+@pytest.mark.parametrize(("longest", "share"), [(40, 0.6), (300, 0.39), (3000, 0.01)])
+def test_random_pairs_are_rapidfuzz_to_the_last_bit(name: str, longest: int, share: float) -> None:
+    pairs = random_pairs(random.Random(longest), int(PAIRS_COMPARED * share), longest)
+    scores = score(name, pairs, decimals=None, max_chars=None, case_sensitive=True)["score"]
+    oracle = ORACLES[name].normalized_similarity
+    assert scores.to_list() == [oracle(*pair) for pair in pairs]
 
 
 @every_distance
@@ -134,3 +149,16 @@ def test_averages_do_not_depend_on_the_number_of_rows(name: str) -> None:
 def test_bad_options_name_the_option(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{name}: `{next(iter(options))}`"):
         getattr(pe, name)("output", "expected", **options)
+
+
+@pytest.mark.parametrize("name", ["levenshtein", *ORACLES])
+@pytest.mark.parametrize("decimals", range(16))
+def test_rounded_scores_are_the_nearest_float_to_their_decimals(name: str, decimals: int) -> None:
+    """All shares of up to 150 characters: 119 of 141 is 0.843972, not 0.8439719999999999."""
+    shares = [(same, size) for size in range(1, 150) for same in range(size + 1)]
+    pairs = [("a" * size, "a" * same + "b" * (size - same)) for same, size in shares]
+    scores = score(name, pairs, decimals=decimals)["score"].to_list()
+    assert scores == [float(f"{rounded:.{decimals}f}") for rounded in scores]
+    if name != "jaro_winkler":
+        units = [(2 * same * 10**decimals + size) // (2 * size) for same, size in shares]
+        assert scores == [whole / 10**decimals for whole in units]

@@ -1,28 +1,9 @@
-"""More edit metrics, by RapidFuzz over all cores."""
-
-from dataclasses import dataclass
+"""More edit metrics, by the native kernels; RapidFuzz defines them."""
 
 import polars as pl
 
-from polars_evals.lift import IntoText, Kernel, Missing, divide, lift, round_half_up, side_by_side
-from polars_evals.options import check_common, check_flags, check_whole
-
-# Rows that are Python strings at a time: enough to keep all cores busy, few enough to need little memory.
-SLICE_ROWS = 16_384
-
-# Rounding to more decimals changes nothing that a score can hold.
-MOST_DECIMALS = 17
-
-OUTPUT_CHARS, EXPECTED_CHARS = pl.col("output_chars"), pl.col("expected_chars")
-LONGER = pl.max_horizontal(OUTPUT_CHARS, EXPECTED_CHARS)
-
-
-@dataclass(frozen=True)
-class Scorer:
-    """A module of `rapidfuzz.distance`, and its largest distance, unless distances are shares of 1."""
-
-    name: str
-    largest: pl.Expr | None
+from polars_evals.lift import IntoText, Missing
+from polars_evals.metrics.edit import lift_edit
 
 
 def damerau_levenshtein(
@@ -70,7 +51,6 @@ def damerau_levenshtein(
         "damerau_levenshtein",
         output,
         expected,
-        Scorer("DamerauLevenshtein", LONGER),
         threshold=threshold,
         case_sensitive=case_sensitive,
         max_chars=max_chars,
@@ -124,7 +104,6 @@ def osa(
         "osa",
         output,
         expected,
-        Scorer("OSA", LONGER),
         threshold=threshold,
         case_sensitive=case_sensitive,
         max_chars=max_chars,
@@ -179,7 +158,6 @@ def indel(
         "indel",
         output,
         expected,
-        Scorer("Indel", OUTPUT_CHARS + EXPECTED_CHARS),
         threshold=threshold,
         case_sensitive=case_sensitive,
         max_chars=max_chars,
@@ -234,7 +212,6 @@ def hamming(
         "hamming",
         output,
         expected,
-        Scorer("Hamming", LONGER),
         threshold=threshold,
         case_sensitive=case_sensitive,
         max_chars=max_chars,
@@ -268,7 +245,7 @@ def jaro_winkler(
     -----
     Made for names and other short texts. Equal to RapidFuzz's `JaroWinkler` with its prefix weight of 0.1.
     There is no distance in whole numbers to round from: the similarity is rounded to 12 decimals first,
-    then half up to `decimals`. The time for two texts of m and n characters grows with m * n / 64.
+    then half up to `decimals`. The time grows with the length.
 
     Examples
     --------
@@ -289,7 +266,6 @@ def jaro_winkler(
         "jaro_winkler",
         output,
         expected,
-        Scorer("JaroWinkler", None),
         threshold=threshold,
         case_sensitive=case_sensitive,
         max_chars=max_chars,
@@ -297,90 +273,3 @@ def jaro_winkler(
         missing=missing,
         details=details,
     )
-
-
-def lift_edit(
-    metric: str,
-    output: IntoText,
-    expected: IntoText,
-    scorer: Scorer,
-    *,
-    threshold: float,
-    case_sensitive: bool,
-    max_chars: int | None,
-    decimals: int | None,
-    missing: Missing,
-    details: bool,
-) -> pl.Expr:
-    """Make the expression of a metric that RapidFuzz computes."""
-    check_common(metric, threshold=threshold, missing=missing, details=details)
-    check_flags(metric, case_sensitive=case_sensitive)
-    check_whole(metric, "max_chars", max_chars, least=1, optional=True)
-    check_whole(metric, "decimals", decimals, least=0, optional=True)
-    text = pl.col("output", "expected")
-    text = text if case_sensitive else text.str.to_lowercase()
-    text = text if max_chars is None else text.str.head(max_chars)
-
-    def rounded(decimals: int | None) -> Kernel:
-        def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-            rows = side_by_side(left, right)
-            pairs = rows.drop_nulls().with_columns(text)
-            scored = measure(pairs, scorer).with_columns(score=score_of(scorer, decimals))
-            return rows.select("row").join(scored, on="row", how="left", maintain_order="left").drop("row")
-
-        return kernel
-
-    distance = {} if scorer.largest is None else {"distance": pl.Int64}
-    return lift(
-        metric,
-        output,
-        expected,
-        rounded(decimals),
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields={**distance, "output_chars": pl.Int64, "expected_chars": pl.Int64},
-        turn_kernel=rounded(None),
-        decimals=decimals,
-    )
-
-
-def measure(pairs: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """Give the distance of each pair, beside the lengths of both texts."""
-    import numpy as np
-    from rapidfuzz import distance, process
-
-    module = getattr(distance, scorer.name)
-    function, dtype = (
-        (module.normalized_distance, np.float64) if scorer.largest is None else (module.distance, np.int64)
-    )
-    measured = [
-        process.cpdist(
-            part["output"].to_list(),
-            part["expected"].to_list(),
-            scorer=function,
-            dtype=dtype,
-            workers=pl.thread_pool_size(),
-        )
-        for part in pairs.iter_slices(SLICE_ROWS)
-    ]
-    return pairs.select(
-        "row",
-        pl.Series("distance", np.concatenate([np.empty(0, dtype), *measured])),
-        output_chars=pl.col("output").str.len_chars().cast(pl.Int64),
-        expected_chars=pl.col("expected").str.len_chars().cast(pl.Int64),
-    )
-
-
-def score_of(scorer: Scorer, decimals: int | None) -> pl.Expr:
-    """Make the score of a distance, rounded half up."""
-    distance, largest = pl.col("distance"), scorer.largest
-    if largest is None:
-        return 1.0 - distance if decimals is None else round_half_up(1.0 - distance, decimals)
-    if decimals is None or decimals > MOST_DECIMALS:
-        score = 1.0 - distance / largest
-    else:
-        scale: int = 10**decimals
-        wide = largest.cast(pl.Int128)
-        score = divide(((wide - distance) * (2 * scale) + wide) // (2 * wide), scale)
-    return pl.when(largest == 0).then(1.0).otherwise(score)

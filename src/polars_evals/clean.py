@@ -1,0 +1,367 @@
+"""Cleaning before scoring: from what a model wrote to its answer, as expressions from text to text.
+
+A step that finds nothing leaves a text as it is. What it finds loses the white space around it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_evals import _native
+from polars_evals.lift import IntoText, elementwise, read_text
+from polars_evals.metrics.choice import CHOICES, check_choices
+from polars_evals.metrics.exact import check_pattern
+from polars_evals.metrics.quantities import last_number
+from polars_evals.options import check_flags, check_whole
+from polars_evals.wording import did_you_mean, shown
+
+__all__ = [
+    "extract_after",
+    "extract_boxed",
+    "extract_choice",
+    "extract_json",
+    "extract_number",
+    "extract_regex",
+    "strip_reasoning",
+    "unfence",
+]
+
+# A text column in; what was found and whether something was, out. What was not found need not be there.
+Find: TypeAlias = Callable[[pl.Series], tuple[pl.Series, pl.Series]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of cleaning: what it does, and what it says where it finds nothing."""
+
+    find: Find
+    nothing: str
+
+    def __call__(self, texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+        """Clean a column of texts, and tell which of them the step found nothing in."""
+        cleaned, found = self.find(texts)
+        return cleaned.alias(texts.name), ~found & texts.is_not_null()
+
+
+def strip_reasoning(text: IntoText) -> pl.Expr:
+    """Drop the reasoning that a model writes before its answer.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+
+    Notes
+    -----
+    Reasoning stands between `<think>`, `<thinking>`, `<reasoning>`, `<thought>` or `<scratchpad>` and its
+    closing tag, in any case, or in the analysis channel of Harmony messages, whose other marks are dropped
+    too. A closing tag without an opening one ends reasoning that began with the text; an opening tag without
+    a closing one begins reasoning up to the end. A tag in code, between backticks or in a fence, is a word.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["<think>6 * 7</think> 42", "so 42</think>42", "42", "<think>hm"]})
+    >>> df.select(pe.strip_reasoning("output"))["output"].to_list()
+    ['42', '42', '42', '']
+    """
+    return cleaning("strip_reasoning", text, native("reasoning", "no reasoning"))
+
+
+def unfence(text: IntoText) -> pl.Expr:
+    r"""Take the content of a code fence.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+
+    Notes
+    -----
+    A fence is a line of three or more backticks or tildes, with or without the name of a language, up to the
+    next such line, or to the end of the text. Of several fences, the last counts; text around it does not.
+    A fence inside a fence is part of its content.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ['Here it is:\n```json\n{"a": 1}\n```\nBye!', "no fence"]})
+    >>> df.select(pe.unfence("output"))["output"].to_list()
+    ['{"a": 1}', 'no fence']
+    """
+    return cleaning("unfence", text, native("fence", "no fence"))
+
+
+def extract_json(text: IntoText) -> pl.Expr:
+    """Take the JSON object or array out of the prose around it.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+
+    Notes
+    -----
+    The last complete object or array counts, with all that is in it.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ['Sure: {"city": "Paris"} is the answer.', "[1, 2", None]})
+    >>> df.select(pe.extract_json("output"))["output"].to_list()
+    ['{"city": "Paris"}', '[1, 2', None]
+    """
+    return cleaning("extract_json", text, native("json", "no JSON"))
+
+
+def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) -> pl.Expr:
+    r"""Take the choice that an answer to a multiple-choice question settles on.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+    choices
+        The choices: a text of single letters, or a list of words.
+
+    Notes
+    -----
+    What an answer calls its answer counts first ("the answer is (B)", `\boxed{B}`, "B is correct"), then what
+    it calls its option or choice, a choice that the answer begins with ("B) Paris"), one that is marked
+    ("**B**", "(B)"), and one that merely stands there. Of several of the same kind, the last counts. The
+    choice comes out as `choices` has it.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The answer is (B).", "C) Rome", "A is wrong, so **D**", "dunno"]})
+    >>> df.select(pe.extract_choice("output"))["output"].to_list()
+    ['B', 'C', 'D', 'dunno']
+    """
+    words = check_choices("extract_choice", choices)
+    return cleaning("extract_choice", text, native("choice", "no choice", words))
+
+
+def extract_number(text: IntoText) -> pl.Expr:
+    """Take the last number in a text, as it is written, without a currency sign.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+
+    Notes
+    -----
+    Numbers are those of `numeric_match`: with signs, thousands separators, exponents and percent signs.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["3 boxes of 14 make $1,042.50.", "x = -7", "none"]})
+    >>> df.select(pe.extract_number("output"))["output"].to_list()
+    ['1,042.50', '-7', 'none']
+    """
+    return cleaning("extract_number", text, Step(find_number, "no number"))
+
+
+def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -> pl.Expr:
+    r"""Take what stands behind a marker.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+    *markers
+        The markers to look for. The last place where one of them stands counts.
+    case_sensitive
+        Whether case counts.
+
+    Notes
+    -----
+    That is the rest of the line, or the rest of the text where nothing else is in the line. The other half of
+    emphasis is dropped: `**Answer:** 42` gives 42.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["First 6 * 7.\nAnswer: 42\nBye", "So it is #### 42", "42"]})
+    >>> df.select(pe.extract_after("output", "Answer:", "####"))["output"].to_list()
+    ['42', '42', '42']
+    """
+    check_markers("extract_after", markers)
+    check_flags("extract_after", case_sensitive=case_sensitive)
+    return cleaning("extract_after", text, after(markers, case_sensitive=case_sensitive))
+
+
+def extract_boxed(text: IntoText) -> pl.Expr:
+    r"""Take what is in the last `\boxed{…}`.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": [r"so $\boxed{\frac{1}{2}}$.", "one half"]})
+    >>> df.select(pe.extract_boxed("output"))["output"].to_list()
+    ['\\frac{1}{2}', 'one half']
+    """
+    return cleaning("extract_boxed", text, native("boxed", "no box"))
+
+
+def extract_regex(text: IntoText, pattern: str, *, group: int = 1) -> pl.Expr:
+    r"""Take a group of the first match of a regular expression.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+    pattern
+        The regular expression, as Polars understands them: in linear time.
+    group
+        The group to take; 0 is the whole match.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["[Yes] 17077 is prime.", "I think so"]})
+    >>> df.select(pe.extract_regex("output", r"\[(\w+)\]"))["output"].to_list()
+    ['Yes', 'I think so']
+    """
+    return cleaning("extract_regex", text, regex("extract_regex", pattern, group))
+
+
+def cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
+    """Make the expression of one step."""
+
+    def run(columns: Sequence[pl.Series]) -> pl.Series:
+        return step(read_single(name, columns[0]))[0]
+
+    return elementwise(name, {"text": text}, run, pl.String())
+
+
+def cleaned(text: IntoText, steps: Sequence[Step]) -> pl.Expr:
+    """Run steps one after the other: a struct of the `text` and what they did not find, as `cleaning`."""
+
+    def run(columns: Sequence[pl.Series]) -> pl.Series:
+        texts = read_single("clean", columns[0])
+        notes: list[pl.Expr] = []
+        for step in steps:
+            texts, nothing = step(texts)
+            notes.append(pl.when(pl.lit(nothing)).then(pl.lit(step.nothing)))
+        note = pl.concat_str(notes, separator=", ", ignore_nulls=True)
+        return pl.select(
+            pl.struct(text=pl.lit(texts), cleaning=pl.when(note != "").then(note)).alias(texts.name)
+        ).to_series()
+
+    return elementwise(
+        "clean", {"text": text}, run, pl.Struct({"text": pl.String(), "cleaning": pl.String()})
+    )
+
+
+def read_single(name: str, column: pl.Series) -> pl.Series:
+    """Bring a column to String."""
+    texts = read_text(name, "text", column)
+    if texts.dtype != pl.String:
+        raise pl.exceptions.InvalidOperationError(
+            f"{name}: `text` must be text, got {column.dtype}; for lists use .list.eval(...)"
+        )
+    return texts
+
+
+def native(step: str, nothing: str, words: Sequence[str] = (), *, case_sensitive: bool = False) -> Step:
+    """Make a step of the native core."""
+
+    def find(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+        cleaned, found = _native.clean(
+            texts, step=step, words=list(words), case_sensitive=case_sensitive, threads=pl.thread_pool_size()
+        )
+        return pl.Series(cleaned), pl.DataFrame(found)["found"].cast(pl.Boolean)
+
+    return Step(find, nothing)
+
+
+def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
+    """Make the step that looks for markers."""
+    nothing = "no " + " or ".join(f'"{marker}"' for marker in markers)
+    words = markers if case_sensitive else [lower_ascii(marker) for marker in markers]
+    return native("after", nothing, words, case_sensitive=case_sensitive)
+
+
+def lower_ascii(text: str) -> str:
+    """Lowercase the letters that the native core lowercases."""
+    return "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def regex(name: str, pattern: object, group: object) -> Step:
+    """Make the step that looks for a pattern."""
+    if not isinstance(pattern, str):
+        raise ValueError(f"{name}: `pattern` must be a text, got {shown(pattern)}")
+    check_pattern(name, pattern)
+    check_whole(name, "group", group, least=0)
+    assert isinstance(group, int)
+    groups = len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
+    if group > groups:
+        raise ValueError(
+            f"{name}: the pattern has {groups} groups, not {group}; set ( ) around what you want, or group=0"
+        )
+
+    def find(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+        return or_unchanged(texts, texts.str.extract(pattern, group))
+
+    return Step(find, f"no match of {pattern}")
+
+
+def find_number(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Find the last number of each text."""
+    return or_unchanged(texts, last_number(texts).struct.field("written"))
+
+
+def or_unchanged(texts: pl.Series, found: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Trim what was found, and take the text itself where nothing was."""
+    return found.str.strip_chars().fill_null(texts), found.is_not_null()
+
+
+def check_markers(name: str, markers: object) -> None:
+    """Accept one or more texts."""
+    if not isinstance(markers, Sequence) or not markers or not all(isinstance(m, str) and m for m in markers):
+        raise ValueError(f'{name}: give one or more markers, such as "Answer:", got {shown(markers)}')
+
+
+STEPS: Mapping[str, Callable[[], Step]] = {
+    "reasoning": lambda: native("reasoning", "no reasoning"),
+    "fence": lambda: native("fence", "no fence"),
+    "json": lambda: native("json", "no JSON"),
+    "choice": lambda: native("choice", "no choice", list(CHOICES)),
+    "number": lambda: Step(find_number, "no number"),
+    "boxed": lambda: native("boxed", "no box"),
+}
+
+
+def read_steps(where: str, steps: object) -> list[Step]:
+    """Read the steps of a suite: names, `{"after": …}`, `{"regex": …, "group": 1}` and `{"choice": …}`."""
+    if isinstance(steps, str | Mapping):
+        steps = [steps]
+    if not isinstance(steps, Sequence):
+        raise ValueError(f"{where}: must be a list of steps, got {shown(steps)}")
+    return [read_step(where, step) for step in steps]
+
+
+def read_step(where: str, step: object) -> Step:
+    """Read one step of a suite."""
+    if isinstance(step, str):
+        if step not in STEPS:
+            known = ", ".join([*STEPS, '{after = "…"}', '{regex = "…"}'])
+            hint = did_you_mean(step, STEPS) or f"; there are {known}"
+            raise ValueError(f'{where}: unknown step "{step}"{hint}')
+        return STEPS[step]()
+    if isinstance(step, Mapping):
+        options: dict[Any, Any] = dict(step)
+        if set(options) == {"after"}:
+            markers = [options["after"]] if isinstance(options["after"], str) else options["after"]
+            check_markers(where, markers)
+            return after(markers, case_sensitive=False)
+        if set(options) in ({"regex"}, {"regex", "group"}):
+            return regex(where, options["regex"], options.get("group", 1))
+        if set(options) == {"choice"}:
+            return native("choice", "no choice", check_choices(where, options["choice"]))
+    raise ValueError(
+        f'{where}: a step is one of {", ".join(STEPS)}, {{after = "…"}} or {{regex = "…", group = 1}}, '
+        f"got {shown(step)}"
+    )

@@ -1,0 +1,245 @@
+"""Meaning: the cosine between embeddings of two texts, made by a model on this machine or by a function."""
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from polars_evals import _native
+from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.options import check_common, check_flags, check_whole
+from polars_evals.wording import shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Texts in; as many vectors out, of one length.
+Encode: TypeAlias = Callable[[list[str]], Any]
+Encoder: TypeAlias = str | Path | Encode
+
+VECTOR = pl.List(pl.Float32)
+
+# So many vectors are remembered from batch to batch of a stream.
+REMEMBERED = 100_000
+
+
+def semantic(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    encoder: Encoder,
+    batch_size: int = 1024,
+    cache: str | Path | None = None,
+    vectors: bool = False,
+    threshold: float = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the cosine between the embeddings of output and expected.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should mean the same as. Lists of several references: the best score counts.
+    encoder
+        The folder of a model2vec model (`pip install "polars-evals[semantic]"`), or any function from a list
+        of texts to as many vectors. Nothing is downloaded.
+    batch_size
+        How many texts the encoder gets at once.
+    cache
+        A Parquet file that keeps the vectors from run to run; texts in it are not encoded again.
+    vectors
+        Append `output_vector` and `expected_vector` to `details`.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
+    details
+        Append what concerns turns, and the vectors if asked for.
+
+    Notes
+    -----
+    Each different text is encoded once. Equal texts score 1.0; a cosine below 0 counts as 0, and so does a
+    text to which the model gives a vector of zeros.
+
+    Examples
+    --------
+    >>> def letters(texts):
+    ...     return [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+    >>> df = pl.DataFrame({"output": ["listen", "loud", None], "expected": ["silent", "quiet", "x"]})
+    >>> df.with_columns(pe.semantic("output", "expected", encoder=letters)).unnest("semantic")
+    shape: (3, 4)
+    ┌────────┬──────────┬──────────┬───────┐
+    │ output ┆ expected ┆ score    ┆ label │
+    │ ---    ┆ ---      ┆ ---      ┆ ---   │
+    │ str    ┆ str      ┆ f64      ┆ enum  │
+    ╞════════╪══════════╪══════════╪═══════╡
+    │ listen ┆ silent   ┆ 1.0      ┆ pass  │
+    │ loud   ┆ quiet    ┆ 0.223607 ┆ fail  │
+    │ null   ┆ x        ┆ 0.0      ┆ fail  │
+    └────────┴──────────┴──────────┴───────┘
+    """
+    check_common("semantic", threshold=threshold, missing=missing, details=details)
+    check_whole("semantic", "batch_size", batch_size, least=1)
+    check_flags("semantic", vectors=vectors)
+    embeddings = Embeddings(read_encoder(encoder), batch_size, None if cache is None else Path(cache))
+
+    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        rows = side_by_side(left, right).select("output", "expected")
+        compared = rows.drop_nulls()
+        texts = pl.concat([compared["output"], compared["expected"]]).unique(maintain_order=True)
+        known = pl.DataFrame({"text": texts, "vector": embeddings.of(texts.to_list())})
+        for side in ("output", "expected"):
+            found = known.rename({"text": side, "vector": f"{side}_vector"})
+            rows = rows.join(found, on=side, how="left", maintain_order="left")
+        sides = [rows[f"{side}_vector"].cast(pl.List(pl.Float64)) for side in ("output", "expected")]
+        cosine = pl.DataFrame(_native.cosine(*sides, threads=pl.thread_pool_size()))["score"]
+        equal, present = pl.col("output") == pl.col("expected"), pl.col("output").is_not_null()
+        score = pl.when(equal).then(1.0).when(present & pl.col("expected").is_not_null()).then("cosine")
+        return rows.with_columns(cosine=cosine).with_columns(score=score)
+
+    fields: Fields = {"output_vector": VECTOR, "expected_vector": VECTOR} if vectors else {}
+    return lift(
+        "semantic",
+        output,
+        expected,
+        kernel,
+        threshold=threshold,
+        missing=missing,
+        details=details,
+        fields=fields,
+    )
+
+
+class Embeddings:
+    """The vectors of texts, each encoded once."""
+
+    def __init__(self, encode: Encode, batch_size: int, cache: Path | None) -> None:
+        self.encode, self.batch_size, self.cache = encode, batch_size, cache
+        self.known: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
+        self.lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what a worker makes anew."""
+        return {"encode": self.encode, "batch_size": self.batch_size, "cache": self.cache}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def of(self, texts: list[str]) -> pl.Series:
+        """Give the vectors of different texts."""
+        with self.lock:
+            if self.cache is not None and self.cache.exists() and not self.known:
+                self.known.update(read_cache(self.cache))
+            unknown = [text for text in texts if text not in self.known]
+            fresh = dict(self.encoded(unknown))
+            found = [self.known[text] if text in self.known else fresh[text] for text in texts]
+            self.known.update(fresh)
+            if self.cache is not None and fresh:
+                write_cache(self.cache, self.known)
+            while self.cache is None and len(self.known) > REMEMBERED:
+                self.known.popitem(last=False)
+        if len({len(vector) for vector in found}) > 1:
+            raise ValueError("semantic: `encoder` gives vectors of different length")
+        return pl.Series("vector", [vector.tolist() for vector in found], dtype=VECTOR)
+
+    def encoded(self, texts: list[str]) -> "Iterator[tuple[str, np.ndarray[Any, Any]]]":
+        """Encode texts in batches."""
+        import numpy as np
+
+        for at in range(0, len(texts), self.batch_size):
+            batch = texts[at : at + self.batch_size]
+            made = np.asarray(self.encode(batch), dtype=np.float32)
+            if made.ndim != 2 or len(made) != len(batch):
+                raise ValueError(
+                    f"semantic: `encoder` must give a vector for each text, got an array of shape "
+                    f"{made.shape} for {len(batch)} texts"
+                )
+            show_progress(min(at + self.batch_size, len(texts)), len(texts))
+            yield from zip(batch, made, strict=True)
+
+
+def show_progress(done: int, total: int) -> None:
+    """Say on a terminal how far the encoder is, where that takes more than a batch."""
+    if sys.stderr.isatty() and (done < total or total > 10_000):
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\rsemantic: {done:,} of {total:,} texts encoded{end}")
+        sys.stderr.flush()
+
+
+def read_cache(path: Path) -> "dict[str, np.ndarray[Any, Any]]":
+    """Read the vectors of an earlier run."""
+    import numpy as np
+
+    kept = pl.read_parquet(path, columns=["text", "vector"])
+    return {
+        text: np.asarray(vector, dtype=np.float32)
+        for text, vector in zip(kept["text"], kept["vector"].to_list(), strict=True)
+    }
+
+
+def write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> None:
+    """Keep the vectors for the next run; the file is replaced in one step."""
+    vectors = [vector.tolist() for vector in known.values()]
+    beside = path.with_name(path.name + ".new")
+    pl.DataFrame({"text": list(known), "vector": pl.Series(vectors, dtype=VECTOR)}).write_parquet(beside)
+    beside.replace(path)
+
+
+def read_encoder(encoder: object) -> Encode:
+    """Take a function, or the folder of a model."""
+    if isinstance(encoder, str | Path):
+        return load_model(str(encoder))
+    if callable(encoder):
+        return encoder
+    raise ValueError(
+        f"semantic: `encoder` must be the folder of a model, or a function from texts to vectors, got "
+        f"{shown(encoder)}"
+    )
+
+
+@lru_cache(maxsize=4)
+def load_model(folder: str) -> Encode:
+    """Load a model2vec model from a folder. Another name would be looked up on the network."""
+    if not (Path(folder) / "config.json").is_file():
+        raise ValueError(
+            f'semantic: there is no model in "{folder}", and nothing is downloaded here. Get one where '
+            "there is a network, and copy the folder: "
+            'model2vec.StaticModel.from_pretrained("minishlab/potion-base-8M").save_pretrained("folder")'
+        )
+    try:
+        from model2vec import StaticModel
+    except ImportError:
+        raise ValueError(
+            'semantic: models in folders need the package model2vec: pip install "polars-evals[semantic]"'
+        ) from None
+    encode: Encode = StaticModel.from_pretrained(folder).encode
+    return encode
+
+
+def encoder_name(encoder: Encoder) -> str:
+    """Name an encoder so that different ones have different names: by the contents of its folder."""
+    if isinstance(encoder, str | Path):
+        digest = sha256()
+        for file in sorted(Path(encoder).rglob("*")):
+            if file.suffix in (".json", ".safetensors"):
+                digest.update(file.read_bytes())
+        return f"{Path(encoder).name}-sha256-{digest.hexdigest()[:16]}"
+    return function_name(encoder)
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Name a function by its module, its name and its `version`, where it has one."""
+    name = (
+        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
+    )
+    version = getattr(function, "version", None)
+    return name if version is None else f"{name}-{version}"

@@ -1,0 +1,233 @@
+"""Metrics of one's own: functions from expressions to an expression, found by name or as entry points."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any, TypeVar, overload
+
+import polars as pl
+from polars.exceptions import InvalidOperationError
+
+from polars_evals.lift import LABEL, IntoText, Missing, elementwise, label, result_fields
+from polars_evals.options import check_common
+from polars_evals.wording import shown
+
+Function = Callable[..., pl.Expr]
+F = TypeVar("F", bound=Function)
+
+GROUP = "polars_evals.metrics"
+THRESHOLD = 0.5
+
+REGISTERED: dict[str, Function] = {}
+
+
+@overload
+def metric(function: F) -> F: ...
+@overload
+def metric(
+    *, name: str | None = None, threshold: float = ..., version: str | None = ...
+) -> Callable[[F], F]: ...
+def metric(
+    function: F | None = None,
+    *,
+    name: str | None = None,
+    threshold: float = THRESHOLD,
+    version: str | None = None,
+) -> F | Callable[[F], F]:
+    """Make a function a metric that suites know by name.
+
+    Parameters
+    ----------
+    function
+        A function from the expressions `output` and, if it wants one, `expected` to an expression: a number
+        from 0 to 1, a Boolean, or a struct of score and label. Its other parameters are options.
+    name
+        What suites call it; the function's name if not given.
+    threshold
+        The least score that passes, unless a suite says otherwise.
+    version
+        Part of the signature: change it when the function changes, so that scores before and after are not
+        compared.
+
+    Examples
+    --------
+    >>> @pe.metric(name="politeness", threshold=0.5)
+    ... def politeness(output: pl.Expr) -> pl.Expr:
+    ...     return output.str.contains("(?i)please|thank")
+    >>> suite = pe.Suite([pe.Metric("politeness")])
+    >>> suite.score(pl.DataFrame({"output": ["Thank you!", "No."]}))
+    shape: (2, 3)
+    ┌────────────┬──────────────────┬──────────────────┐
+    │ output     ┆ politeness_score ┆ politeness_label │
+    │ ---        ┆ ---              ┆ ---              │
+    │ str        ┆ f64              ┆ enum             │
+    ╞════════════╪══════════════════╪══════════════════╡
+    │ Thank you! ┆ 1.0              ┆ pass             │
+    │ No.        ┆ 0.0              ┆ fail             │
+    └────────────┴──────────────────┴──────────────────┘
+    """
+
+    def register(given: F) -> F:
+        settings = {"name": name or given.__name__, "threshold": threshold, "version": version}
+        for key, value in settings.items():
+            setattr(given, f"__evals_{key}__", value)
+        REGISTERED[str(settings["name"])] = given
+        return given
+
+    return register if function is None else register(function)
+
+
+def name_of(function: Function) -> str:
+    """Name a metric of one's own."""
+    return str(getattr(function, "__evals_name__", getattr(function, "__name__", type(function).__name__)))
+
+
+def identity(function: Function) -> str:
+    """Say which function made a score: its module, its name and its version."""
+    called = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', name_of(function))}"
+    version = getattr(function, "__evals_version__", None)
+    return called if version is None else f"{called}@{version}"
+
+
+def installed() -> list[str]:
+    """Name the metrics of installed packages, and those that were registered here."""
+    return sorted({*REGISTERED, *(entry.name for entry in entry_points(group=GROUP))})
+
+
+def find_function(name: str) -> Function | None:
+    """Find a metric of one's own by name: registered here, or an entry point of an installed package."""
+    if name in REGISTERED:
+        return REGISTERED[name]
+    for entry in entry_points(group=GROUP, name=name):
+        try:
+            function = entry.load()
+        except Exception as error:
+            raise ValueError(
+                f'the metric "{name}" of {entry.value} cannot be loaded: {type(error).__name__}: {error}'
+            ) from error
+        if not callable(function):
+            raise ValueError(f'the metric "{name}" of {entry.value} is no function, but {shown(function)}')
+        return function  # type: ignore[no-any-return]
+    return None
+
+
+def wrapped(function: Function) -> Function:
+    """Give a function the options that every metric has, and its result their shape."""
+    name = name_of(function)
+    own = list(inspect.signature(function).parameters.values())
+    if not own or own[0].kind not in (own[0].POSITIONAL_ONLY, own[0].POSITIONAL_OR_KEYWORD):
+        raise ValueError(f'metric "{name}": the function must take the output as its first argument')
+    takes = [parameter.name for parameter in own]
+
+    def run(
+        output: IntoText,
+        expected: IntoText | None = None,
+        *,
+        threshold: float,
+        missing: Missing = "fail",
+        details: bool = False,
+        **options: Any,
+    ) -> pl.Expr:
+        check_common(name, threshold=threshold, missing=missing, details=details)
+        sides = [output] if expected is None else [output, expected]
+        common = {"threshold": threshold, "missing": missing, "details": details}
+        options |= {key: value for key, value in common.items() if key in takes}
+        try:
+            result = function(*sides, **options)
+        except Exception as error:
+            raise ValueError(f'metric "{name}": {type(error).__name__}: {error}') from error
+        if not isinstance(result, pl.Expr):
+            raise ValueError(f'metric "{name}": the function must return an expression, got {shown(result)}')
+        return shaped(name, result, threshold=threshold, missing=missing, details=details)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    common = {
+        "threshold": getattr(function, "__evals_threshold__", THRESHOLD),
+        "missing": "fail",
+        "details": False,
+    }
+    kinds: dict[str, Any] = {"threshold": float, "missing": Missing, "details": bool}
+    parameters = [inspect.Parameter("output", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    has_expected = len(own) > 1 and (own[1].name == "expected" or own[1].default is own[1].empty)
+    if has_expected and own[1].kind in (own[1].POSITIONAL_ONLY, own[1].POSITIONAL_OR_KEYWORD):
+        parameters.append(inspect.Parameter("expected", inspect.Parameter.POSITIONAL_OR_KEYWORD))
+    options = [p for p in own[len(parameters) :] if p.name not in common]
+    parameters += [p.replace(kind=keyword) for p in options if p.kind is not p.VAR_KEYWORD]
+    parameters += [
+        inspect.Parameter(key, keyword, default=default, annotation=kinds[key])
+        for key, default in common.items()
+    ]
+    parameters += [p for p in options if p.kind is p.VAR_KEYWORD]
+    run.__name__, run.__doc__ = name, function.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def shaped(name: str, result: pl.Expr, *, threshold: float, missing: Missing, details: bool) -> pl.Expr:
+    """Bring a number, a Boolean, or a struct of score and label to the result that every metric has."""
+    kinds = result_fields({} if details else None)
+
+    def shape(columns: Sequence[pl.Series]) -> pl.Series:
+        column = columns[0]
+        dtype = column.dtype
+        given = None
+        if isinstance(dtype, pl.Struct) and "score" in (fields := [field.name for field in dtype.fields]):
+            given = column.struct.field("label") if "label" in fields else None
+            column = column.struct.field("score")
+            dtype = column.dtype
+        if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+            raise InvalidOperationError(
+                f'metric "{name}": the result must be a number, a Boolean, or a struct of score and label, '
+                f"got {dtype}"
+            )
+        score = column.cast(pl.Float64)
+        wrong = score.filter(~score.is_between(0, 1) | score.is_nan())
+        if len(wrong):
+            raise InvalidOperationError(f'metric "{name}": scores must be from 0 to 1, got {wrong[0]}')
+        if missing == "fail":
+            score = score.fill_null(0.0)
+        passed = label(pl.lit(score), threshold)
+        if given is not None:
+            passed = pl.lit(given.cast(pl.String)).cast(LABEL).fill_null(passed)
+        made: dict[str, pl.Expr] = {"score": pl.lit(score), "label": passed}
+        others = {key: pl.lit(None, kind) for key, kind in kinds.items() if key not in made}
+        result = made | others
+        return pl.select(expr.alias(key) for key, expr in result.items()).to_struct()
+
+    return elementwise(name, {"result": result}, shape, pl.Struct(kinds)).alias(name)
+
+
+def column(
+    output: IntoText,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    threshold: float = THRESHOLD,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Take a score that is there: a judge's, or a person's.
+
+    Parameters
+    ----------
+    output
+        The column: numbers, or Booleans.
+    low, high
+        The values that score 0.0 and 1.0: 1 and 5 for ratings from one to five stars.
+    threshold
+        The least score that passes.
+    missing
+        What a missing value gives: `"fail"` scores 0.0, `"null"` gives null.
+    details
+        Append what all metrics append.
+    """
+    check_common("column", threshold=threshold, missing=missing, details=details)
+    for key, value in {"low": low, "high": high}.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"column: `{key}` must be a number, got {shown(value)}")
+    if low >= high:
+        raise ValueError(f"column: `low` is {low}, not below the `high` of {high}")
+    source = pl.col(output) if isinstance(output, str) else output
+    assert isinstance(source, pl.Expr)
+    score = source if (low, high) == (0.0, 1.0) else (source - low) / (high - low)
+    return shaped("column", score, threshold=threshold, missing=missing, details=details)

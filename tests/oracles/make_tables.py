@@ -1,0 +1,83 @@
+"""Write what packages say that are too heavy for the test environment: python tests/oracles/make_tables.py.
+
+It needs agentevals, autoevals and ir-measures in the environment that runs it.
+"""
+
+import json
+import random
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def write(name: str, package: str, rows: list[dict[str, Any]]) -> None:
+    lines = [{"package": package, "version": version(package)}, *rows]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    HERE.joinpath(name).write_text(text, "utf-8")
+
+
+def tool_calls() -> list[dict[str, Any]]:
+    from agentevals.trajectory.match import create_trajectory_match_evaluator
+
+    rng = random.Random(1)
+    kinds = [{"name": name, "arguments": {"x": x}} for name in "fg" for x in (1, 2)]
+
+    def trajectory(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        functions = [
+            {"id": "", "type": "function", "function": call | {"arguments": json.dumps(call["arguments"])}}
+            for call in calls
+        ]
+        # A message for each call: within a message, agentevals takes calls for parallel, in any order.
+        return [{"role": "assistant", "content": "", "tool_calls": [function]} for function in functions]
+
+    rows = []
+    for _ in range(60):
+        output = rng.choices(kinds, k=rng.randint(1, 3))
+        expected = rng.choice([rng.sample(output, len(output)), rng.choices(kinds, k=rng.randint(1, 3))])
+        for mode in ("strict", "unordered", "subset", "superset"):
+            for ours, theirs in {"exact": "exact", "names": "ignore"}.items():
+                evaluate = create_trajectory_match_evaluator(
+                    trajectory_match_mode=mode, tool_args_match_mode=theirs
+                )
+                result = evaluate(outputs=trajectory(output), reference_outputs=trajectory(expected))
+                asked = {"mode": mode, "arguments": ours, "score": float(result["score"])}
+                rows.append({"output": output, "expected": expected} | asked)
+    return rows
+
+
+def json_fields() -> list[dict[str, Any]]:
+    """Where the definitions meet: flat objects whose leaves are equal or have nothing in common."""
+    from autoevals.json import JSONDiff
+
+    rng = random.Random(2)
+    rows = []
+    for _ in range(100):
+        expected = {key: rng.choice(["aa", "bb"]) for key in "klmn"[: rng.randint(1, 4)]}
+        output = {key: rng.choice([value, "zz"]) for key, value in expected.items()}
+        rows.append({"output": output, "expected": expected, "score": JSONDiff()(output, expected).score})
+    return rows
+
+
+def retrieval() -> list[dict[str, Any]]:
+    import ir_measures
+    from ir_measures import RR, P, R, nDCG
+
+    rng = random.Random(3)
+    rows = []
+    for _ in range(120):
+        ids = [f"d{n}" for n in range(20)]
+        output, expected = rng.sample(ids, rng.randint(1, 15)), rng.sample(ids, rng.randint(1, 6))
+        run = {"q": {one: float(len(output) - place) for place, one in enumerate(output)}}
+        measures = [measure @ k for k in (1, 3, 10) for measure in (R, P, nDCG)]
+        found = ir_measures.calc_aggregate([*measures, RR], {"q": dict.fromkeys(expected, 1)}, run)
+        scores = {str(measure): value for measure, value in found.items()}
+        rows.append({"output": output, "expected": expected, "scores": scores})
+    return rows
+
+
+if __name__ == "__main__":
+    write("tool_calls.jsonl", "agentevals", tool_calls())
+    write("json_fields.jsonl", "autoevals", json_fields())
+    write("retrieval.jsonl", "ir-measures", retrieval())

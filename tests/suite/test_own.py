@@ -1,0 +1,184 @@
+"""Metrics of one's own: functions, names, installed packages, and columns that are there."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import polars_evals as pe
+from polars_evals.suite import own
+
+DF = pl.DataFrame({"output": ["Thank you", "No", None], "expected": ["a", "No", "b"], "judge": [5, 1, 3]})
+
+
+def polite(output: pl.Expr) -> pl.Expr:
+    """Say whether an answer is polite."""
+    return output.str.contains("(?i)thank")
+
+
+def same_length(output: pl.Expr, expected: pl.Expr, *, slack: int = 0) -> pl.Expr:
+    return 1.0 / (1 + (output.str.len_chars().cast(pl.Int64) - expected.str.len_chars() - slack).abs())
+
+
+def labelled(output: pl.Expr, **options: Any) -> pl.Expr:
+    return pl.struct(score=pl.lit(options.get("score", 0.9)).repeat_by(1).list.first(), label=pl.lit("fail"))
+
+
+def scored(*metrics: pe.Metric, frame: pl.DataFrame = DF) -> pl.DataFrame:
+    return pe.Suite(metrics).score(frame).drop(frame.columns)
+
+
+def test_functions() -> None:
+    result = scored(pe.Metric(polite, threshold=0.7), pe.Metric(same_length, name="length", slack=-1))
+    assert result["polite_score"].to_list() == [1.0, 0.0, 0.0]
+    assert result["polite_label"].to_list() == ["pass", "fail", "fail"]
+    assert result.columns == ["polite_score", "polite_label", "length_score", "length_label"]
+    nulls = scored(pe.Metric(polite, missing="null"))
+    assert nulls["polite_label"].to_list() == ["pass", "fail", None]
+    lazy = pe.Suite([pe.Metric(polite)]).score(DF.lazy())
+    assert lazy.collect_schema()["polite_score"] == pl.Float64
+    assert lazy.collect(engine="streaming").equals(pe.Suite([pe.Metric(polite)]).score(DF))
+
+
+def test_labels_of_ones_own_stay() -> None:
+    result = scored(pe.Metric(labelled, score=0.95))
+    assert result["labelled_label"].to_list() == ["fail"] * 3
+    assert result["labelled_score"].to_list() == [0.95] * 3
+
+
+def test_names_and_signatures() -> None:
+    first = pe.metric(name="kindness", threshold=0.25, version="1")(lambda output: output.str.len_chars() > 3)
+    suite = pe.Suite([pe.Metric("kindness")])
+    assert suite.score(DF)["kindness_label"].to_list() == ["pass", "fail", "fail"]
+    signature = suite.signature["kindness"]
+    assert "threshold:0.25" in signature
+    pe.metric(name="kindness", threshold=0.25, version="2")(first)
+    assert pe.Suite([pe.Metric("kindness")]).signature["kindness"] != signature
+    with pytest.raises(ValueError, match='unknown metric "kindnes"; did you mean "kindness"'):
+        pe.Metric("kindnes")
+    del own.REGISTERED["kindness"]
+    assert pickle.loads(pickle.dumps(pe.Metric(polite))) == pe.Metric(polite)
+
+
+def broken(output: pl.Expr) -> pl.Expr:
+    raise KeyError("tone")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (broken, r"metric \"broken\": KeyError: 'tone'"),
+        (lambda output: 3, "must return an expression, got 3"),
+        (lambda: pl.lit(1), "must take the output as its first argument"),
+    ],
+)
+def test_errors_name_the_metric(function: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pe.Metric(function, name="x")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda output: output, 'metric "mine".*must be a number, a Boolean'),
+        (lambda output: output.str.len_chars(), "scores must be from 0 to 1, got 9"),
+        (
+            lambda output: output.map_elements(lambda text: 1 / 0, return_dtype=pl.Float64),
+            'metric "mine".*division',
+        ),
+    ],
+)
+def test_errors_while_it_runs_name_the_metric(function: Any, message: str) -> None:
+    function.__name__ = "mine"
+    with pytest.raises(Exception, match=message):
+        scored(pe.Metric(function))
+
+
+def test_columns_that_are_there() -> None:
+    result = scored(pe.Metric("column", name="stars", column="judge", low=1, high=5, threshold=0.5))
+    assert result["stars_score"].to_list() == [1.0, 0.0, 0.5]
+    assert result["stars_label"].to_list() == ["pass", "fail", "pass"]
+    suite = pe.Suite.from_dict(
+        {"metric": [{"type": "column", "name": "a", "column": "ok", "threshold": 1.0}]}
+    )
+    flags = pl.DataFrame({"ok": [True, False, None]})
+    assert suite.score(flags)["a_score"].to_list() == [1.0, 0.0, 0.0]
+    assert pe.Suite.from_dict(suite.to_dict()) == suite
+    with pytest.raises(Exception, match="scores must be from 0 to 1, got 5"):
+        scored(pe.Metric("column", name="stars", column="judge"))
+    with pytest.raises(ValueError, match='would write over the column "judge_score"'):
+        pe.Metric("column", name="judge", column="judge_score")
+    with pytest.raises(ValueError, match='"column" is missing'):
+        pe.Metric("column", name="judge")
+
+
+# What builds the small package: no more than pip needs, so that the test needs no network.
+BACKEND = """
+import zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    files = {
+        "kind_words/__init__.py": open("kind_words/__init__.py").read(),
+        "kind_words-1.0.dist-info/METADATA": "Metadata-Version: 2.1\\nName: kind-words\\nVersion: 1.0\\n",
+        "kind_words-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        "kind_words-1.0.dist-info/entry_points.txt":
+            "[polars_evals.metrics]\\nwarmth = kind_words:warmth\\nlost = kind_words:lost\\n",
+    }
+    record = "kind_words-1.0.dist-info/RECORD"
+    with zipfile.ZipFile(folder + "/kind_words-1.0-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
+        wheel.writestr(record, "".join(f"{path},,\\n" for path in [*files, record]))
+    return "kind_words-1.0-py3-none-any.whl"
+"""
+
+
+def test_metrics_of_an_installed_package(tmp_path: Path) -> None:
+    """A small package, installed for this test alone."""
+    project, target = tmp_path / "project", tmp_path / "site"
+    (project / "kind_words").mkdir(parents=True)
+    (project / "kind_words/__init__.py").write_text(
+        "import polars as pl\n\ndef warmth(output, *, word='dear'):\n    return output.str.contains(word)\n"
+    )
+    (project / "backend.py").write_text(BACKEND)
+    (project / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-deps",
+    ]
+    subprocess.run(
+        [*install, "--target", str(target), str(project)],
+        check=True,
+        capture_output=True,
+    )
+    suite = tmp_path / "evals.toml"
+    suite.write_text('[[metric]]\ntype = "warmth"\nword = "my"\n')
+    code = (
+        "import polars as pl, polars_evals as pe\n"
+        f"suite = pe.Suite.load({str(suite)!r})\n"
+        "scored = suite.score(pl.DataFrame({'output': ['my', 'x']}))\n"
+        "print(scored['warmth_score'].to_list(), suite.signature)\n"
+        "try:\n    pe.Metric('lost')\nexcept ValueError as error:\n    print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "[1.0, 0.0]" in ran.stdout
+    assert "function:kind_words.warmth" in ran.stdout
+    assert 'the metric "lost" of kind_words:lost cannot be loaded' in ran.stdout
