@@ -34,7 +34,7 @@ def test_gpt_4_fell(scored: pl.DataFrame) -> None:
     assert row["candidate_pass_rate"] == pytest.approx(0.51, abs=0.01)
     assert row["newly_failing"] > 3 * row["newly_passing"]
     assert max(row["p_value"], row["p_mcnemar"]) < 1e-30
-    assert row["p_permutation"] == pytest.approx(1 / 2000)
+    assert row["p_permutation"] == pytest.approx(1 / 4000)
 
 
 def test_gpt_3_5_rose(scored: pl.DataFrame) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.drift.text import apart, cell, clean, line, to_json
+from polars_evals.wording import apart, cell, clean, line, to_json
 
 from .frames import drawn, versions
 
@@ -26,7 +26,7 @@ HOSTILE = [
     "\x00\x01\x1b[31mred\x07\x7f\x85",
     "]]> <!-- -- > &amp; &#x0;",
     "`code` **bold** [link](javascript:alert(1)) ~~x~~",
-    "\u202eevil\u2066\ufffe\uffff",
+    "\u202eevil\u2066\u061c\ufffe\uffff",
     "{{ template }} ${x} {% raw %}",
     "x" * 1_000_000,
     "\u0301" * 500,

@@ -1,4 +1,4 @@
-"""Timelines: windows, limits, CUSUM, always-valid p-values, and when a change began."""
+"""Timelines: windows, limits, always-valid p-values, segments, and the verdict about now."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ import pytest
 import statsmodels.api as sm
 from polars.testing import assert_frame_equal
 from scipy import stats
+from scipy.special import betaln
 from statsmodels.stats.proportion import proportion_confint
 
 import polars_evals as pe
 from polars_evals.drift import control
+from polars_evals.drift.segments import Monitor
+from polars_evals.drift.sequential import log_evidence
 
 from .frames import label
 
@@ -218,7 +221,8 @@ def test_constant_and_missing_scores_have_no_nan(score: float | None) -> None:
     line = pe.timeline(frame, time="ts")
     for series in [*line.windows.select(pl.selectors.float()), *line.changes.select(pl.selectors.float())]:
         assert series.is_finite().all(), series.name
-    assert line.verdict == ("inconclusive" if score is None else "no_change")
+    # So few rows say little, even if all are alike.
+    assert line.verdict == "inconclusive"
     assert line.windows["n_null"].sum() == (55 if score is None else 0)
 
 
@@ -300,47 +304,110 @@ def test_what_cannot_be_followed_is_refused(options: Any, error: type[Exception]
         pe.timeline(frame, **{"time": "ts"} | options)
 
 
-def test_cusum_and_alarm_by_hand() -> None:
+def test_cusum_by_hand() -> None:
     z = np.array([9.0, 1.0, -1.0, 2.0, np.nan, 3.0, 2.5])
     up, down = control.cusum(z, start=1)
     assert up.tolist() == [0, 0.5, 0, 1.5, 1.5, 4.0, 6.0]
     assert down.tolist() == [0, 0, 0.5, 0, 0, 0, 0]
-    assert control.alarm(up, z) == (6, 3)
-    assert control.alarm(down, -z) is None
-    late = np.array([0.6, 0.6, 0.6, np.nan, 4.0, 4.0])
-    assert control.alarm(control.cusum(late, 0)[0], late) == (5, 4)
 
 
-def test_always_valid_is_the_formula() -> None:
-    n, mean = np.array([30.0, 0.0, 60.0]), np.array([0.5, np.nan, 0.2])
-    windows = control.Windows(n, mean, np.array([0.1, np.nan, 0.1]))
-    reference, tau = control.Reference(n=50.0, mean=0.6, variance=0.1), 0.1
-    p, p_change = control.always_valid(windows, reference, 0, tau)
-
-    def ratio(rows: float, d: float) -> float:
-        m, v = 1 / (1 / rows + 1 / 50), 0.1
-        return float(
-            np.sqrt(v / (v + m * tau**2)) * np.exp(m**2 * tau**2 * d**2 / (2 * v * (v + m * tau**2)))
-        )
-
-    first, both, last = ratio(30, -0.1), ratio(90, (30 * 0.5 + 60 * 0.2) / 90 - 0.6), ratio(60, -0.4)
-    assert p.tolist() == pytest.approx([min(1, 1 / first)] * 2 + [min(1, 1 / first, 1 / both)])
-    assert p_change[-1] == pytest.approx(min(1, 2 / first, 2 / both, 6 / last))
-    wider = control.Windows(n, mean, np.array([0.1, np.nan, 0.4]))
-    assert (control.always_valid(wider, reference, 0, tau)[0][-1]) > p[-1]
+def of_days(x: Any) -> control.Windows:
+    """Days with the same number of rows each."""
+    return control.Windows(np.full(len(x), float(x.shape[1])), x.mean(axis=1), x.var(axis=1, ddof=1))
 
 
-def test_always_valid_stays_valid_under_daily_looks() -> None:
+def watched(windows: control.Windows, reference: int = 14) -> tuple[Any, Any, Any, Any]:
+    known = control.reference_of(windows, np.arange(len(windows.n)) < reference)
+    assert known is not None
+    monitor = Monitor(windows, known, 0.1)
+    return monitor, *monitor.watch(reference, 0.05)
+
+
+def test_the_evidence_of_a_change_is_the_smaller_of_two() -> None:
+    x = np.random.default_rng(3).random((30, 20)) < np.where(np.arange(30) < 20, 0.9, 0.5)[:, None]
+    windows = of_days(x.astype(float))
+    monitor, segments, p, _ = watched(windows, 20)
+    before, after = windows.mean[:20], windows.mean[20:]
+    t = stats.ttest_ind(after, before).statistic
+    residual = np.concatenate([before - before.mean(), after - after.mean()])
+    lagged = residual[:19] @ residual[1:20] + residual[20:-1] @ residual[21:]
+    seen = lagged / (residual @ residual)
+    alike = np.clip(seen + 2 * (1 + 3 * seen) / 30, 0, 0.9)
+    count = (1 + alike) / (1 - alike)
+    known = monitor.reference
+    # Days that differ no more than chance: a day counts with all its rows.
+    assert known.excess < 1.2
+    weight = 20 / (1 + 19 * (known.excess - 1) / 19)
+    n = weight * 20 * 10 / 30 / count
+    student = log_evidence(
+        np.array([t / np.sqrt(count)]), np.array([28 / count]), np.array([n]), 0.01 / known.variance
+    )[0]
+    good, all_rows = np.array([before.sum(), after.sum()]) * 20, np.array([400.0, 200.0])
+    rate = (good[0] + 0.5) / 401
+    each = min(1.0, known.variance / (rate * (1 - rate))) * known.excess * count
+    (g0, g1), (n0, n1) = good / each, all_rows / each
+    rates = (
+        betaln(0.5 + g1, 0.5 + n1 - g1) - betaln(0.5, 0.5)
+        - betaln(0.5 + g0 + g1, 0.5 + n0 + n1 - g0 - g1) + betaln(0.5 + g0, 0.5 + n0 - g0)
+    )  # fmt: skip
+    assert monitor.against_reference(segments[-1]) == pytest.approx(np.exp(-min(student, rates)), rel=1e-6)
+    assert segments[-1].first == 20
+    assert p[19:21].tolist() == pytest.approx([np.nan, p[20]], nan_ok=True)
+
+
+def test_a_past_p_value_never_changes() -> None:
     rng = np.random.default_rng(0)
-    alarms = np.zeros(2)
-    for _ in range(300):
-        x = rng.beta(5, 2, (60, 8))
-        windows = control.Windows(np.full(60, 8.0), x.mean(axis=1), x.var(axis=1, ddof=1))
-        inside = np.arange(60) < 14
-        reference = control.reference_of(windows, inside)
-        assert reference is not None
-        alarms += [p[-1] <= 0.05 for p in control.always_valid(windows, reference, 14, 0.1)]
-    assert (alarms / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)).all()
+    x = (rng.random((60, 50)) < 0.99).astype(float)
+    x[45:] = rng.random((15, 50)) < 0.8
+    _, _, p, change = watched(of_days(x))
+    for days in (20, 44, 50):
+        _, _, early, early_change = watched(of_days(x[:days]))
+        assert early[14:].tolist() == p[14:days].tolist()
+        assert early_change[14:].tolist() == change[14:days].tolist()
+
+
+def dip(level: list[tuple[int, float]], seed: int = 0) -> pl.DataFrame:
+    """Days at one level after another, 60 rows each."""
+    rng = np.random.default_rng(seed)
+    levels = np.repeat([mean for _, mean in level], [days for days, _ in level])
+    day = np.repeat(np.arange(len(levels)), 60)
+    score = (rng.random(len(day)) < levels[day]).astype(float)
+    times = [START + timedelta(days=int(d), minutes=int(m)) for m, d in enumerate(day % 10**6)]
+    return (
+        pl.DataFrame({"ts": times, "m_score": score}).sort("ts").with_columns(pl.col("ts").dt.truncate("1d"))
+    )
+
+
+def test_a_recovered_dip_is_history() -> None:
+    line = pe.timeline(dip([(20, 0.9), (12, 0.6), (40, 0.9)]), time="ts")
+    assert line.verdict in {"inconclusive", "no_change"}
+    assert "the change of 2025-01-21 ended on 2025-02-0" in line.changes["reason"].item()
+    assert line.segments.height == 3
+    began = [START + timedelta(days=days) for days in (0, 20, 32)]
+    for found, expected in zip(line.segments["began"], began, strict=True):
+        assert abs(found - expected) <= timedelta(days=1)
+    assert line.segments["ended"].to_list() == [*line.segments["began"][1:], None]
+    assert line.segments["mean"].to_list() == pytest.approx([0.9, 0.6, 0.9], abs=0.05)
+    assert (line.segments["ci_low"] < line.segments["mean"]).all()
+    assert pe.timeline(dip([(20, 0.9), (12, 0.6)]), time="ts").verdict == "regressed"
+
+
+def test_the_verdict_is_about_now() -> None:
+    line = pe.timeline(dip([(20, 0.8), (20, 0.97), (25, 0.6)]), time="ts")
+    assert line.verdict == "regressed"
+    assert line.changes["difference"].item() == pytest.approx(-0.2, abs=0.06)
+
+
+def test_days_that_resemble_their_neighbours_are_noted() -> None:
+    rng = np.random.default_rng(1)
+    effect = np.zeros(80)
+    for day in range(1, 80):
+        effect[day] = 0.8 * effect[day - 1] + rng.normal(0, 0.05)
+    score = np.clip(0.7 + effect[:, None] + rng.normal(0, 0.1, (80, 20)), 0, 1).ravel()
+    times = [START + timedelta(days=int(d)) for d in np.repeat(np.arange(80), 20)]
+    line = pe.timeline(pl.DataFrame({"ts": times, "m_score": score}), time="ts")
+    assert any("windows resemble those before them" in note for note in line.notes)
+    assert line.changes["autocorrelation"].item() > 0.4
 
 
 def test_forms() -> None:

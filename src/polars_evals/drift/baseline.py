@@ -11,6 +11,9 @@ from polars_evals.drift import columns
 if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame
 
+# Columns that are there for a moment only.
+FIRST, SECOND, SEVERAL, RUN = (f"{columns.APART}{name}" for name in ("first", "second", "several", "run"))
+
 
 @overload
 def against_baseline(
@@ -42,7 +45,7 @@ def against_baseline(
     expected: str = "expected",
 ) -> Frame:
     """
-    Make the baseline's output of each item the expected text of every version.
+    Make the baseline's output of each item the expected text of every version, and another run of its own.
 
     Scores then say how far a version has moved from the baseline, also for traffic without expected texts.
 
@@ -69,8 +72,11 @@ def against_baseline(
 
     Notes
     -----
-    Of several outputs of the baseline for an item the first one counts, so that its other rows show how much
-    the baseline differs from itself.
+    The baseline's first output of an item is what all others are expected to say; what is expected of that
+    first one is the second. So the baseline is scored against another run of itself, and a candidate has
+    regressed only if it is further from the baseline than the baseline is. An item that the baseline answered
+    once tells nothing of this: its row has no expected text, and ``only_run`` is true. `compare` leaves such
+    rows out and says what to do: run the baseline once more.
 
     Examples
     --------
@@ -78,24 +84,24 @@ def against_baseline(
     >>> import polars_evals as pe
     >>> traces = pl.DataFrame(
     ...     {
-    ...         "item_id": ["a", "b", "a", "b", "c"],
-    ...         "model": ["v1", "v1", "v2", "v2", "v2"],
-    ...         "output": ["Paris", "42", "Paris.", None, "new"],
+    ...         "item_id": ["a", "a", "b", "a", "b"],
+    ...         "model": ["v1", "v1", "v1", "v2", "v2"],
+    ...         "output": ["Paris", "It is Paris", "42", "Paris.", None],
     ...     }
     ... )
     >>> pe.against_baseline(traces, version="model", baseline="v1", item="item_id")
-    shape: (5, 4)
-    ┌─────────┬───────┬────────┬──────────┐
-    │ item_id ┆ model ┆ output ┆ expected │
-    │ ---     ┆ ---   ┆ ---    ┆ ---      │
-    │ str     ┆ str   ┆ str    ┆ str      │
-    ╞═════════╪═══════╪════════╪══════════╡
-    │ a       ┆ v1    ┆ Paris  ┆ Paris    │
-    │ b       ┆ v1    ┆ 42     ┆ 42       │
-    │ a       ┆ v2    ┆ Paris. ┆ Paris    │
-    │ b       ┆ v2    ┆ null   ┆ 42       │
-    │ c       ┆ v2    ┆ new    ┆ null     │
-    └─────────┴───────┴────────┴──────────┘
+    shape: (5, 5)
+    ┌─────────┬───────┬─────────────┬─────────────┬──────────┐
+    │ item_id ┆ model ┆ output      ┆ expected    ┆ only_run │
+    │ ---     ┆ ---   ┆ ---         ┆ ---         ┆ ---      │
+    │ str     ┆ str   ┆ str         ┆ str         ┆ bool     │
+    ╞═════════╪═══════╪═════════════╪═════════════╪══════════╡
+    │ a       ┆ v1    ┆ Paris       ┆ It is Paris ┆ false    │
+    │ a       ┆ v1    ┆ It is Paris ┆ Paris       ┆ false    │
+    │ b       ┆ v1    ┆ 42          ┆ null        ┆ true     │
+    │ a       ┆ v2    ┆ Paris.      ┆ Paris       ┆ false    │
+    │ b       ┆ v2    ┆ null        ┆ 42          ┆ false    │
+    └─────────┴───────┴─────────────┴─────────────┴──────────┘
     """
     frame = columns.lazy(traces)
     schema = frame.collect_schema()
@@ -106,12 +112,26 @@ def against_baseline(
     present = frame.select(key.unique().sort()).collect(engine="streaming").to_series().drop_nulls().to_list()
     if before not in present:
         raise columns.absent("baseline", before, version, present)
-    references = (
-        frame.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
-        .select(item, pl.col(output).alias(expected))
-        .unique(subset=item, keep="first", maintain_order=True)
+    known = frame.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
+    runs = known.group_by(item, maintain_order=True).agg(
+        pl.col(output).first().alias(FIRST),
+        # Null where the baseline has one run of the item.
+        pl.col(output).get(1, null_on_oob=True).alias(SECOND),
+        (pl.len() > 1).alias(SEVERAL),
     )
-    joined = frame.drop(expected, strict=False).join(references, on=item, how="left", maintain_order="left")
+    placed = frame.with_columns(
+        # The first run itself: the first row of the baseline with an output.
+        ((key == before) & pl.col(output).is_not_null()).cum_sum().over(item).alias(RUN)
+    )
+    own = (key == before) & pl.col(output).is_not_null() & (pl.col(RUN) == 1)
+    joined = placed.drop(expected, columns.ONLY_RUN, strict=False).join(
+        runs, on=item, how="left", maintain_order="left"
+    )
+    joined = joined.with_columns(
+        pl.when(own).then(SECOND).otherwise(FIRST).alias(expected),
+        (own & ~pl.col(SEVERAL)).fill_null(value=False).alias(columns.ONLY_RUN),
+    )
     order = list(schema) if expected in schema else [*schema, expected]
+    order = order if columns.ONLY_RUN in order else [*order, columns.ONLY_RUN]
     joined = joined.select(order)
     return joined.collect() if isinstance(traces, pl.DataFrame) else joined

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+
+from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,10 @@ LARGEST = 1e50
 # A character that names do not have keeps what is added to them apart from names that read the same.
 APART = "\x1f"
 TRAIT = f"by{APART}"
+# The metric that says whether an item has an answer, a score in every metric.
+ANSWERED = "answered"
+# Marks the rows of a baseline that have no other run of it to be scored against.
+ONLY_RUN = "only_run"
 # Intervals at a smaller level reach to infinity.
 SMALLEST_LEVEL = 1e-12
 
@@ -26,50 +31,45 @@ SMALLEST_LEVEL = 1e-12
 def lazy(frame: Frame) -> pl.LazyFrame:
     """Return the frame as a LazyFrame, or say what else was given."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        msg = f"expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}")
     return frame.lazy()
 
 
-def nearest(name: str, choices: Iterable[str]) -> str:
-    """Return ``", did you mean 'x'?"`` for the nearest choice, or nothing."""
-    close = get_close_matches(name, list(choices), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+def require_name(name: object, role: str) -> None:
+    """Raise unless `name` can name a column."""
+    if not isinstance(name, str):
+        raise TypeError(f"{role} takes the name of a column, got {type(name).__name__}")
 
 
 def require(schema: Schema, name: str, role: str) -> None:
     """Raise unless the frame has the column that plays `role`."""
-    if not isinstance(name, str):
-        msg = f"{role} takes the name of a column, got {type(name).__name__}"
-        raise TypeError(msg)
+    require_name(name, role)
     if name not in schema:
-        msg = f"{role}: there is no column {name!r}{nearest(name, schema)}"
-        raise pl.exceptions.ColumnNotFoundError(msg)
+        raise pl.exceptions.ColumnNotFoundError(
+            f"{role}: there is no column {name!r}{did_you_mean(name, schema)}"
+        )
 
 
 def require_fraction(value: float, role: str) -> None:
     """Raise unless 0 < value < 1."""
     if not 0 < value < 1:
-        msg = f"{role} must lie between 0 and 1, got {value!r}"
-        raise ValueError(msg)
+        raise ValueError(f"{role} must lie between 0 and 1, got {value!r}")
 
 
 def require_level(alpha: float) -> None:
     """Raise unless `alpha` is a level that intervals can be made at."""
     require_fraction(alpha, "alpha")
     if alpha < SMALLEST_LEVEL:
-        msg = f"alpha must be at least {SMALLEST_LEVEL:g}, got {alpha!r}"
-        raise ValueError(msg)
+        raise ValueError(f"alpha must be at least {SMALLEST_LEVEL:g}, got {alpha!r}")
 
 
 def require_effect(min_effect: float) -> None:
     """Raise unless 0 <= min_effect < 1."""
     if not 0 <= min_effect < 1:
-        msg = f"min_effect must be at least 0 and below 1, got {min_effect!r}"
-        raise ValueError(msg)
+        raise ValueError(f"min_effect must be at least 0 and below 1, got {min_effect!r}")
 
 
-def find_metrics(schema: Schema, metrics: Sequence[str] | None) -> list[str]:
+def find_metrics(schema: Schema, metrics: Sequence[str] | str | None) -> list[str]:
     """Return the metrics asked for, or every ``<name>_score`` column that holds numbers."""
     found = [
         name.removesuffix("_score")
@@ -78,22 +78,27 @@ def find_metrics(schema: Schema, metrics: Sequence[str] | None) -> list[str]:
     ]
     if metrics is None:
         if not found:
-            msg = f"there is no <name>_score column of numbers; {_way_to_scores(schema)}"
-            raise pl.exceptions.ColumnNotFoundError(msg)
+            raise pl.exceptions.ColumnNotFoundError(
+                f"there is no <name>_score column of numbers; {_way_to_scores(schema)}"
+            )
         return found
     if isinstance(metrics, str):
         metrics = [metrics]
     for name in metrics:
         if name not in found:
-            nested = (
-                f"; {_way_to_scores(schema)}" if name in _scored_structs(schema) else nearest(name, found)
+            nested = name in _scored_structs(schema)
+            hint = f"; {_way_to_scores(schema)}" if nested else did_you_mean(name, found)
+            raise pl.exceptions.ColumnNotFoundError(
+                f"metrics: there is no numeric column '{name}_score'{hint}"
             )
-            msg = f"metrics: there is no numeric column '{name}_score'{nested}"
-            raise pl.exceptions.ColumnNotFoundError(msg)
-    if not metrics or len(set(metrics)) < len(metrics):
-        msg = f"metrics must name each metric once, got {list(metrics)!r}"
-        raise ValueError(msg)
+    require_distinct(metrics)
     return list(metrics)
+
+
+def require_distinct(metrics: Sequence[str]) -> None:
+    """Raise unless there are metrics, each named once."""
+    if not metrics or len(set(metrics)) < len(metrics):
+        raise ValueError(f"metrics must name each metric once, got {list(metrics)!r}")
 
 
 def _scored_structs(schema: Schema) -> list[str]:
@@ -129,16 +134,31 @@ def trait(name: str) -> str:
 def as_text(schema: Schema, name: str) -> pl.Expr:
     """Return a column of group values as text, or raise if its values are not single values."""
     if schema[name].is_nested() or schema[name] in (pl.Object, pl.Binary):
-        msg = f"column {name!r} is {schema[name]}; groups need text, numbers, booleans or dates"
-        raise pl.exceptions.InvalidOperationError(msg)
+        raise pl.exceptions.InvalidOperationError(
+            f"column {name!r} is {schema[name]}; groups need text, numbers, booleans or dates"
+        )
     return pl.col(name).cast(pl.String)
 
 
-def measures(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
+def item_key(schema: Schema, item: str) -> pl.Expr:
+    """Return the column that versions are paired on; text is text, whatever its type."""
+    text = isinstance(schema[item], pl.Enum | pl.Categorical)
+    return pl.col(item).cast(pl.String) if text else pl.col(item)
+
+
+def only_run(schema: Schema) -> pl.Expr:
+    """Return which rows `against_baseline` could not give an expected text of another run."""
+    known = schema.get(ONLY_RUN) == pl.Boolean
+    return pl.col(ONLY_RUN).fill_null(value=False) if known else pl.lit(value=False)
+
+
+def scores_and_labels(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
     """Return ``<metric>:score`` (Float64) and ``<metric>:pass`` (UInt8, null without a label)."""
     exprs = []
     for name in metrics:
         score = pl.col(f"{name}_score").cast(pl.Float64)
+        if ONLY_RUN in schema:
+            score = pl.when(~only_run(schema)).then(score)
         exprs.append(score.alias(f"{name}:score"))
         label = f"{name}_label"
         if label not in schema or schema[label] == pl.Null:
@@ -149,33 +169,43 @@ def measures(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
             # A strict cast: a label that is neither "fail" nor "pass" must not be counted as a failure.
             passed = pl.col(label).cast(pl.String).cast(pl.Enum(LABELS)).to_physical().cast(pl.UInt8)
         else:
-            msg = f"column {label!r} is {schema[label]}; a label is Enum or String, 'fail' or 'pass'"
-            raise pl.exceptions.InvalidOperationError(msg)
+            raise pl.exceptions.InvalidOperationError(
+                f"column {label!r} is {schema[label]}; a label is Enum or String, 'fail' or 'pass'"
+            )
         exprs.append(pl.when(score.is_not_null()).then(passed).alias(f"{name}:pass"))
     return exprs
 
 
 def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Run the selection of `measures`, naming the column where a label or a score is not one."""
+    """Run the selection of `scores_and_labels`, naming the column where a label or a score is not one."""
     try:
         rows = frame.collect(engine="streaming")
     except pl.exceptions.InvalidOperationError as error:
         if "enum" not in str(error).lower():
             raise
-        msg = f"a <name>_label column holds a value other than 'fail' and 'pass': {error}"
-        raise pl.exceptions.InvalidOperationError(msg) from error
+        raise pl.exceptions.InvalidOperationError(
+            f"a <name>_label column holds a value other than 'fail' and 'pass': {error}"
+        ) from error
     bad = rows.select(
         (~(pl.col(f"{m}:score").abs() < LARGEST)).sum().alias(m)  # not >=, which NaN would pass
         for m in metrics
     ).row(0, named=True)
     for name, count in bad.items():
         if count:
-            msg = (
+            raise ValueError(
                 f"'{name}_score' has {count:,} NaN or infinite values; "
                 f"make them null to leave them out: pl.col('{name}_score').fill_nan(None)"
             )
-            raise ValueError(msg)
     return rows
+
+
+def flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose lists of texts are texts, so that it can be written as CSV."""
+    return frame.with_columns(
+        pl.col(name).list.eval(pl.element().fill_null("null")).list.join(", ")
+        for name, dtype in frame.schema.items()
+        if dtype == pl.List(pl.String)
+    )
 
 
 def aggregated(query: pl.LazyFrame) -> pl.DataFrame:
@@ -202,18 +232,17 @@ def require_one_signature(column: str, seen: Iterable[str | None]) -> None:
     values = [value if value is not None else "(none)" for value in seen]
     if len(values) > 1:
         listed = "\n  ".join(values[:5])
-        msg = (
+        raise ValueError(
             f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
             "score all rows with one suite"
         )
-        raise ValueError(msg)
 
 
 def absent(role: str, one: str, column: str, present: Sequence[str]) -> ValueError:
     """Return the error that a version is not in the frame."""
     shown = ", ".join(map(repr, present[:20])) or "none"
     return ValueError(
-        f"{role} {one!r} is not in column {column!r}{nearest(one, present)} (versions: {shown})"
+        f"{role} {one!r} is not in column {column!r}{did_you_mean(one, present)} (versions: {shown})"
     )
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from polars_evals.drawing import drawing
+from polars_evals.drift.items import items_of
 from polars_evals.drift.junit import junit
-from polars_evals.drift.result import Result, Table, deliver
-from polars_evals.drift.text import apart, change
-from polars_evals.drift.verdict import worst
+from polars_evals.drift.pull_request import markdown
+from polars_evals.drift.result import Result, Shown, Table, write_or_return
+from polars_evals.drift.verdict import VERDICTS, worst
+from polars_evals.wording import apart, change, listed
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    import polars as pl
-
+    from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
     from polars_evals.report import ComparisonPlots
 
@@ -67,8 +71,10 @@ class Comparison(Result):
         How many scores of each version lie in each of twenty bins.
     notes
         What was left out or needs care, in words.
-    settings
-        How the comparison was made.
+    spec
+        What was compared, and how. `compare_spec` repeats it on other rows.
+    table
+        The rows that were compared, for `items`; None for merged aggregates.
     """
 
     summary: pl.DataFrame
@@ -78,21 +84,92 @@ class Comparison(Result):
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
     notes: tuple[str, ...]
-    settings: dict[str, Any]
+    spec: ResolvedSpec
+    table: pl.LazyFrame | None = None
+
+    @property
+    def items(self) -> pl.LazyFrame:
+        """
+        Every paired difference of every metric, worst first, with slices and texts.
+
+        A row for each candidate, metric and item: ``baseline_score``, ``candidate_score``, ``difference``,
+        labels, ``flip``, the columns of slices, ``input``, ``expected``, ``baseline_output``,
+        ``candidate_output``, and the output of every version as ``output_<version>``. It is lazy: nothing is
+        read before it is collected.
+
+        Examples
+        --------
+        >>> scored = pl.DataFrame(
+        ...     {
+        ...         "case_id": [1, 2, 3] * 2,
+        ...         "model": ["v1"] * 3 + ["v2"] * 3,
+        ...         "topic": ["tax", "tax", "art"] * 2,
+        ...         "levenshtein_score": [0.9, 0.8, 1.0, 0.5, 0.3, 1.0],
+        ...     }
+        ... )
+        >>> comparison = pe.compare(scored, version="model", baseline="v1", item="case_id", by="topic")
+        >>> worst = comparison.items.filter(pl.col("topic") == "tax")
+        >>> worst.select("item", "candidate_score", "difference").collect()
+        shape: (2, 3)
+        ┌──────┬─────────────────┬────────────┐
+        │ item ┆ candidate_score ┆ difference │
+        │ ---  ┆ ---             ┆ ---        │
+        │ i64  ┆ f64             ┆ f64        │
+        ╞══════╪═════════════════╪════════════╡
+        │ 2    ┆ 0.3             ┆ -0.5       │
+        │ 1    ┆ 0.5             ┆ -0.4       │
+        └──────┴─────────────────┴────────────┘
+        """
+        if self.table is None:
+            raise ValueError(
+                "a comparison of merged aggregates has no items; compare the rows themselves to see them"
+            )
+        return items_of(self.table, self.spec)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was compared, and how, as plain values."""
+        return self.spec.settings
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The worst verdict on each candidate: regressed, inconclusive, improved or no_change."""
+        rows = pl.concat(frame.select("candidate", "verdict") for frame in (self.summary, self.slices))
+        return {
+            one: worst(rows.filter(pl.col("candidate") == one)["verdict"]) for one in self.spec.candidates
+        }
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all rows: regressed, inconclusive, improved or no_change."""
-        return worst([*self.summary["verdict"], *self.slices["verdict"]])
+        """The verdict on the candidate; of several, each has its own in `verdicts`."""
+        if len(self.spec.candidates) > 1:
+            raise ValueError(
+                f"{len(self.spec.candidates)} candidates have a verdict each, and none sums them up: "
+                "see comparison.verdicts"
+            )
+        return self.verdicts[self.spec.candidates[0]]
+
+    def outcome(self) -> dict[str, Any]:
+        """Return the verdicts as JSON has them."""
+        return {"verdict": self.badge, "verdicts": self.verdicts}
+
+    @property
+    def badge(self) -> str | None:
+        """The verdict, if there is one for all."""
+        return self.verdict if len(self.spec.candidates) == 1 else None
 
     @property
     def headline(self) -> str:
-        """The verdict in one line."""
-        candidates = self.settings["candidates"]
-        shown = ", ".join(candidates[:5]) + (
-            f" and {len(candidates) - 5} more" if len(candidates) > 5 else ""
+        """The verdicts in one line."""
+        found = self.verdicts
+        if len(found) == 1:
+            return f"{self.verdict}: {self.spec.candidates[0]} against {self.spec.baseline}"
+        groups = (
+            f"{listed([one for one, verdict in found.items() if verdict == kind])} {kind.replace('_', ' ')}"
+            for kind in VERDICTS
+            if kind in found.values()
         )
-        return f"{self.verdict}: {shown} against {self.settings['baseline']}"
+        return f"against {self.spec.baseline}: {'; '.join(groups)}"
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
@@ -114,13 +191,18 @@ class Comparison(Result):
     @property
     def plot(self) -> ComparisonPlots:
         """Charts of this comparison: `differences`, `distributions` and `slices`."""
-        from polars_evals.report import ComparisonPlots
+        plots: ComparisonPlots = drawing().plots_of(self)
+        return plots
 
-        return ComparisonPlots(self)
-
-    def to_html(self, path: str | PathLike[str] | None = None, *, timeline: Timeline | None = None) -> str:
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        timeline: Timeline | None = None,
+        source: str | None = None,
+    ) -> str:
         """
-        Write a self-contained HTML page: verdict, charts, slices, and the flips with their texts compared.
+        Write a self-contained HTML page: what was found in a sentence, charts, and items with their answers.
 
         Parameters
         ----------
@@ -128,15 +210,44 @@ class Comparison(Result):
             File to write. None returns the text instead.
         timeline
             The same scores over time, to show in the page too.
+        source
+            Where the scores come from, to say in the page.
 
         Notes
         -----
         Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline. Its size is
         bounded: it says what it leaves out.
         """
-        from polars_evals.report import comparison_page
+        return write_or_return(drawing().page_of(self, timeline=timeline, source=source), path)
 
-        return deliver(comparison_page(self, timeline), path)
+    def to_markdown(self, path: str | PathLike[str] | None = None, *, page: str | None = None) -> str:
+        """
+        Write Markdown for a pull request: the result in a sentence, numbers, and the items that lost most.
+
+        Parameters
+        ----------
+        path
+            File to write. None returns the text instead.
+        page
+            Where the page of `to_html` is, to say in the text.
+        """
+        return write_or_return(markdown(self, page), path)
+
+    def show_items(self, *, height: int = 640) -> Shown:
+        """
+        Show the items in a notebook: filters, search, and the answers side by side.
+
+        Parameters
+        ----------
+        height
+            Pixels.
+
+        Notes
+        -----
+        Needs the report extra, no widgets, and works in VS Code too. It holds fewer items than the page does,
+        and says how many.
+        """
+        return Shown(drawing().items_frame(self, height))
 
     def to_junit(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -147,4 +258,4 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         """
-        return deliver(junit(self), path)
+        return write_or_return(junit(self), path)

@@ -1,8 +1,8 @@
 """
 Means, differences and their standard errors, as Polars aggregations over all items or by slice.
 
-In two steps: `moments` and `cluster_moments` sum up the rows, `conclude` makes estimates of the sums, so that
-the sums of several parts of a table can be merged in between.
+In two steps: `moments` and `cluster_spread` sum up the rows, `estimate_sums` makes estimates of the sums, so
+that the sums of several parts of a table can be merged in between.
 """
 
 from __future__ import annotations
@@ -11,121 +11,203 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_evals.drift.clusters import cluster_spread, cluster_sums, spread_of
 from polars_evals.drift.columns import aggregated
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.merging import Summed, add, cubes, highest, lowest, mean, variance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from polars_evals.drift.pairing import Observations
 
-B, C, D = pl.col("b"), pl.col("c"), pl.col("d")
+B, C, D, DP = pl.col("b"), pl.col("c"), pl.col("d"), pl.col("dp")
+
+# The two things that are judged, the mean score and the pass rate, and what their columns begin with.
+ESTIMANDS = {"score": "", "pass": "pass_"}
 
 
-def estimate(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row for each combination of `keys` (one row without any): what `infer` needs."""
+def estimate_metric(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return one row for each combination of `keys` (one row without any): what `test` needs."""
     frame = scores_of(observations, metric, keys)
     spreads = {}
     if observations.clustered:
         sides = sides_of(paired=observations.paired)
-        spreads = {side: cluster_moments(cluster_sums(frame, side, keys), keys) for side in sides}
-    return conclude(
+        spreads = {one: cluster_spread(cluster_sums(frame, sides[one], keys), keys) for one in ESTIMANDS}
+    return estimate_sums(
         moments(frame, keys, paired=observations.paired), spreads, keys, paired=observations.paired
     )
 
 
-def sides_of(*, paired: bool) -> list[str]:
-    """Return the columns whose spread makes the standard error: differences, or both versions' scores."""
-    return ["d"] if paired else ["b", "c"]
+def sides_of(*, paired: bool) -> dict[str, list[str]]:
+    """Return by estimand the columns whose spread makes the standard error: differences, or both versions."""
+    return {"score": ["d"], "pass": ["dp"]} if paired else {"score": ["b", "c"], "pass": ["bp", "cp"]}
 
 
 def scores_of(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return scores ``b`` and ``c``, their difference ``d`` and labels ``bp`` and ``cp`` of one metric."""
+    """
+    Return scores ``b`` and ``c`` and pass rates ``bp`` and ``cp`` of one metric.
+
+    Paired, with their differences ``d`` and ``dp``, and whether the item has ``many`` rows in a version.
+    """
     columns = [pl.col(f"{metric}:{end}").alias(end) for end in ("b", "c", "bp", "cp")]
     cluster = ["cluster"] if observations.clustered else []
-    return observations.frame.select(*keys, *cluster, *columns).with_columns(d=C - B)
+    many = ["many"] if observations.paired else []
+    frame = observations.frame.select(*keys, *cluster, *many, *columns)
+    if not observations.paired:
+        return frame
+    rate = pl.col("cp").cast(pl.Float64) - pl.col("bp").cast(pl.Float64)
+    return frame.with_columns(d=C - B).with_columns(dp=pl.when(D.is_not_null()).then(rate))
 
 
-def conclude(
+def estimate_sums(
     sums: pl.DataFrame, spreads: Mapping[str, pl.DataFrame], keys: Sequence[str], *, paired: bool
 ) -> pl.DataFrame:
-    """Make estimates of `moments`, and of `cluster_moments` by side where there are clusters."""
+    """Make estimates of `moments`, and of `cluster_spread` by estimand where there are clusters."""
     arms = _paired(sums) if paired else _unpaired(sums)
-    sides = sides_of(paired=paired)
-    clusters = pl.lit(None, dtype=pl.Int64)
-    if spreads:
-        # A cluster counts once, so its spread replaces that of the rows.
-        for side in sides:
-            spread = spreads[side].select(*keys, *_cluster_variance(side))
-            arms = arms.drop(f"v_{side}", f"df_{side}")
-            arms = (
-                arms.join(spread, on=list(keys), how="left", nulls_equal=True)
-                if keys
-                else pl.concat([arms, spread], how="horizontal")
-            )
-        clusters = pl.sum_horizontal(pl.col(f"g_{side}") for side in sides).cast(pl.Int64)
+    nothing = pl.lit(None, dtype=pl.Int64)
+    arms = arms.with_columns(clusters=nothing, fewest=nothing)
+    for estimand, spread in spreads.items():
+        arms = _with_clusters(arms, spread, keys, ESTIMANDS[estimand], paired=paired)
     return arms.select(
         *keys,
         "n",
         "n_baseline_only",
         "n_candidate_only",
-        clusters.alias("clusters"),
+        "clusters",
+        "fewest",
         pl.lit(paired).alias("paired"),
         "baseline_mean",
         "candidate_mean",
-        _negligible_is_none(pl.col("difference")).alias("difference"),
-        *_standard_error(sides),
+        "difference",
         "correlation",
         "baseline_pass_rate",
         "candidate_pass_rate",
+        "pass_rate_difference",
         "newly_failing",
         "newly_passing",
         "baseline_labels",
         "candidate_labels",
+        "repeated",
+        "lowest",
+        "highest",
+        *(f"{p}{name}" for p in ESTIMANDS.values() for name in ("se", "df", "effective", "skew")),
+    ).with_columns(
+        _negligible_is_none(name) for name in ("difference", "pass_rate_difference", "se", "pass_se")
     )
 
 
-def _aggregate(frame: pl.LazyFrame, keys: Sequence[str], aggregations: Sequence[pl.Expr]) -> pl.DataFrame:
-    query = frame.group_by(keys).agg(aggregations) if keys else frame.select(aggregations)
-    return aggregated(query)
+def _with_clusters(
+    arms: pl.DataFrame, spread: pl.DataFrame, keys: Sequence[str], prefix: str, *, paired: bool
+) -> pl.DataFrame:
+    """Let the spread of clusters replace that of the rows: a cluster counts once."""
+    parts = dict(spread.group_by(keys)) if keys else {(): spread}
+    nothing = spread.clear()
+    rows = [
+        spread_of(parts.get(key, nothing), paired=paired)
+        for key in (arms.select(keys).iter_rows() if keys else [()])
+    ]
+    found = {
+        "se": [row.spread.variance**0.5 for row in rows],
+        "df": [row.spread.df for row in rows],
+        "effective": [row.spread.effective for row in rows],
+        "skew": [row.spread.skew for row in rows],
+    }
+    counts = (
+        []
+        if prefix
+        else [
+            pl.Series("clusters", [row.clusters for row in rows], dtype=pl.Int64),
+            pl.Series("fewest", [row.fewest for row in rows], dtype=pl.Int64),
+        ]
+    )
+    return arms.with_columns(
+        *(
+            pl.Series(f"{prefix}{name}", values, dtype=pl.Float64).fill_nan(None)
+            for name, values in found.items()
+        ),
+        *counts,
+    )
+
+
+def _cubed(value: pl.Expr) -> pl.Expr:
+    apart = value - value.mean()
+    return (apart * apart * apart).sum()
+
+
+def _sum_of_squares(variance: str, n: str) -> pl.Expr:
+    return (pl.col(n) - 1).clip(lower_bound=0) * pl.col(variance)
+
+
+LOWEST, HIGHEST = pl.min_horizontal(B.min(), C.min()), pl.max_horizontal(B.max(), C.max())
+
+# What is summed up of items, for every slice, and how parts merge. A new sum is one line here.
+PAIRED = {
+    "n": Summed(D.count().cast(pl.Int64), add),
+    "n_baseline_only": Summed((B.is_not_null() & C.is_null()).sum().cast(pl.Int64), add),
+    "n_candidate_only": Summed((C.is_not_null() & B.is_null()).sum().cast(pl.Int64), add),
+    "baseline_mean": Summed(pl.col("both_b").mean(), mean("n")),
+    "candidate_mean": Summed(pl.col("both_c").mean(), mean("n")),
+    "difference": Summed(D.mean(), mean("n")),
+    "var_d": Summed(D.var(), variance("difference", "n")),
+    "var_b": Summed(pl.col("both_b").var(), variance("baseline_mean", "n")),
+    "var_c": Summed(pl.col("both_c").var(), variance("candidate_mean", "n")),
+    "baseline_pass_rate": Summed(pl.col("both_bp").mean(), mean("labels")),
+    "candidate_pass_rate": Summed(pl.col("both_cp").mean(), mean("labels")),
+    "pass_rate_difference": Summed(DP.mean(), mean("labels")),
+    "var_dp": Summed(DP.var(), variance("pass_rate_difference", "labels")),
+    "cubes_d": Summed(_cubed(D), cubes("difference", _sum_of_squares("var_d", "n"), "n")),
+    "cubes_dp": Summed(
+        _cubed(DP), cubes("pass_rate_difference", _sum_of_squares("var_dp", "labels"), "labels")
+    ),
+    "newly_failing": Summed(pl.col("failing").sum().cast(pl.Int64), add),
+    "newly_passing": Summed(pl.col("passing").sum().cast(pl.Int64), add),
+    "labels": Summed(DP.count().cast(pl.Int64), add),
+    "repeated": Summed(pl.col("many").sum().cast(pl.Int64), add),
+    "lowest": Summed(LOWEST, lowest),
+    "highest": Summed(HIGHEST, highest),
+}
+
+# The same where versions are not paired.
+UNPAIRED = {
+    "n_baseline_only": Summed(B.count().cast(pl.Int64), add),
+    "n_candidate_only": Summed(C.count().cast(pl.Int64), add),
+    "baseline_mean": Summed(B.mean(), mean("n_baseline_only")),
+    "candidate_mean": Summed(C.mean(), mean("n_candidate_only")),
+    "var_b": Summed(B.var(), variance("baseline_mean", "n_baseline_only")),
+    "var_c": Summed(C.var(), variance("candidate_mean", "n_candidate_only")),
+    "baseline_pass_rate": Summed(pl.col("bp").mean(), mean("baseline_labels")),
+    "candidate_pass_rate": Summed(pl.col("cp").mean(), mean("candidate_labels")),
+    "var_bp": Summed(pl.col("bp").var(), variance("baseline_pass_rate", "baseline_labels")),
+    "var_cp": Summed(pl.col("cp").var(), variance("candidate_pass_rate", "candidate_labels")),
+    "lowest": Summed(LOWEST, lowest),
+    "highest": Summed(HIGHEST, highest),
+    "baseline_labels": Summed(pl.col("bp").count().cast(pl.Int64), add),
+    "candidate_labels": Summed(pl.col("cp").count().cast(pl.Int64), add),
+}
 
 
 def moments(frame: pl.DataFrame, keys: Sequence[str], *, paired: bool) -> pl.DataFrame:
     """Count, average and take the variance of `scores_of`, for each combination of `keys`."""
-    return _paired_moments(frame, keys) if paired else _unpaired_moments(frame, keys)
+    summed = PAIRED if paired else UNPAIRED
+    prepared = _prepared(frame.lazy()) if paired else frame.lazy()
+    values = [one.value.alias(name) for name, one in summed.items()]
+    return aggregated(prepared.group_by(keys).agg(values) if keys else prepared.select(values))
 
 
-def _paired_moments(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    both = pl.col("d").is_not_null()
-    labelled = pl.col("bp").is_not_null() & pl.col("cp").is_not_null() & both
-    before, after = pl.col("bp") > 0.5, pl.col("cp") > 0.5
-    prepared = frame.lazy().with_columns(
-        only_b=B.is_not_null() & C.is_null(),
-        only_c=C.is_not_null() & B.is_null(),
-        b=pl.when(both).then(B),
-        c=pl.when(both).then(C),
-        bp=pl.when(labelled).then("bp"),
-        cp=pl.when(labelled).then("cp"),
-        failing=labelled & before & ~after,
-        passing=labelled & ~before & after,
+def _prepared(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Add what only items with a score, or a label, in both versions have."""
+    both, labelled = D.is_not_null(), DP.is_not_null()
+    bp, cp = pl.col("bp"), pl.col("cp")
+    return frame.with_columns(
+        both_b=pl.when(both).then(B),
+        both_c=pl.when(both).then(C),
+        both_bp=pl.when(labelled).then(bp),
+        both_cp=pl.when(labelled).then(cp),
+        # With repeats the majority counts, and half of them is none.
+        failing=labelled & (bp > 0.5) & (cp < 0.5),
+        passing=labelled & (bp < 0.5) & (cp > 0.5),
     )
-    aggregations = [
-        D.count().cast(pl.Int64).alias("n"),
-        pl.col("only_b").sum().cast(pl.Int64).alias("n_baseline_only"),
-        pl.col("only_c").sum().cast(pl.Int64).alias("n_candidate_only"),
-        B.mean().alias("baseline_mean"),
-        C.mean().alias("candidate_mean"),
-        D.mean().alias("difference"),
-        D.var().alias("var_d"),
-        B.var().alias("var_b"),
-        C.var().alias("var_c"),
-        pl.col("bp").mean().alias("baseline_pass_rate"),
-        pl.col("cp").mean().alias("candidate_pass_rate"),
-        pl.col("failing").sum().cast(pl.Int64).alias("newly_failing"),
-        pl.col("passing").sum().cast(pl.Int64).alias("newly_passing"),
-        pl.col("bp").count().cast(pl.Int64).alias("labels"),
-    ]
-    return _aggregate(prepared, keys, aggregations)
 
 
 def _paired(sums: pl.DataFrame) -> pl.DataFrame:
@@ -137,27 +219,22 @@ def _paired(sums: pl.DataFrame) -> pl.DataFrame:
     return sums.with_columns(
         *flips,
         correlation=pl.when(spread > NEGLIGIBLE**2).then((covariance / spread).clip(-1, 1)),
-        v_d=pl.when(pl.col("n") > 1).then(pl.col("var_d") / pl.col("n")),
-        df_d=pl.col("n") - 1,
         baseline_labels=pl.col("labels"),
         candidate_labels=pl.col("labels"),
+    ).with_columns(
+        e
+        for prefix, end, n in (("", "d", pl.col("n")), ("pass_", "dp", pl.col("labels")))
+        for e in (
+            pl.when(n > 1).then((pl.col(f"var_{end}") / n).sqrt()).alias(f"{prefix}se"),
+            (n - 1).cast(pl.Float64).alias(f"{prefix}df"),
+            n.cast(pl.Float64).alias(f"{prefix}effective"),
+            _skewness(pl.col(f"cubes_{end}"), (n - 1) * pl.col(f"var_{end}")).alias(f"{prefix}skew"),
+        )
     )
 
 
-def _unpaired_moments(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    aggregations = [
-        B.count().cast(pl.Int64).alias("n_baseline_only"),
-        C.count().cast(pl.Int64).alias("n_candidate_only"),
-        B.mean().alias("baseline_mean"),
-        C.mean().alias("candidate_mean"),
-        B.var().alias("var_b"),
-        C.var().alias("var_c"),
-        pl.col("bp").mean().alias("baseline_pass_rate"),
-        pl.col("cp").mean().alias("candidate_pass_rate"),
-        pl.col("bp").count().cast(pl.Int64).alias("baseline_labels"),
-        pl.col("cp").count().cast(pl.Int64).alias("candidate_labels"),
-    ]
-    return _aggregate(frame.lazy(), keys, aggregations)
+def _skewness(cubed: pl.Expr, squared: pl.Expr) -> pl.Expr:
+    return pl.when(squared > NEGLIGIBLE**2).then(cubed / squared.pow(1.5)).otherwise(0.0)
 
 
 def _unpaired(sums: pl.DataFrame) -> pl.DataFrame:
@@ -166,68 +243,33 @@ def _unpaired(sums: pl.DataFrame) -> pl.DataFrame:
     return sums.with_columns(
         n=n_b + n_c,
         difference=pl.col("candidate_mean") - pl.col("baseline_mean"),
+        pass_rate_difference=pl.col("candidate_pass_rate") - pl.col("baseline_pass_rate"),
         correlation=pl.lit(None, dtype=pl.Float64),
         newly_failing=nothing,
         newly_passing=nothing,
-        v_b=pl.when(n_b > 1).then(pl.col("var_b") / n_b),
-        v_c=pl.when(n_c > 1).then(pl.col("var_c") / n_c),
-        df_b=n_b - 1,
-        df_c=n_c - 1,
+        repeated=pl.lit(0, dtype=pl.Int64),
+    ).with_columns(
+        e
+        for prefix, ends, ns in (
+            ("", "bc", (n_b, n_c)),
+            ("pass_", ("bp", "cp"), (pl.col("baseline_labels"), pl.col("candidate_labels"))),
+        )
+        for e in _welch([pl.col(f"var_{end}") for end in ends], ns, prefix)
     )
 
 
-def cluster_sums(frame: pl.DataFrame, side: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return ``total`` and ``size`` of each cluster in one column of `scores_of`."""
-    value = pl.col(side)
-    return aggregated(
-        frame.lazy()
-        .filter(value.is_not_null())
-        .group_by(*keys, "cluster", maintain_order=True)
-        .agg(total=value.sum(), size=value.count().cast(pl.Int64))
-    )
-
-
-def cluster_moments(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Count clusters (``groups``) and rows, and sum the squares of each cluster's ``total - size * mean``."""
-    total, size = pl.col("total"), pl.col("size")
-    mean = total.sum() / size.sum()
-    residual = total - size * mean
-    return _aggregate(
-        sums.lazy(),
-        keys,
-        [
-            pl.len().cast(pl.Int64).alias("groups"),
-            size.sum().alias("rows"),
-            mean.alias("mean"),
-            residual.pow(2).sum().alias("residual_squares"),
-            (residual * size).sum().alias("residual_sizes"),
-            size.cast(pl.Float64).pow(2).sum().alias("size_squares"),
-        ],
-    )
-
-
-def _cluster_variance(side: str) -> list[pl.Expr]:
-    """Return the squared cluster-robust standard error of a mean, with its degrees of freedom."""
-    groups = pl.col("groups")
-    squared = pl.col("residual_squares") / pl.col("rows").cast(pl.Float64).pow(2) * groups / (groups - 1)
+def _welch(variances: Sequence[pl.Expr], counts: Sequence[pl.Expr], prefix: str) -> list[pl.Expr]:
+    """Return the standard error of a difference of means with Welch and Satterthwaite's degrees."""
+    v = [pl.when(n > 1).then(variance / n) for variance, n in zip(variances, counts, strict=True)]
+    total = v[0] + v[1]
+    df = total.pow(2) / (v[0].pow(2) / (counts[0] - 1) + v[1].pow(2) / (counts[1] - 1))
     return [
-        pl.when(groups > 1).then(squared).alias(f"v_{side}"),
-        (groups - 1).alias(f"df_{side}"),
-        groups.alias(f"g_{side}"),
+        total.sqrt().alias(f"{prefix}se"),
+        pl.when(total > 0).then(df).alias(f"{prefix}df"),
+        (1 / (1 / counts[0] + 1 / counts[1])).alias(f"{prefix}effective"),
+        pl.lit(0.0).alias(f"{prefix}skew"),
     ]
 
 
-def _standard_error(sides: Sequence[str]) -> list[pl.Expr]:
-    """Return the standard error of the difference and its (Welch–Satterthwaite) degrees of freedom."""
-    v = [pl.col(f"v_{side}") for side in sides]
-    total = v[0] if len(v) == 1 else v[0] + v[1]
-    se = _negligible_is_none(total.sqrt())
-    if len(v) == 1:
-        df = pl.col(f"df_{sides[0]}").cast(pl.Float64)
-    else:
-        df = total.pow(2) / (v[0].pow(2) / pl.col(f"df_{sides[0]}") + v[1].pow(2) / pl.col(f"df_{sides[1]}"))
-    return [se.alias("se"), pl.when(se > 0).then(df).alias("df")]
-
-
-def _negligible_is_none(value: pl.Expr) -> pl.Expr:
-    return pl.when(value.abs() < NEGLIGIBLE).then(0.0).otherwise(value)
+def _negligible_is_none(name: str) -> pl.Expr:
+    return pl.when(pl.col(name).abs() < NEGLIGIBLE).then(0.0).otherwise(name).alias(name)

@@ -30,21 +30,23 @@ UNMATCHED: dict[str, Any] = {
 def changed_labels(
     observations: Observations,
     *,
-    candidate: str,
     metrics: Sequence[str],
     most: int | None,
     by: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return the items whose label changed with their slices, most lost first, `most` for each metric."""
+    if not observations.paired:
+        return pl.DataFrame()
     frames = []
     for m in metrics:
         before, after = pl.col(f"{m}:bp") > 0.5, pl.col(f"{m}:cp") > 0.5
         label = [pl.when(side).then(pl.lit("pass")).otherwise(pl.lit("fail")) for side in (before, after)]
         found = (
             observations.frame.lazy()
-            .filter(before != after)
+            # With repeats the majority counts, and half of them is none.
+            .filter(before != after, pl.col(f"{m}:bp") != 0.5, pl.col(f"{m}:cp") != 0.5)
             .select(
-                pl.lit(candidate).alias("candidate"),
+                pl.lit(observations.candidate).alias("candidate"),
                 pl.lit(m).alias("metric"),
                 pl.when(after)
                 .then(pl.lit(FLIPS[1]))
@@ -134,9 +136,11 @@ def with_texts(
     ).select(order)
 
 
-def unmatched_items(observations: Observations, *, candidate: str, metrics: Sequence[str]) -> pl.DataFrame:
+def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.DataFrame:
     """Return what could not be paired: items without a row in a version, rows without score or item."""
-    frame = observations.frame.lazy()
+    if not observations.paired:
+        return pl.DataFrame(schema=UNMATCHED)
+    frame, candidate = observations.frame.lazy(), observations.candidate
     no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
     parts = [
         _entries(

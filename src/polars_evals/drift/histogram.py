@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 BINS = 20
 
 
-def histogram(observations: Observations, *, baseline: str, candidate: str, metric: str) -> pl.DataFrame:
+def histogram(observations: Observations, *, baseline: str, metric: str) -> pl.DataFrame:
     """Return how the scores of a metric are spread, all rows of both versions."""
     scores = observations.rows.select("side", score=f"{metric}:score", count=1).drop_nulls()
-    return binned(scores, baseline=baseline, candidate=candidate, metric=metric)
+    return binned(scores, baseline=baseline, candidate=observations.candidate, metric=metric)
 
 
 def binned(scores: pl.DataFrame, *, baseline: str, candidate: str, metric: str) -> pl.DataFrame:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.columns import trait
-from polars_evals.drift.estimate import estimate
+from polars_evals.drift.estimate import ESTIMANDS, estimate_metric, scores_of, sides_of
 from polars_evals.drift.inference import floats
 from polars_evals.drift.permutation import Units, flip_units
-from polars_evals.drift.shape import Sample, ks, psi
+from polars_evals.drift.shape import Sample, ks, psi, psi_chance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,14 +33,12 @@ def slice_name(by: Sequence[str], value: Slice) -> str:
     return ", ".join(f"{name}={'null' if v is None else v}" for name, v in zip(by, value, strict=True))
 
 
-def measure(
-    observations: Observations, *, candidate: str, metric: str, by: Sequence[str] = (), seed: int
-) -> pl.DataFrame:
+def measure(observations: Observations, *, metric: str, by: Sequence[str] = (), seed: int) -> pl.DataFrame:
     """Return the estimates of a metric with its shape and permutation test, one row a slice."""
     keys = [trait(name) for name in by]
     return tabulate(
-        estimate(observations, metric, keys),
-        candidate=candidate,
+        estimate_metric(observations, metric, keys),
+        candidate=observations.candidate,
         metric=metric,
         by=by,
         seed=seed,
@@ -56,21 +54,29 @@ def tabulate(
     metric: str,
     by: Sequence[str],
     seed: int,
-    units: Mapping[Slice, Units],
+    units: Mapping[str, Mapping[Slice, Units]],
     scores: Mapping[Slice, tuple[Sample, Sample]],
 ) -> pl.DataFrame:
     """Name the rows that `estimate` made, and add shape and permutation test of each slice."""
     keys = [trait(name) for name in by]
     if keys:
         rows = rows.sort(keys, nulls_last=True)
-    names, p_permutation, distance, stability = [], [], [], []
     slices: list[Slice] = list(rows.select(keys).iter_rows()) if keys else [()]
-    for value in slices:
-        names.append(slice_name(by, value))
-        row = f"{candidate}\n{metric}\n{names[-1]}"
-        p_permutation.append(flip_units(units[value], seed=seed, name=row) if value in units else None)
-        distance.append(ks(*scores[value]))
-        stability.append(psi(*scores[value]))
+    names = [slice_name(by, value) for value in slices]
+    samples = [scores[value] for value in slices]
+    found = [
+        pl.Series("ks", [ks(*pair) for pair in samples], dtype=pl.Float64),
+        pl.Series("psi", [psi(*pair) for pair in samples], dtype=pl.Float64),
+        pl.Series("psi_chance", [psi_chance(*pair) for pair in samples], dtype=pl.Float64),
+    ]
+    for estimand, prefix in ESTIMANDS.items():
+        of = [units.get(estimand, {}).get(value) for value in slices]
+        seeds = [f"{candidate}\n{metric}\n{name}" + (f"\n{prefix}" if prefix else "") for name in names]
+        p = [one and flip_units(one, seed=seed, name=name) for one, name in zip(of, seeds, strict=True)]
+        found += [
+            pl.Series(f"{prefix}p_permutation", p, dtype=pl.Float64),
+            pl.Series(f"{prefix}moved", [one and one.moved for one in of], dtype=pl.Int64),
+        ]
     identity = pl.DataFrame(
         {
             "candidate": [candidate] * len(slices),
@@ -81,25 +87,26 @@ def tabulate(
         },
         schema=IDENTITY,
     )
-    return pl.concat([identity, rows.drop(keys)], how="horizontal").with_columns(
-        pl.Series("p_permutation", p_permutation, dtype=pl.Float64),
-        pl.Series("ks", distance, dtype=pl.Float64),
-        pl.Series("psi", stability, dtype=pl.Float64),
-    )
+    return pl.concat([identity, rows.drop(keys)], how="horizontal").with_columns(found)
 
 
-def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[Slice, Units]:
-    """Return by slice what keeps its sign as a whole: differences of items, or their sums by cluster."""
+def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[str, dict[Slice, Units]]:
+    """Return by estimand and slice what keeps its sign as a whole: differences of items, or of clusters."""
     if not observations.paired:
         return {}
-    difference = (pl.col(f"{metric}:c") - pl.col(f"{metric}:b")).alias("d")
+    frame = scores_of(observations, metric, keys)
     cluster = ["cluster"] if observations.clustered else []
-    frame = observations.frame.select(*keys, *cluster, difference).filter(pl.col("d").is_not_null())
-    if cluster:
-        frame = frame.group_by(*keys, "cluster", maintain_order=True).agg(pl.col("d").sum())
-    if not keys:
-        return {(): Units.of(floats(frame["d"]))}
-    return {key: Units.of(floats(part["d"])) for key, part in frame.group_by(*keys, maintain_order=True)}
+    found = {}
+    for estimand, (side,) in sides_of(paired=True).items():
+        values = frame.select(*keys, *cluster, side).filter(pl.col(side).is_not_null())
+        if values.is_empty():
+            continue
+        if cluster:
+            values = values.group_by(*keys, "cluster", maintain_order=True).agg(pl.col(side).sum())
+        parts = values.group_by(*keys, maintain_order=True) if keys else [((), values)]
+        take = Units.of if estimand == "score" else Units.counted
+        found[estimand] = {key: take(floats(part[side])) for key, part in parts}
+    return found
 
 
 def _scores(

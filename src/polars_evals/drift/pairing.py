@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import APART, TRAIT, aggregated
+from polars_evals.drift.columns import ANSWERED, APART, TRAIT, aggregated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from polars_evals.drift.spec import ResolvedSpec
 
 RIGHT = f"{APART}right"
 HIGHEST = f"{APART}highest"
@@ -21,30 +23,28 @@ class Observations:
     """
     What a candidate is judged on, for every metric m: ``m:b``, ``m:c`` (scores), ``m:bp``, ``m:cp`` (pass).
 
-    Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``. Unpaired, a row is
-    a row of one version, and the other side is null. `rows` holds every row unaveraged, with ``side`` (true:
-    candidate) and the slices of its item.
+    Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``; it has ``many``
+    rows where a version has more than one. Unpaired, a row is a row of one version, and the other side is
+    null. `rows` holds every row unaveraged, with ``side`` (true: candidate) and the slices of its item.
     """
 
     frame: pl.DataFrame
     rows: pl.DataFrame
+    candidate: str
     paired: bool
     clustered: bool
 
 
-def observe(
-    rows: pl.DataFrame, *, baseline: str, candidate: str, metrics: Sequence[str], item: str | None
-) -> Observations:
+def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
     """Pair the rows of two versions on their item; without one, keep them apart. Clusters become numbers."""
-    pairs = pair(rows, baseline=baseline, candidate=candidate, metrics=metrics, item=item)
+    pairs = pair_by_name(rows, spec, candidate)
     return replace(pairs, frame=_own_cluster(pairs.frame))
 
 
-def pair(
-    rows: pl.DataFrame, *, baseline: str, candidate: str, metrics: Sequence[str], item: str | None
-) -> Observations:
-    """Do as `observe`, with the clusters as they are named."""
-    rows = rows.filter(pl.col("version").is_in([baseline, candidate])).with_columns(
+def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
+    """Do as `pair`, with the clusters as they are named."""
+    item, metrics = spec.item, measured(rows, spec)
+    rows = rows.filter(pl.col("version").is_in([spec.baseline, candidate])).with_columns(
         side=pl.col("version") == candidate
     )
     clustered = "cluster" in rows.columns
@@ -57,17 +57,24 @@ def pair(
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
         frame = rows.select(*_traits(rows), *sides)
-        return Observations(frame, rows, paired=False, clustered=clustered)
+        return Observations(frame, rows, candidate, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
     right = _one_row_an_item(known.filter("side"), metrics, "c").with_columns(in_c=True)
-    frame = _join(left, right)
+    several = pl.any_horizontal(pl.col("many", f"many{RIGHT}").fill_null(value=False))
+    frame = _join(left, right).with_columns(many=several).drop(f"many{RIGHT}")
     for trait in _traits(rows):
         other = trait + RIGHT
         _check_constant(frame, trait, other, item)
         frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
     rows = _sliced_as_items(rows, frame)
-    return Observations(frame, rows, paired=True, clustered=clustered)
+    return Observations(frame, rows, candidate, paired=True, clustered=clustered)
+
+
+def measured(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
+    """Return the metrics, and the one that says which answers are missing, where any is."""
+    extra = f"{ANSWERED}:score" in rows.columns and ANSWERED not in spec.metrics
+    return (*spec.metrics, ANSWERED) if extra else spec.metrics
 
 
 def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:
@@ -95,16 +102,16 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
     named += [pl.col(f"{m}:pass").alias(f"{m}:{end}p") for m in metrics]
     # Distinct hashes prove distinct items, and cost far less than grouping the items themselves.
     if rows["item"].hash().n_unique() == rows.height:
-        return rows.select("item", *traits, *named)
+        return rows.select("item", *traits, *named, many=pl.lit(value=False))
     averaged = (
         rows.lazy()
         .group_by("item", maintain_order=True)
-        .agg(*(e.mean() for e in named), *_lowest_and_highest(traits))
+        .agg(*(e.mean() for e in named), *_lowest_and_highest(traits), many=pl.len() > 1)
     )
     frame = aggregated(averaged)
     for trait in traits:
         _check_constant(frame, trait, trait + HIGHEST, "item")
-    return frame.select("item", *traits, pl.selectors.by_name([e.meta.output_name() for e in named]))
+    return frame.select("item", *traits, *(e.meta.output_name() for e in named), "many")
 
 
 def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
@@ -141,12 +148,11 @@ def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> N
         return
     name, example = trait.removeprefix(TRAIT), differs.row(0, named=True)
     role = "cluster" if trait == "cluster" else f"by={name!r}"
-    msg = (
+    raise ValueError(
         f"{role} must have one value an item, but {differs.height:,} items have several "
         f"({item} {example['item']!r}: {example[trait]!r} and {example[other]!r}); "
         "take a column that describes the item, not the answer"
     )
-    raise ValueError(msg)
 
 
 def _own_cluster(frame: pl.DataFrame) -> pl.DataFrame:

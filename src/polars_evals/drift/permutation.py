@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.inference import Floats
 
-FLIPS = 1_999
+DRAWS = 1_999
 GROUPS = 200
+# Up to so many units every combination of signs is tried.
+ALL_SIGNS = 12
 
 # Differences of rounded scores are not quite equal where they should be: 0.3 - 0.2 and 0.2 - 0.1.
 DIGITS = 12
@@ -33,10 +35,16 @@ class Units(NamedTuple):
         size = np.round(np.sort(np.abs(differences)), DIGITS)
         return cls(size, np.ones(len(size), dtype=np.int64), float(differences.sum()))
 
+    @classmethod
+    def counted(cls, differences: Floats) -> Units:
+        """Take differences that have few values, which are cheaper to count than to sort."""
+        size, counts = np.unique(np.round(np.abs(differences), DIGITS), return_counts=True)
+        return cls(size.astype(np.float64), counts, float(differences.sum()))
 
-def sign_flip(differences: Floats, *, seed: int, name: str) -> float | None:
-    """Return the two-sided p-value of the sum of some differences under random signs."""
-    return flip_units(Units.of(differences), seed=seed, name=name)
+    @property
+    def moved(self) -> int:
+        """How many are not 0: with few of them, no signs are extreme."""
+        return int(self.counts[self.size > 0].sum())
 
 
 def flip_units(units: Units, *, seed: int, name: str) -> float | None:
@@ -48,8 +56,8 @@ def flip_units(units: Units, *, seed: int, name: str) -> float | None:
     units
         The absolute values, in ascending order.
     seed, name
-        Together they fix the random signs: the same row of a report gets the same p-value whatever
-        other rows stand beside it.
+        Together they fix the random signs: the same row of a report gets the same p-value whatever other
+        rows stand beside it.
 
     Notes
     -----
@@ -58,7 +66,10 @@ def flip_units(units: Units, *, seed: int, name: str) -> float | None:
     width, each as the root mean square of its members, which keeps the variance of the sum. Rounded scores
     are still drawn exactly, because a group then holds a single value.
 
-    The p-value is (1 + draws at least as extreme) / (1 + draws), of 1,999 draws.
+    The p-value is the share of draws that are more extreme, and half of those that are equally so (the
+    mid-p value; flips take few values, and counting all equal ones would ask for far more than alpha says).
+    Of 1,999 draws, the one that was seen counted among them, the smallest possible value is 1/4,000. Up to
+    12 units that differ are not drawn: all their combinations of signs are tried.
     """
     size, counts, total = units
     if counts.sum() < 2:
@@ -66,6 +77,11 @@ def flip_units(units: Units, *, seed: int, name: str) -> float | None:
     largest = float(size[-1])
     if largest == 0.0:
         return 1.0
+    moved = size > 0
+    if counts[moved].sum() <= ALL_SIGNS:
+        each = np.repeat(size[moved], counts[moved])
+        signs = 2.0 * ((np.arange(2 ** len(each))[:, None] >> np.arange(len(each))) & 1) - 1
+        return _share(np.abs(signs @ each), abs(total), largest, seen=0)
     if counts.sum() > GROUPS:
         group = np.minimum((size * (GROUPS / largest)).astype(np.intp), GROUPS - 1)
         grouped = np.bincount(group, weights=counts, minlength=GROUPS)
@@ -77,7 +93,13 @@ def flip_units(units: Units, *, seed: int, name: str) -> float | None:
         size = np.repeat(size, counts)
         counts = np.ones(len(size), dtype=np.int64)
     rng = np.random.default_rng([seed, crc32(name.encode("utf-8", "surrogatepass"))])
-    sums = (2 * rng.binomial(counts, 0.5, size=(FLIPS, len(size))) - counts) @ size
+    sums = (2 * rng.binomial(counts, 0.5, size=(DRAWS, len(size))) - counts) @ size
+    return _share(np.abs(sums), abs(total), largest, seen=1)
+
+
+def _share(sums: Floats, total: float, largest: float, *, seen: int) -> float:
     # Equal sums may differ in their last bits; they count as equally extreme.
-    extreme = int((np.abs(sums) >= abs(total) - 1e-9 * largest).sum())
-    return (1 + extreme) / (1 + FLIPS)
+    near = 1e-9 * largest
+    more = int((sums > total + near).sum())
+    equal = int((sums >= total - near).sum()) - more + seen
+    return (more + equal / 2) / (len(sums) + seen)

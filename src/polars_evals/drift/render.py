@@ -6,12 +6,12 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from polars_evals.drift.text import cell, line
+from polars_evals.palette import INK, VERDICT_COLOURS
+from polars_evals.wording import cell, line
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result, Table
 
-COLOURS = {"regressed": "#b3261e", "improved": "#1b7f3b", "no_change": "#5f6368", "inconclusive": "#8a5a00"}
 _CAPTION = "font-weight:600;padding-top:0.75em;text-align:left"
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
 
@@ -79,7 +79,7 @@ def markdown(result: Result) -> str:
 
 def html(result: Result) -> str:
     """Return an HTML fragment without scripts or outside references, every value escaped."""
-    colour = COLOURS.get(result.verdict, "#5f6368")
+    colour = VERDICT_COLOURS.get(result.badge or "", INK)
     parts = [f'<div><p style="font-weight:600;color:{colour}">{escape(line(result.headline))}</p>']
     for table in filter(lambda table: table.rows, result.tables()):
         align = ["right" if right else "left" for right in _numeric(table)]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polars_evals.drawing import drawing
 from polars_evals.drift import render
-from polars_evals.drift.text import to_json
+from polars_evals.wording import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,16 +43,39 @@ class Table:
         return cls(title, [row(one) for one in frame.head(shown).to_dicts()], frame.height, limit)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """HTML that a notebook shows."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
 class Result(ABC):
     """A verdict with the frames behind it."""
 
     notes: tuple[str, ...]
-    settings: dict[str, Any]
+    if TYPE_CHECKING:
+        # A field of some results; of others, derived from one.
+        @property
+        def settings(self) -> dict[str, Any]:
+            """How the result was made, as plain values."""
 
     @property
     @abstractmethod
     def verdict(self) -> str:
         """The verdict in one word."""
+
+    @property
+    def badge(self) -> str | None:
+        """The word that stands first and gives the colour, if one word can."""
+        return self.verdict
+
+    def outcome(self) -> dict[str, Any]:
+        """Return the verdict as JSON has it."""
+        return {"verdict": self.verdict}
 
     @property
     @abstractmethod
@@ -90,8 +114,8 @@ class Result(ABC):
             name: {"total": frame.height, "rows": frame.head(LISTED).to_dicts()}
             for name, frame in self.frames().items()
         }
-        document = {"verdict": self.verdict, "settings": self.settings, "notes": list(self.notes), **frames}
-        return deliver(to_json(document), path)
+        document = {**self.outcome(), "settings": self.settings, "notes": list(self.notes), **frames}
+        return write_or_return(to_json(document), path)
 
     def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -102,7 +126,7 @@ class Result(ABC):
         path
             File to write. None returns the text instead.
         """
-        return deliver(render.markdown(self), path)
+        return write_or_return(render.markdown(self), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -117,12 +141,10 @@ class Result(ABC):
         -----
         Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline.
         """
-        from polars_evals.report import page
-
-        return deliver(page(self), path)
+        return write_or_return(drawing().page_of(self), path)
 
 
-def deliver(text: str, path: str | PathLike[str] | None) -> str:
+def write_or_return(text: str, path: str | PathLike[str] | None) -> str:
     """Return the text, or write it as UTF-8 and return the path."""
     if path is None:
         return text

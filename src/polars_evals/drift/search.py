@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from polars_evals.drift import testing
+from polars_evals.drift.clusters import residuals, robust_df, robust_variance
 from polars_evals.drift.columns import aggregated, trait
-from polars_evals.drift.inference import benjamini_hochberg, t_interval, tests_of
+from polars_evals.drift.inference import benjamini_hochberg, floats, t_interval, tests_of
+from polars_evals.drift.measure import measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.columns import Schema
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.spec import ResolvedSpec
 
 MOST_VALUES = 20
 FEWEST_ITEMS = 30
@@ -48,6 +52,7 @@ class Search:
     """The slices of one candidate and metric: their tests, and which of them to list."""
 
     def __init__(self, observations: Observations, metric: str, columns: Sequence[str]) -> None:
+        self.observations, self.metric = observations, metric
         self.arms = ["d"] if observations.paired else ["b", "c"]
         values = {
             "d": pl.col(f"{metric}:c") - pl.col(f"{metric}:b"),
@@ -78,6 +83,12 @@ class Search:
             if tried
             else pl.DataFrame(schema=dict.fromkeys(["difference", "se", "df"], pl.Float64))
         )
+
+    def rows(self, index: int, seed: int) -> pl.DataFrame:
+        """Return the row of a slice, as `measure` makes it."""
+        by, value = (self.tried[name][index].to_list() for name in ("by", "value"))
+        rows = measure(self.observations, metric=self.metric, by=by, seed=seed)
+        return rows.filter(pl.col("value") == pl.lit(value, dtype=pl.List(pl.String)))
 
     def tests(self, alpha: float) -> tuple[Floats, Floats, Floats]:
         """Return the interval and the p-value of every slice tried."""
@@ -153,8 +164,7 @@ class Search:
             mean = s.sum() / n.sum()
             groups = (n > 0).sum().cast(pl.Float64)
             if self.clustered:
-                squared = (s - n * mean).pow(2).sum() / n.sum().pow(2) * groups / (groups - 1)
-                df = groups - 1
+                squared, df = robust_variance(residuals(s, n), n), robust_df(n)
             else:
                 squared = (q.sum() - s.sum() * mean).clip(0.0) / (n.sum() - 1) / n.sum()
                 df = n.sum() - 1
@@ -163,12 +173,38 @@ class Search:
                 squared.alias(f"v_{arm}"),
                 df.alias(f"df_{arm}"),
                 n.sum().alias(f"n_{arm}"),
+                groups.alias(f"groups_{arm}"),
             ]
-            enough += [pl.col(f"n_{arm}") >= smallest, pl.col(f"df_{arm}") >= 1]
+            enough += [pl.col(f"n_{arm}") >= smallest, pl.col(f"df_{arm}").is_finite()]
             if self.clustered and smallest > 2:
-                enough.append(pl.col(f"df_{arm}") >= FEWEST_CLUSTERS - 1)
+                enough.append(pl.col(f"groups_{arm}") >= FEWEST_CLUSTERS)
         means = [pl.col(f"mean_{arm}") for arm in self.arms]
         difference = means[0] if len(means) == 1 else means[1] - means[0]
         return aggregated(
             sums.lazy().group_by(keys).agg(aggregations).filter(*enough).with_columns(difference=difference)
         )
+
+
+def search_slices(
+    overall: pl.DataFrame, searches: Sequence[Search], traits: Sequence[str], spec: ResolvedSpec
+) -> tuple[list[pl.DataFrame], Floats, str]:
+    """Return the slices that moved, the p-values of the others that were tried, and a note on both."""
+    tested = testing.test(overall, spec)
+    before = np.concatenate([floats(tested[name]) for name in ("p_test", "pass_p_test")])
+    tests = [search.tests(spec.alpha) for search in searches]
+    q = benjamini_hochberg(np.concatenate([before, *(p for _, _, p in tests)]))
+    start, found, unseen = len(before), [], []
+    for search, (low, high, p) in zip(searches, tests, strict=True):
+        corrected = q[start : start + len(p)]
+        start += len(p)
+        large = np.abs(floats(search.tried["difference"])) >= spec.min_effect
+        moved = np.flatnonzero(((low > 0) | (high < 0)) & large & (corrected <= spec.alpha))
+        listed = search.listed([int(i) for i in moved], spec.alpha)
+        unseen.append(np.delete(p, listed))
+        found += [search.rows(index, spec.seed) for index in listed]
+    also_tried = np.concatenate(unseen)
+    if not traits:
+        return found, also_tried, "by='auto' found no column with 2 to 20 values that describes the items"
+    tried, shown = len(also_tried) + len(found), len(found)
+    tally = f"tried {tried:,} slices of {', '.join(traits)} and lists {shown:,}"
+    return found, also_tried, f"by='auto' {tally} that moved apart from the rest"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
 
 BINS = 10
+CHANCE = 0.05
 
 
 class Sample:
@@ -63,6 +64,32 @@ def psi(baseline: Floats | Sample, candidate: Floats | Sample) -> float | None:
     n, m = left.size, right.size
     if not n or not m:
         return None
+    counts_n, counts_m = _binned(left, right)
+    share_n, share_m = np.maximum(counts_n, 0.5) / n, np.maximum(counts_m, 0.5) / m
+    return float(((share_m - share_n) * np.log(share_m / share_n)).sum())
+
+
+def psi_chance(baseline: Floats | Sample, candidate: Floats | Sample) -> float | None:
+    """
+    Return the index that two samples of one distribution exceed one time in twenty, given sorted values.
+
+    Notes
+    -----
+    Without a change the index is about (1/n + 1/m) times a chi-squared variable with one degree less than
+    there are bins.
+    """
+    from scipy.stats import chi2
+
+    left, right = _samples(baseline, candidate)
+    if not left.size or not right.size:
+        return None
+    bins = len(_binned(left, right)[0])
+    return float(chi2.isf(CHANCE, max(bins - 1, 1)) * (1 / left.size + 1 / right.size))
+
+
+def _binned(left: Sample, right: Sample) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the counts of both in the bins that either uses."""
+    n, m = left.size, right.size
     below_n, below_m = [0], [0]
     for k in range(1, BINS):
         rank = n * k / BINS
@@ -73,9 +100,7 @@ def psi(baseline: Floats | Sample, candidate: Floats | Sample) -> float | None:
         below_m.append(int(right.below(edge, "left" if own else "right")))
     counts_n, counts_m = np.diff([*below_n, n]), np.diff([*below_m, m])
     used = (counts_n > 0) | (counts_m > 0)
-    share_n = np.maximum(counts_n[used], 0.5) / n
-    share_m = np.maximum(counts_m[used], 0.5) / m
-    return float(((share_m - share_n) * np.log(share_m / share_n)).sum())
+    return counts_n[used], counts_m[used]
 
 
 def _samples(*values: Floats | Sample) -> list[Sample]:

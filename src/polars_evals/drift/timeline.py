@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.chart import chart, judge_changes
-from polars_evals.drift.compare import slice_sets
 from polars_evals.drift.result import Result, Table
-from polars_evals.drift.text import change
+from polars_evals.drift.series import autocorrelation_note, follow, judge_changes, segments_frame
+from polars_evals.drift.spec import require_slices, slice_sets
 from polars_evals.drift.verdict import worst
 from polars_evals.drift.windows import check_length, dated, grid_of, in_zone, read, series_of
+from polars_evals.wording import change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.drift.compare import By
+    from polars_evals.drift.spec import By
     from polars_evals.drift.windows import Period
     from polars_evals.report import TimelinePlots
 
@@ -39,7 +40,7 @@ def timeline(
     tau: float = 0.1,
 ) -> Timeline:
     """
-    Follow the scores in windows of time, and find when they changed.
+    Follow the scores in windows of time: what the level is now, and when it changed.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def timeline(
     Returns
     -------
     Timeline
-        With frames `windows` and `changes`, and a `verdict`.
+        With frames `changes`, `segments` and `windows`, and a `verdict` about the present.
 
     Examples
     --------
@@ -101,40 +102,42 @@ def timeline(
     columns.require_effect(min_effect)
     columns.require_fraction(tau, "tau")
     if isinstance(reference, int) and reference < 2:
-        msg = f"reference needs at least 2 windows to know how they vary, got {reference}"
-        raise ValueError(msg)
+        raise ValueError(f"reference needs at least 2 windows to know how they vary, got {reference}")
     frame = columns.lazy(scored)
     schema = frame.collect_schema()
     for role, name in (("time", time), ("version", version), ("cluster", cluster)):
         if name is not None:
             columns.require(schema, name, role)
     if not isinstance(schema[time], pl.Date | pl.Datetime):
-        msg = f"time column {time!r} is {schema[time]}; parse it first: pl.col({time!r}).str.to_datetime()"
-        raise pl.exceptions.InvalidOperationError(msg)
+        raise pl.exceptions.InvalidOperationError(
+            f"time column {time!r} is {schema[time]}; parse it first: pl.col({time!r}).str.to_datetime()"
+        )
     check_length(every, schema, time)
     if not isinstance(reference, int):
         reference = in_zone(reference, schema, time)
     if by == "auto":
-        msg = 'by="auto" is for compare; name the columns to follow over time'
-        raise ValueError(msg)
-    names, sets = columns.find_metrics(schema, metrics), slice_sets(schema, by)
+        raise ValueError('by="auto" is for compare; name the columns to follow over time')
+    names, sets = columns.find_metrics(schema, metrics), slice_sets(by)
+    require_slices(schema, sets)
     columns.check_signatures(frame, schema, names)
     rows = read(frame, schema, names, sets, time=time, every=every, version=version, cluster=cluster)
     rows, notes = dated(rows, time, version)
     grid = grid_of(rows["window"], every)
-    charts = [
-        chart(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
+    followed = [
+        follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
         for name in names
         for group in [(), *sets]
         for series in series_of(rows, name, group, clustered=cluster is not None)
     ]
+    changes = judge_changes(
+        [one.change for one in followed], grid, reference=reference, alpha=alpha, min_effect=min_effect
+    )
     return Timeline(
-        windows=pl.concat([one.windows for one in charts]),
-        changes=judge_changes(
-            [one.change for one in charts], grid, reference=reference, alpha=alpha, min_effect=min_effect
-        ),
+        windows=columns.flat(pl.concat([one.windows for one in followed])),
+        changes=columns.flat(changes),
+        segments=columns.flat(segments_frame(followed, grid)),
         period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
-        notes=tuple(notes),
+        notes=(*notes, *autocorrelation_note([one.change for one in followed])),
         settings={
             "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
             "cluster": cluster, "metrics": names,
@@ -155,7 +158,10 @@ class Timeline(Result):
         A row for each series and window, also where there are no rows: means and pass rates with intervals,
         control limits, CUSUM and the always-valid p-value.
     changes
-        A row for each series: whether it changed, when that began, by how much, and why this is the verdict.
+        A row for each series: its present level against the reference, since when, and why this is the
+        verdict.
+    segments
+        A row for each level that a series had: from when to when, and its mean with an interval.
     period
         The first and the last time in the data.
     notes
@@ -166,6 +172,7 @@ class Timeline(Result):
 
     windows: pl.DataFrame
     changes: pl.DataFrame
+    segments: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
@@ -187,13 +194,12 @@ class Timeline(Result):
     @property
     def plot(self) -> TimelinePlots:
         """Charts of this timeline: `scores` and `pass_rates`."""
-        from polars_evals.report import TimelinePlots
-
-        return TimelinePlots(self)
+        plots: TimelinePlots = drawing().plots_of(self)
+        return plots
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {"changes": self.changes, "windows": self.windows}
+        return {"changes": self.changes, "segments": self.segments, "windows": self.windows}
 
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""

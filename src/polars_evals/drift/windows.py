@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.drift.clusters import residuals, robust_variance
 from polars_evals.drift.measure import slice_name
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ MOST_WINDOWS = 10_000
 
 @dataclass(frozen=True)
 class Series:
-    """The windows with rows of one metric, version and slice."""
+    """The windows with rows of one metric, version and slice; bounded, where all scores are in [0, 1]."""
 
     identity: dict[str, Any]
     frame: pl.DataFrame
+    bounded: bool = True
 
 
 def check_length(every: str, schema: Schema, time: str) -> None:
@@ -58,8 +60,9 @@ def in_zone(period: Period, schema: Schema, time: str) -> Period:
     start, end = (one if isinstance(one, datetime) else datetime.combine(one, clock()) for one in period)
     if dtype.time_zone is None:
         if start.tzinfo is not None or end.tzinfo is not None:
-            msg = f"reference has a time zone, but column {time!r} has none; give times without one"
-            raise ValueError(msg)
+            raise ValueError(
+                f"reference has a time zone, but column {time!r} has none; give times without one"
+            )
         return start, end
     zone = ZoneInfo(dtype.time_zone)
     start, end = (
@@ -90,7 +93,7 @@ def read(
             ),
             *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
             *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
-            *columns.measures(schema, metrics),
+            *columns.scores_and_labels(schema, metrics),
         ),
         metrics,
     )
@@ -106,8 +109,7 @@ def dated(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFr
         notes.append(f"{missing:,} rows have no version ({version}) and were left out")
         rows = rows.filter(pl.col("version").is_not_null())
     if rows.is_empty():
-        msg = "no row has a time" + ("" if version is None else " and a version")
-        raise ValueError(msg)
+        raise ValueError("no row has a time" + ("" if version is None else " and a version"))
     return rows, notes
 
 
@@ -117,8 +119,9 @@ def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
     step = pl.select(pl.lit(first, dtype=windows.dtype).dt.offset_by(every) - first).item()
     count = (last - first) / step
     if count > MOST_WINDOWS:
-        msg = f"every={every!r} gives {count:,.0f} windows from {first} to {last}; take longer ones"
-        raise ValueError(msg)
+        raise ValueError(
+            f"every={every!r} gives {count:,.0f} windows from {first} to {last}; take longer ones"
+        )
     # Windows follow the clock on the wall: half a step never misses one that a change of clocks cuts short.
     times = pl.datetime_range(first, last, max(step / 2, step.resolution))
     grid = pl.select(times.dt.truncate(every).cast(windows.dtype).alias("window"))
@@ -144,6 +147,8 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
             pass_rate=passed.mean(),
         )
     )
+    scores = rows[f"{metric}:score"]
+    bounded = bool(scores.is_between(0, 1).all())
     if clustered:
         frame = frame.drop("spread", "freedom").join(
             _clustered(rows, metric, keys), on=keys, how="left", nulls_equal=True
@@ -159,7 +164,7 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
             "by": list(by) or None,
             "value": slices or None,
         }
-        yield Series(identity, part.drop(who))
+        yield Series(identity, part.drop(who), bounded)
 
 
 def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataFrame:
@@ -167,7 +172,7 @@ def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataF
     score = pl.col(f"{metric}:score")
     single = pl.int_range(pl.len()).cast(pl.String)
     total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
-    residual = total - size * (total.sum() / size.sum())
+    squared = robust_variance(residuals(total, size), size)
     sums = columns.aggregated(
         rows.lazy()
         # A row without a cluster is one of its own; the prefix keeps its number apart from names.
@@ -180,7 +185,7 @@ def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataF
         sums.lazy()
         .group_by(keys)
         .agg(
-            spread=pl.when(groups > 1).then(residual.pow(2).sum() / size.sum() * groups / (groups - 1)),
+            spread=pl.when(groups > 1).then(squared * size.sum()),
             freedom=groups - 1,
         )
     )

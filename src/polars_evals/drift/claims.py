@@ -1,0 +1,244 @@
+"""What a comparison found, as a person would say it: few claims, each with what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.wording import line, spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.comparison import Comparison
+    from polars_evals.drift.timeline import Timeline
+
+MOVED = {"regressed": "worse", "improved": "better"}
+# Slices and metrics that are named one by one, before the others are only counted.
+MOST_NAMED = 3
+NAME = 60
+
+
+@dataclass(frozen=True)
+class Claim:
+    """
+    One thing that was found.
+
+    Attributes
+    ----------
+    text
+        A clause without a full stop.
+    verdict
+        What was found, in a word.
+    candidates
+        The versions that it is about.
+    slice, metrics
+        What it rests on; None and nothing for all items and for several metrics.
+    """
+
+    text: str
+    verdict: str
+    candidates: tuple[str, ...] = ()
+    slice: str | None = None
+    metrics: tuple[str, ...] = ()
+
+
+def claims(comparison: Comparison) -> list[Claim]:
+    """Return what was found, worst first."""
+    candidates = comparison.spec.candidates
+    if len(candidates) > 1:
+        return _of_several(comparison)
+    return claims_about(comparison, candidates[0])
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return all claims in one sentence that names the versions."""
+    spec = comparison.spec
+    said = "; ".join(claim.text for claim in claims(comparison))
+    if len(spec.candidates) > 1:
+        return f"Against {line(spec.baseline, NAME)}: {said}."
+    return f"{line(spec.candidates[0], NAME)} against {line(spec.baseline, NAME)}: {said}."
+
+
+def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
+    """Return what was found about one candidate: over all items, then slice by slice, then the rest."""
+    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
+        pl.col("candidate") == candidate
+    )
+    short = len(comparison.slices["by"].unique()) == 1
+    found = [
+        claim
+        for verdict in MOVED
+        for claim in [
+            *_over_all(rows, verdict, candidate),
+            *_in_slices(rows, verdict, candidate, short=short),
+        ]
+    ]
+    return [*found, *_rest(rows, candidate, alone=not found)]
+
+
+def _over_all(rows: pl.DataFrame, verdict: str, candidate: str) -> list[Claim]:
+    mine = rows.filter(pl.col("slice").is_null(), pl.col("verdict") == verdict)
+    if mine.is_empty():
+        return []
+    text = f"answers got {MOVED[verdict]} over all: {_moves(mine)}"
+    return [Claim(text, verdict, (candidate,), None, tuple(mine["metric"]))]
+
+
+def _in_slices(rows: pl.DataFrame, verdict: str, candidate: str, *, short: bool) -> list[Claim]:
+    mine = rows.filter(pl.col("slice").is_not_null(), pl.col("verdict") == verdict)
+    order = mine.group_by("slice").agg(pl.col("difference").abs().max()).sort("difference", descending=True)
+    names = order["slice"].to_list()
+    said = []
+    for name in names[:MOST_NAMED]:
+        of = mine.filter(pl.col("slice") == name)
+        text = f"{slice_word(name, short=short)} got {MOVED[verdict]}: {_moves(of)}"
+        said.append(Claim(text, verdict, (candidate,), name, tuple(of["metric"])))
+    more = len(names) - MOST_NAMED
+    if more > 0:
+        text = f"{more:,} more slice{'s' if more > 1 else ''} got {MOVED[verdict]}"
+        said.append(Claim(text, verdict, (candidate,)))
+    return said
+
+
+def slice_word(name: str, *, short: bool = True) -> str:
+    """Return the name of a slice in a sentence: its value, where there is one column of slices."""
+    word = name.partition("=")[2] if short and "=" in name and ", " not in name else name
+    return line(word, NAME) or name
+
+
+def _rest(rows: pl.DataFrame, candidate: str, *, alone: bool) -> list[Claim]:
+    rest = rows.filter(~pl.col("verdict").is_in(list(MOVED)))
+    if rest.is_empty():
+        return []
+    open_ = rest.filter(pl.col("verdict") == "inconclusive").height
+    verdict = "inconclusive" if open_ else "no_change"
+    if not open_:
+        text = "nothing changed" if alone else "the rest did not change"
+    elif alone:
+        text = "no change can be told from noise"
+    else:
+        text = "the rest cannot be told from noise"
+    return [Claim(text, verdict, (candidate,))]
+
+
+def _moves(rows: pl.DataFrame) -> str:
+    """Name each metric with how far it moved."""
+    ordered = rows.sort(pl.col("difference").abs(), descending=True, nulls_last=True)
+    told = [move(row) for row in ordered.head(MOST_NAMED).iter_rows(named=True)]
+    more = rows.height - MOST_NAMED
+    return spoken([*told, f"{more:,} more"] if more > 0 else told)
+
+
+def move(row: dict[str, Any]) -> str:
+    """Return ``exact_match 31 points lower``, or ``levenshtein 0.26 lower``."""
+    name, difference, rate = line(row["metric"], NAME), row["difference"], row["pass_rate_difference"]
+    by_rate = row.get("pass_verdict") == row["verdict"] != row.get("score_verdict", row["verdict"])
+    if by_rate and rate is not None:
+        return f"the pass rate of {name} {_points(rate)}"
+    if difference is None:
+        return name
+    if pass_or_fail(row):
+        return f"{name} {_points(difference)}"
+    way = "lower" if difference < 0 else "higher"
+    return f"{name} {quantity(abs(difference))} {way}"
+
+
+def quantity(value: float) -> str:
+    """Return a number with two or three digits that count."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value >= 0.095 else f"{value:.2g}"
+
+
+def _points(difference: float) -> str:
+    points = abs(difference) * 100
+    digits = f"{points:.0f}" if points >= 9.5 else f"{points:.2g}"
+    return f"{digits} point{'' if digits == '1' else 's'} {'lower' if difference < 0 else 'higher'}"
+
+
+def pass_or_fail(row: dict[str, Any]) -> bool:
+    """Tell whether a metric has only the scores 0 and 1: its mean is then its pass rate."""
+    if row["metric"] == "answered":
+        return True
+    pairs = (
+        (row["baseline_mean"], row["baseline_pass_rate"]),
+        (row["candidate_mean"], row["candidate_pass_rate"]),
+    )
+    return all(a is not None and b is not None and abs(a - b) < NEGLIGIBLE for a, b in pairs)
+
+
+def _of_several(comparison: Comparison) -> list[Claim]:
+    """Return a claim for each way in which candidates moved over all items, worst first."""
+    metrics = len(comparison.spec.metrics)
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for candidate in comparison.spec.candidates:
+        mine = comparison.summary.filter(pl.col("candidate") == candidate)
+        worse, better = (tuple(mine.filter(pl.col("verdict") == verdict)["metric"]) for verdict in MOVED)
+        groups.setdefault((worse, better), []).append(candidate)
+    said = []
+    # Losses first, then gains, the most of them first; what cannot be told comes last.
+    order = sorted(
+        groups.items(), key=lambda one: (not one[0][0], not one[0][1], -len(one[0][0]), -len(one[0][1]))
+    )
+    for (worse, better), names in order:
+        ways = [
+            f"{way} on {_named(moved, metrics)}"
+            for way, moved in (("worse", worse), ("better", better))
+            if moved
+        ]
+        verdict = "regressed" if worse else "improved" if better else "inconclusive"
+        are = "is" if len(names) == 1 else "are"
+        how = f"{are} {spoken(ways)}" if ways else "cannot be told from it over all items"
+        said.append(
+            Claim(
+                f"{spoken([line(one, NAME) for one in names])} {how}",
+                verdict,
+                tuple(names),
+                None,
+                worse or better,
+            )
+        )
+    return [*_losses_in_slices(comparison), *said]
+
+
+def _named(moved: Sequence[str], metrics: int) -> str:
+    return "every metric" if len(moved) == metrics > 1 else spoken([line(one, NAME) for one in moved])
+
+
+def _losses_in_slices(comparison: Comparison) -> list[Claim]:
+    """Return a claim for each candidate that lost in a slice, which a mean over all items may hide."""
+    short = len(comparison.slices["by"].unique()) == 1
+    said = []
+    for candidate in comparison.spec.candidates:
+        mine = comparison.slices.filter(pl.col("candidate") == candidate, pl.col("verdict") == "regressed")
+        names = mine.sort("difference")["slice"].unique(maintain_order=True).to_list()
+        if names:
+            words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
+            more = len(names) - MOST_NAMED
+            where = spoken([*words, f"{more:,} more slices"] if more > 0 else words)
+            text = f"{line(candidate, NAME)} got worse in {where}"
+            said.append(Claim(text, "regressed", (candidate,), names[0] if len(names) == 1 else None))
+    if len(said) > MOST_NAMED:
+        names = [claim.candidates[0] for claim in said]
+        return [Claim(f"{len(names):,} versions got worse in some slice", "regressed", tuple(names))]
+    return said
+
+
+def changes(timeline: Timeline) -> list[Claim]:
+    """Return what moved over time and since when, worst first."""
+    moved = timeline.changes.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
+    said = []
+    for row in moved.iter_rows(named=True):
+        what = line(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers", NAME)
+        way = "lower" if row["difference"] < 0 else "higher"
+        began = "" if row["began"] is None else f" since {row['began']:%Y-%m-%d}"
+        text = (
+            f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} "
+            f"{quantity(abs(row['difference']))} {way}{began}"
+        )
+        said.append(Claim(text, row["verdict"], (), row["slice"], (row["metric"],)))
+    return said

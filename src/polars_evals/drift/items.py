@@ -1,0 +1,122 @@
+"""Every paired difference of every metric, worst first, with slices and texts: read when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift.columns import LABELS, as_text, item_key, scores_and_labels
+from polars_evals.drift.flips import FLIPS, slice_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.spec import ResolvedSpec
+
+# Texts that an item has once, and the one that each version has.
+SHARED, OWN = ("input", "expected"), "output"
+
+
+def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
+    """Return a row for each candidate, metric and item that both versions have a score for."""
+    schema = table.collect_schema()
+    if spec.item is None:
+        return pl.LazyFrame(schema=_schema(spec))
+    slices = slice_columns(spec.traits)
+    rows = table.select(
+        as_text(schema, spec.version).alias("version"),
+        item_key(schema, spec.item).alias("item"),
+        *(as_text(schema, name).alias(f"by:{name}") for name in slices),
+        *(_text(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
+        *scores_and_labels(schema, spec.metrics),
+    ).filter(pl.col("item").is_not_null())
+    # Repeats are averaged; their texts are those of the first.
+    answers = rows.group_by("version", "item").agg(
+        *(pl.col(f"{name}:score").mean() for name in spec.metrics),
+        *(pl.col(f"{name}:pass").mean() for name in spec.metrics),
+        pl.col(f"text:{OWN}").first(),
+    )
+    shared = rows.group_by("item").agg(
+        *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
+        *(pl.col(f"text:{name}").drop_nulls().first().alias(name) for name in SHARED),
+        *(
+            pl.col(f"text:{OWN}").filter(pl.col("version") == version).first().alias(f"output_{version}")
+            for version in spec.versions
+        ),
+    )
+    before = answers.filter(pl.col("version") == spec.baseline).drop("version")
+    after = answers.filter(pl.col("version") != spec.baseline)
+    pairs = after.join(before, on="item", suffix=":before").join(shared, on="item", how="left")
+    metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in spec.metrics)
+    places = {name: place for place, name in enumerate(spec.candidates)}
+    return metrics.sort(
+        pl.col("candidate").replace_strict(places, return_dtype=pl.Int64),
+        pl.col("metric").cast(pl.Enum(list(spec.metrics))),
+        "difference",
+        "item",
+        maintain_order=True,
+    )
+
+
+def _one_metric(pairs: pl.LazyFrame, name: str, spec: ResolvedSpec, slices: Sequence[str]) -> pl.LazyFrame:
+    score, passed = pl.col(f"{name}:score"), pl.col(f"{name}:pass")
+    score_before, passed_before = pl.col(f"{name}:score:before"), pl.col(f"{name}:pass:before")
+    label, label_before = (_label(one) for one in (passed, passed_before))
+    flip = (
+        pl.when(label_before == "pass", label == "fail")
+        .then(pl.lit(FLIPS[0]))
+        .when(label_before == "fail", label == "pass")
+        .then(pl.lit(FLIPS[1]))
+    )
+    return pairs.filter(score.is_not_null() & score_before.is_not_null()).select(
+        pl.col("version").alias("candidate"),
+        pl.lit(name).alias("metric"),
+        "item",
+        *slices,
+        score_before.alias("baseline_score"),
+        score.alias("candidate_score"),
+        (score - score_before).alias("difference"),
+        label_before.alias("baseline_label"),
+        label.alias("candidate_label"),
+        flip.cast(pl.Enum(FLIPS)).alias("flip"),
+        *SHARED,
+        pl.col(f"text:{OWN}:before").alias("baseline_output"),
+        pl.col(f"text:{OWN}").alias("candidate_output"),
+        *(f"output_{version}" for version in spec.versions),
+    )
+
+
+def _label(passed: pl.Expr) -> pl.Expr:
+    """Return what most repeats say; nothing where they are split."""
+    return (
+        pl.when(passed > 0.5)
+        .then(pl.lit("pass"))
+        .when(passed < 0.5)
+        .then(pl.lit("fail"))
+        .cast(pl.Enum(LABELS))
+    )
+
+
+def _text(schema: Any, name: str) -> pl.Expr:
+    """Return a text that the frame may have; what is not text reads as JSON."""
+    if name not in schema:
+        return pl.lit(None, dtype=pl.String)
+    dtype = schema[name]
+    if dtype == pl.List(pl.String):
+        return pl.col(name).list.join("\n")
+    if isinstance(dtype, pl.Struct):
+        return pl.col(name).struct.json_encode()
+    return pl.col(name).cast(pl.String, strict=False)
+
+
+def _schema(spec: ResolvedSpec) -> dict[str, Any]:
+    label = pl.Enum(LABELS)
+    return {
+        "candidate": pl.String, "metric": pl.String, "item": pl.String,
+        **dict.fromkeys(slice_columns(spec.traits), pl.String),
+        "baseline_score": pl.Float64, "candidate_score": pl.Float64, "difference": pl.Float64,
+        "baseline_label": label, "candidate_label": label, "flip": pl.Enum(FLIPS),
+        **dict.fromkeys((*SHARED, "baseline_output", "candidate_output"), pl.String),
+        **dict.fromkeys((f"output_{version}" for version in spec.versions), pl.String),
+    }  # fmt: skip

@@ -1,0 +1,331 @@
+"""How many items, and runs of each, a comparison needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drawing import drawing
+from polars_evals.drift import columns
+from polars_evals.drift.result import Result, Table
+from polars_evals.drift.rows import read_rows
+from polars_evals.drift.variance import between_and_within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.columns import Frame
+    from polars_evals.report import SamplePlanPlots
+
+MOST_ITEMS = 10**12
+# What the table shows beside what was asked for.
+OTHER_EFFECTS, OTHER_RUNS = (0.5, 1.0, 2.0, 4.0), (1, 2, 4, 8)
+SUMMARY: dict[str, Any] = {
+    "metric": pl.String, "min_effect": pl.Float64, "runs": pl.Int64, "items": pl.Int64, "answers": pl.Int64,
+    "spread": pl.Float64, "power": pl.Float64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How paired differences vary: their standard deviation with one run, and where it comes from."""
+
+    total: float
+    run_share: float = 0.0
+    cluster_size: float = 1.0
+    icc: float = 0.0
+
+    def with_runs(self, runs: int) -> float:
+        """Return the standard deviation of differences that average `runs` runs of each version."""
+        return self.total * sqrt(1 - self.run_share + self.run_share / runs)
+
+    @property
+    def design(self) -> float:
+        """How many times more items clusters make necessary."""
+        return 1 + (self.cluster_size - 1) * self.icc
+
+
+def plan(
+    pilot: Frame | None = None,
+    *,
+    spread: float | None = None,
+    min_effect: float = 0.02,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    clusters: float | None = None,
+    icc: float | None = None,
+    runs: int = 1,
+    run_share: float | None = None,
+    version: str | None = None,
+    item: str | None = None,
+    cluster: str | None = None,
+    metrics: Sequence[str] | None = None,
+) -> SamplePlan:
+    """
+    Find how many items two versions must answer for a change to be seen.
+
+    Parameters
+    ----------
+    pilot
+        Scores of two versions on some items, to learn the spread from. It needs `version` and `item`.
+    spread
+        Standard deviation of the paired differences, instead of a pilot.
+    min_effect
+        The true difference in mean score that must be found.
+    alpha
+        Level of the two-sided test.
+    power
+        Probability to find a true difference of `min_effect`.
+    clusters
+        Number of items in a cluster (a conversation, a document), where items are not independent.
+    icc
+        Correlation of the differences within a cluster; it belongs to `clusters`.
+    runs
+        How often each version answers each item; the answers of an item are averaged.
+    run_share
+        Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
+    version, item, cluster, metrics
+        Columns of the pilot, as in `compare`. The pilot's clusters tell `clusters` and `icc`.
+
+    Returns
+    -------
+    SamplePlan
+        With `items`, `runs` and the frame `summary`, which also shows other effects and numbers of runs.
+
+    Notes
+    -----
+    Without clusters and runs this is the sample size of the paired t test. Clusters multiply it by 1 + (size
+    − 1) · icc and leave as many degrees of freedom as there are clusters; runs divide the share of the
+    variance that comes from them.
+
+    Examples
+    --------
+    >>> plan = pe.plan(spread=0.3, min_effect=0.02)
+    >>> plan.items
+    1768
+    >>> pe.plan(spread=0.3, min_effect=0.02, clusters=5, icc=0.2).items
+    3189
+    """
+    columns.require_level(alpha)
+    columns.require_fraction(power, "power")
+    if not min_effect > 0:
+        raise ValueError(f"min_effect must be above 0, got {min_effect!r}")
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise ValueError(f"runs must be a whole number of at least 1, got {runs!r}")
+    if power <= alpha:
+        raise ValueError(f"power must be above alpha, got power={power!r} and alpha={alpha!r}")
+    notes: list[str] = []
+    if pilot is not None:
+        if spread is not None or clusters is not None or icc is not None or run_share is not None:
+            raise ValueError(
+                "a pilot tells spread, clusters, icc and run_share: give either the pilot or the numbers"
+            )
+        if version is None or item is None:
+            raise ValueError(
+                "a pilot needs version= and item=, the columns that tell versions and items apart"
+            )
+        spreads, notes = _learn(pilot, version=version, item=item, cluster=cluster, metrics=metrics)
+        if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
+            notes.append("the pilot has one run an item and version: what more runs bring is not known")
+    else:
+        spreads = {"": _given(spread, clusters, icc, runs, run_share)}
+    asked = [(m, one, min_effect, runs) for m, one in spreads.items()]
+    others = [
+        (m, one, factor * min_effect, k)
+        for m, one in spreads.items()
+        for factor in OTHER_EFFECTS
+        for k in (sorted({runs, *OTHER_RUNS}) if one.run_share > 0 else [runs])
+        if (factor, k) != (1.0, runs)
+    ]
+    rows = [
+        {
+            "metric": name or None, "min_effect": effect, "runs": k,
+            "items": (n := needed(one, effect, alpha=alpha, power=power, runs=k)),
+            "answers": None if n is None else 2 * n * k, "spread": one.with_runs(k), "power": power,
+        }
+        for name, one, effect, k in [*asked, *others]
+    ]  # fmt: skip
+    return SamplePlan(
+        summary=pl.DataFrame(rows, schema=SUMMARY),
+        notes=tuple(notes),
+        settings={"min_effect": min_effect, "alpha": alpha, "power": power, "runs": runs}
+        | {"spreads": {name or "given": vars(one) for name, one in spreads.items()}},
+    )
+
+
+def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
+    """Return the smallest number of items that finds an effect, or None if it cannot be counted."""
+
+    def enough(n: int) -> bool:
+        return power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
+
+    low, high = max(2, ceil(2 * spread.cluster_size)) - 1, max(2, ceil(2 * spread.cluster_size))
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > MOST_ITEMS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
+    """Return the probability that a two-sided paired t test of `n` items finds an effect."""
+    from scipy.stats import nct, norm, t
+
+    freedom = n / spread.cluster_size - 1
+    error = spread.with_runs(runs) * sqrt(spread.design / n)
+    if error == 0:
+        return 1.0
+    limit, shift = t.isf(alpha / 2, freedom), effect / error
+    if freedom > 1e6:
+        return float(norm.sf(limit - shift) + norm.cdf(-limit - shift))
+    return float(nct.sf(limit, freedom, shift) + nct.cdf(-limit, freedom, shift))
+
+
+def _given(
+    spread: float | None, clusters: float | None, icc: float | None, runs: int, run_share: float | None
+) -> Spread:
+    if spread is None:
+        raise ValueError(
+            "plan needs spread=, the standard deviation of the paired differences, or a pilot: "
+            "pe.plan(scored, version=..., item=...)"
+        )
+    if not 0 < spread < columns.LARGEST:
+        raise ValueError(f"spread must be a number above 0, got {spread!r}")
+    if (clusters is None) != (icc is None):
+        raise ValueError("clusters= (items in a cluster) and icc= (their correlation) belong together")
+    if clusters is not None and not clusters >= 1:
+        raise ValueError(f"clusters is the number of items in a cluster, at least 1; got {clusters!r}")
+    for name, value in (("icc", icc), ("run_share", run_share)):
+        if value is not None and not 0 <= value <= 1:
+            raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+    if runs > 1 and run_share is None:
+        raise ValueError(
+            "what runs bring depends on run_share=, the share of the variance that comes from answering "
+            "again; a pilot with repeats tells it"
+        )
+    return Spread(spread, run_share or 0.0, clusters or 1.0, icc or 0.0)
+
+
+def _learn(
+    pilot: Frame, *, version: str, item: str, cluster: str | None, metrics: Sequence[str] | None
+) -> tuple[dict[str, Spread], list[str]]:
+    """Learn from a pilot how the differences of each metric vary."""
+    rows = read_rows(pilot, version=version, item=item, metrics=metrics, cluster=cluster)
+    if len(rows.versions) != 2:
+        raise ValueError(
+            f"a pilot has two versions, but column {version!r} has {len(rows.versions)}: filter it first"
+        )
+    spreads = {}
+    for metric in rows.metrics:
+        score = f"{metric}:score"
+        sides = [rows.frame.filter(pl.col("version") == one).drop_nulls(score) for one in rows.versions]
+        within = [between_and_within(side, "item", score) for side in sides]
+        means = [
+            side.group_by("item", maintain_order=True).agg(
+                pl.col(score).mean(), pl.len().alias("runs"), *(["cluster"] if cluster else [])
+            )
+            for side in sides
+        ]
+        pairs = (
+            means[0]
+            .join(means[1], on="item", suffix=":b", maintain_order="left")
+            .with_columns(d=pl.col(f"{score}:b") - pl.col(score))
+        )
+        if pairs.height < 3:
+            raise ValueError(
+                f"{metric}: {pairs.height} items of the pilot have a score in both versions; 3 are needed"
+            )
+        observed = float(pairs["d"].var())  # type: ignore[arg-type]
+        noise = [0.0 if one.within is None else one.within for one in within]
+        averaged = sum(
+            value * float(pairs.select((1 / pl.col(runs)).mean()).item())
+            for value, runs in zip(noise, ("runs", "runs:b"), strict=True)
+        )
+        between = max(observed - averaged, 0.0)
+        total = between + sum(noise)
+        size, icc = 1.0, 0.0
+        if cluster is not None:
+            grouped = pairs.select("d", pl.col("cluster").list.first()).drop_nulls()
+            parts = between_and_within(grouped, "cluster", "d")
+            size = max(1.0, float(grouped.height / max(grouped["cluster"].n_unique(), 1)))
+            whole = parts.between + (parts.within or 0.0)
+            icc = parts.between / whole if whole > 0 else 0.0
+        spreads[metric] = Spread(sqrt(total), sum(noise) / total if total else 0.0, size, icc)
+    still = [name for name, one in spreads.items() if one.total == 0]
+    if still:
+        raise ValueError(
+            f"{still[0]}: no difference varies in the pilot, so it tells nothing about the items needed"
+        )
+    return spreads, rows.notes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SamplePlan(Result):
+    """
+    How many items a comparison needs, as `plan` found it.
+
+    Attributes
+    ----------
+    summary
+        What was asked for, a row for each metric, then other effects and numbers of runs.
+    notes
+        What needs care, in words.
+    settings
+        What the plan is for.
+    """
+
+    summary: pl.DataFrame
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+
+    @property
+    def items(self) -> int:
+        """Items that each version must answer: enough for every metric."""
+        needed_items = self._asked["items"]
+        if needed_items.null_count():
+            raise ValueError(f"no number of items finds a difference of {self.settings['min_effect']:g}")
+        return int(needed_items.max())  # type: ignore[arg-type]
+
+    @property
+    def runs(self) -> int:
+        """How often each version answers each item."""
+        return int(self.settings["runs"])
+
+    @property
+    def _asked(self) -> pl.DataFrame:
+        return self.summary.head(len(self.settings["spreads"]))
+
+    @property
+    def verdict(self) -> str:
+        """That this is a plan, not a finding."""
+        return "planned"
+
+    @property
+    def headline(self) -> str:
+        """The plan in one line."""
+        runs = "" if self.runs == 1 else f", each answered {self.runs} times by each version,"
+        return (
+            f"{self.items:,} items{runs} find a difference of {self.settings['min_effect']:g} "
+            f"with probability {self.settings['power']:.0%} (alpha = {self.settings['alpha']:g})"
+        )
+
+    @property
+    def plot(self) -> SamplePlanPlots:
+        """Charts of this plan: `items`."""
+        plots: SamplePlanPlots = drawing().plots_of(self)
+        return plots
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all frames by name."""
+        return {"summary": self.summary}
+
+    def tables(self) -> list[Table]:
+        """Return what to show, most important first."""
+        shown = self.summary if self.summary["metric"].count() else self.summary.drop("metric")
+        return [Table.of("items needed", shown.drop("power"), shown=40)]

@@ -1,0 +1,162 @@
+"""Read what a comparison needs of a table: checked, with everything that is left out counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_evals.drift import columns
+from polars_evals.drift.pairing import varying
+from polars_evals.drift.search import searchable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_evals.drift.columns import Frame, Schema
+    from polars_evals.drift.spec import ComparisonSpec, ResolvedSpec
+
+MOST_SLICES = 1_000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """
+    What a comparison reads.
+
+    Attributes
+    ----------
+    spec
+        What is compared.
+    table
+        All columns of the compared versions, for the texts behind the numbers.
+    rows
+        ``version``, ``item``, ``cluster``, a column for each trait, ``<metric>:score`` and ``<metric>:pass``.
+    traits
+        The columns that slices are made of: those of `spec`, or those that a search found.
+    notes
+        What is missing, in words.
+    only_runs
+        How many rows of the baseline have no other run to be scored against.
+    """
+
+    spec: ResolvedSpec
+    table: pl.LazyFrame
+    rows: pl.DataFrame
+    traits: list[str]
+    notes: list[str]
+    only_runs: int = 0
+
+
+def read(scored: Frame, spec: ComparisonSpec) -> Scores:
+    """Read the rows of the versions that are compared."""
+    table = columns.lazy(scored)
+    schema = table.collect_schema()
+    spec.require_columns(schema)
+    counts = count_versions(table, schema, spec.version)
+    resolved = spec.resolve(schema, counts["version"].drop_nulls().to_list())
+    table = table.filter(columns.as_text(schema, spec.version).is_in(resolved.versions))
+    columns.check_signatures(table, schema, resolved.metrics)
+    traits = _searched(table, schema, resolved) if resolved.automatic else resolved.traits
+    rows = select_rows(table, schema, resolved, traits)
+    if resolved.automatic and resolved.paired:
+        # What differs within an item describes an answer, not a part of the test cases.
+        answers = varying(rows, [columns.trait(name) for name in traits])
+        rows = rows.drop(answers)
+        traits = [name for name in traits if columns.trait(name) not in answers]
+    for group in resolved.slices:
+        found = rows.select(pl.struct(columns.trait(name) for name in group).n_unique())
+        require_few_slices(group, found.item())
+    nulls = rows.null_count().row(0, named=True)
+    notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
+    if answers_are_missing(nulls, resolved):
+        rows = with_answers(rows, resolved)
+    return Scores(resolved, table, rows, traits, notes, nulls.get(columns.ONLY_RUN, 0))
+
+
+def select_rows(
+    table: pl.LazyFrame, schema: Schema, spec: ResolvedSpec, traits: Sequence[str]
+) -> pl.DataFrame:
+    """Read what a comparison needs of the rows of its versions."""
+    version = columns.as_text(schema, spec.version)
+    selected = table.filter(version.is_in(spec.versions)).select(
+        version.cast(pl.Enum(spec.versions)).alias("version"),
+        *([] if spec.item is None else [columns.item_key(schema, spec.item).alias("item")]),
+        *([] if spec.cluster is None else [columns.as_text(schema, spec.cluster).alias("cluster")]),
+        *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
+        *columns.scores_and_labels(schema, spec.metrics),
+        # Null where there is nothing to compare with, so that it is counted like everything that is missing.
+        *(
+            [pl.when(~columns.only_run(schema)).then(pl.lit(value=True)).alias(columns.ONLY_RUN)]
+            if columns.ONLY_RUN in schema
+            else []
+        ),
+    )
+    return columns.collect(selected, spec.metrics)
+
+
+def with_answers(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Add the metric that says which rows have an answer: a score in every metric."""
+    if columns.ANSWERED in spec.metrics:
+        return rows
+    share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in spec.metrics).cast(pl.Float64)
+    if columns.ONLY_RUN in rows.columns:
+        share = pl.when(pl.col(columns.ONLY_RUN).is_not_null()).then(share)
+    return rows.with_columns(
+        share.alias(f"{columns.ANSWERED}:score"),
+        pl.lit(None, dtype=pl.UInt8).alias(f"{columns.ANSWERED}:pass"),
+    )
+
+
+def answers_are_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> bool:
+    """Say whether any row lacks a score that it could have."""
+    return any(nulls[f"{name}:score"] > nulls.get(columns.ONLY_RUN, 0) for name in spec.metrics)
+
+
+def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
+    """Return how many rows (``len``) each version has."""
+    versions = table.group_by(columns.as_text(schema, version).alias("version"))
+    return versions.agg(pl.len()).sort("version").collect(engine="streaming")
+
+
+def require_few_slices(group: Sequence[str], count: int) -> None:
+    """Raise if columns have too many values to slice by."""
+    if count > MOST_SLICES:
+        named = group[0] if len(group) == 1 else group
+        raise ValueError(f"by={named!r} gives {count:,} slices; at most {MOST_SLICES:,} are possible")
+
+
+def describe_nameless(counts: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
+    """Say how many rows (``len``) have no ``version``."""
+    nameless = counts.filter(pl.col("version").is_null())["len"].sum()
+    return [f"{nameless:,} rows have no version ({spec.version}) and were left out"] if nameless else []
+
+
+def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
+    """Say how many of the rows that `select_rows` read lack what a comparison needs."""
+    notes = []
+    if spec.item is None:
+        notes.append("unpaired: no item column was given, so differences between items hide small changes")
+    elif missing := nulls["item"]:
+        notes.append(f"{missing:,} rows have no item ({spec.item}) and cannot be paired")
+    if spec.cluster is not None and (missing := nulls["cluster"]):
+        notes.append(
+            f"{missing:,} rows have no cluster ({spec.cluster}); each item among them is its own cluster"
+        )
+    alone = nulls.get(columns.ONLY_RUN, 0)
+    if alone:
+        notes.append(
+            f"{alone:,} rows are the baseline's only run of an item and cannot be scored against themselves"
+        )
+    missing_scores = {name: nulls[f"{name}:score"] - alone for name in spec.metrics}
+    return notes + [
+        f"{missing:,} rows have no {name} score and are not in its numbers; see the row {columns.ANSWERED!r}"
+        for name, missing in missing_scores.items()
+        if missing
+    ]
+
+
+def _searched(table: pl.LazyFrame, schema: Schema, spec: ResolvedSpec) -> list[str]:
+    taken = {name for name in (spec.version, spec.item, spec.cluster) if name is not None}
+    return sorted(searchable(table, schema, taken))

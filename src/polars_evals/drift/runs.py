@@ -1,0 +1,291 @@
+"""Repeated runs: how often k of them pass, which items are flaky, and where scores vary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drawing import drawing
+from polars_evals.drift import columns
+from polars_evals.drift.result import Result, Table
+from polars_evals.drift.rows import read_rows
+from polars_evals.drift.variance import between_and_within
+from polars_evals.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.columns import Frame
+    from polars_evals.drift.inference import Floats
+    from polars_evals.report import RepeatsPlots
+
+SUMMARY: dict[str, Any] = {
+    "version": pl.String, "metric": pl.String, "n": pl.Int64, "k": pl.Int64, "pass_at_k": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "pass_all_k": pl.Float64, "all_ci_low": pl.Float64,
+    "all_ci_high": pl.Float64, "items_left_out": pl.Int64,
+}  # fmt: skip
+VARIANCE: dict[str, Any] = {
+    "version": pl.String, "metric": pl.String, "n": pl.Int64, "rows": pl.Int64,
+    "between_items": pl.Float64, "between_runs": pl.Float64, "share_between_runs": pl.Float64,
+}  # fmt: skip
+
+
+def runs(
+    scored: Frame,
+    *,
+    version: str,
+    item: str,
+    k: int | Sequence[int] = (1, 2, 4),
+    metrics: Sequence[str] | None = None,
+    cluster: str | None = None,
+    alpha: float = 0.05,
+) -> Repeats:
+    """
+    Judge versions that answered each item several times.
+
+    Parameters
+    ----------
+    scored
+        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where
+        passes are counted; a row for each run of an item.
+    version
+        Column that tells the versions apart.
+    item
+        Column that names the test case; its rows are its runs.
+    k
+        Of how many runs at least one (`pass_at_k`), or every one (`pass_all_k`), passes.
+    metrics
+        Names of the metrics; None for every ``<name>_score`` column.
+    cluster
+        Column that groups items which are not independent.
+    alpha
+        Level of the intervals.
+
+    Returns
+    -------
+    Repeats
+        With frames `summary`, `items` (the flaky ones: some runs pass, some fail) and `variance`.
+
+    Notes
+    -----
+    With c of n runs passed, pass@k of an item is 1 − C(n − c, k) / C(n, k) and pass^k is C(c, k) / C(n, k):
+    both unbiased, whatever n (Chen et al. 2021; Yao et al. 2024). An item with fewer than k runs is left out
+    of that row, which says so. Intervals are Wilson's, with as many items as the spread between them is
+    worth. `variance` splits the scores' variance into that between items and that from run to run.
+
+    Examples
+    --------
+    >>> scored = pl.DataFrame(
+    ...     {
+    ...         "item_id": [1, 1, 2, 2, 3, 3],
+    ...         "model": ["v1"] * 6,
+    ...         "exact_match_score": [1.0, 1.0, 1.0, 0.0, 0.0, 0.0],
+    ...         "exact_match_label": ["pass", "pass", "pass", "fail", "fail", "fail"],
+    ...     }
+    ... )
+    >>> repeats = pe.runs(scored, version="model", item="item_id", k=(1, 2))
+    >>> repeats.summary.select("k", pl.col("pass_at_k", "pass_all_k").round(3))
+    shape: (2, 3)
+    ┌─────┬───────────┬────────────┐
+    │ k   ┆ pass_at_k ┆ pass_all_k │
+    │ --- ┆ ---       ┆ ---        │
+    │ i64 ┆ f64       ┆ f64        │
+    ╞═════╪═══════════╪════════════╡
+    │ 1   ┆ 0.5       ┆ 0.5        │
+    │ 2   ┆ 0.667     ┆ 0.333      │
+    └─────┴───────────┴────────────┘
+    >>> repeats.items["item"].to_list()
+    [2]
+    """
+    columns.require_level(alpha)
+    sizes = sorted({k} if isinstance(k, int) else set(k))
+    if not sizes or not all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in sizes):
+        raise ValueError(f"k must be whole numbers of at least 1, got {k!r}")
+    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
+    notes, summary, flaky, variance = list(rows.notes), [], [], []
+    for metric in rows.metrics:
+        kept = rows.frame.drop_nulls(f"{metric}:score")
+        if kept[f"{metric}:pass"].count() == 0:
+            notes.append(f"{metric} has no label, so only its variance is judged")
+        for one in rows.versions:
+            own = kept.filter(pl.col("version") == one)
+            variance.append(_variance(own, one, metric))
+            labelled = own.drop_nulls(f"{metric}:pass")
+            if labelled.is_empty():
+                continue
+            items = _items(labelled, metric)
+            rates = [_rates(items, size, alpha) for size in sizes]
+            summary += [{"version": one, "metric": metric, **rate} for rate in rates if rate["n"]]
+            notes += [
+                f"{one}, {metric}: no item has {size} runs, so there is no pass@{size}"
+                for size, rate in zip(sizes, rates, strict=True)
+                if not rate["n"]
+            ]
+            flaky.append(
+                items.filter(pl.col("passes").is_between(1, pl.col("runs") - 1)).select(
+                    pl.lit(one).alias("version"), pl.lit(metric).alias("metric"), "item", "runs", "passes",
+                    (pl.col("passes") / pl.col("runs")).alias("pass_rate"), "mean_score", "score_spread",
+                )
+            )  # fmt: skip
+    once = rows.frame.group_by("version", "item").len()["len"].max() == 1
+    if once:
+        notes.append("every item has one run a version: more runs are needed to see how answers vary")
+    shaped = flaky or [_items(rows.frame.clear(), rows.metrics[0]).clear().select(
+        pl.lit("").alias("version"), pl.lit("").alias("metric"), "item", "runs", "passes",
+        pl.lit(0.0).alias("pass_rate"), "mean_score", "score_spread",
+    )]  # fmt: skip
+    return Repeats(
+        summary=pl.DataFrame(summary, schema=SUMMARY),
+        items=pl.concat(shaped).sort("pass_rate", "version", "metric", maintain_order=True),
+        variance=pl.DataFrame(variance, schema=VARIANCE),
+        notes=tuple(notes),
+        settings={
+            "version": version, "item": item, "cluster": cluster, "k": sizes, "metrics": rows.metrics,
+            "alpha": alpha,
+        },
+    )  # fmt: skip
+
+
+def pass_at_k(passes: Floats, n: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return, for each item, the unbiased chance that any of k runs passes, and that all do."""
+    steps = np.arange(k)
+    failed = np.clip((n - passes)[:, None] - steps, 0, None) / (n[:, None] - steps)
+    passed = np.clip(passes[:, None] - steps, 0, None) / (n[:, None] - steps)
+    return 1 - failed.prod(axis=1), passed.prod(axis=1)
+
+
+def rate_interval(values: Floats, clusters: Floats | None, alpha: float) -> tuple[float, float, float]:
+    """Return the mean of shares and its interval: Wilson's, with the items that their spread is worth."""
+    from scipy.stats import t
+
+    mean, apart = float(values.mean()), values - values.mean()
+    if clusters is not None:
+        apart = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=apart)
+    units = len(apart)
+    if units < 2:
+        return mean, 0.0, 1.0
+    squared = units / (units - 1) * float((apart**2).sum()) / len(values) ** 2
+    # Shares vary at most as much as yes and no do; where they do not vary at all, that is the safe guess.
+    n = max(mean * (1 - mean) / squared if squared > 0 else units, 1e-9)
+    z2 = float(t.isf(alpha / 2, units - 1)) ** 2
+    centre = (mean + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2) / (1 + z2 / n) * np.sqrt(mean * (1 - mean) / n + z2 / (4 * n**2))
+    return mean, max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _items(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
+    clustered = [pl.col("cluster").drop_nulls().first()] if "cluster" in rows.columns else []
+    return columns.aggregated(
+        rows.lazy()
+        .group_by("item", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("runs"),
+            pl.col(f"{metric}:pass").sum().cast(pl.Int64).alias("passes"),
+            pl.col(f"{metric}:score").mean().alias("mean_score"),
+            pl.col(f"{metric}:score").std().alias("score_spread"),
+            *clustered,
+        )
+    )
+
+
+def _rates(items: pl.DataFrame, k: int, alpha: float) -> dict[str, Any]:
+    enough = items.filter(pl.col("runs") >= k)
+    found: dict[str, Any] = {"n": enough.height, "k": k, "items_left_out": items.height - enough.height}
+    if enough.is_empty():
+        return found
+    clusters = None
+    if "cluster" in enough.columns:
+        own = pl.col("cluster").rank("dense").cast(pl.Int64)
+        clusters = enough.select(own.fill_null(-1 - pl.int_range(pl.len()))).to_series().to_numpy()
+    passes, n = enough["passes"].cast(pl.Float64).to_numpy(), enough["runs"].cast(pl.Float64).to_numpy()
+    ends = {"": "pass_at_k", "all_": "pass_all_k"}
+    for (prefix, name), values in zip(ends.items(), pass_at_k(passes, n, k), strict=True):
+        found[name], found[f"{prefix}ci_low"], found[f"{prefix}ci_high"] = rate_interval(
+            values, clusters, alpha
+        )
+    return found
+
+
+def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:
+    parts = between_and_within(rows, "item", f"{metric}:score")
+    whole = parts.between + (parts.within or 0.0)
+    return {
+        "version": version,
+        "metric": metric,
+        "n": parts.groups,
+        "rows": parts.rows,
+        "between_items": parts.between,
+        "between_runs": parts.within,
+        "share_between_runs": None if parts.within is None or whole == 0 else parts.within / whole,
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeats(Result):
+    """
+    What repeated runs say, as `runs` found it.
+
+    Attributes
+    ----------
+    summary
+        A row for each version, metric and k: pass@k and pass^k with intervals.
+    items
+        The flaky items: some of their runs pass and some fail.
+    variance
+        A row for each version and metric: variance between items and from run to run.
+    notes
+        What was left out or needs care, in words.
+    settings
+        How it was judged.
+    """
+
+    summary: pl.DataFrame
+    items: pl.DataFrame
+    variance: pl.DataFrame
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """Whether any item passes in some runs and fails in others: flaky or stable."""
+        return "flaky" if self.items.height else "stable"
+
+    @property
+    def headline(self) -> str:
+        """The flaky items in one line."""
+        items = counted(self.items["item"].n_unique(), "item")
+        verb = "passes" if items.startswith("1 ") else "pass"
+        return f"{self.verdict}: {items} {verb} in some runs and not in others"
+
+    @property
+    def plot(self) -> RepeatsPlots:
+        """Charts of repeated runs: `pass_at_k`."""
+        plots: RepeatsPlots = drawing().plots_of(self)
+        return plots
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Return all frames by name."""
+        return {"summary": self.summary, "items": self.items, "variance": self.variance}
+
+    def tables(self) -> list[Table]:
+        """Return what to show, most important first."""
+        return [
+            Table.of("passes", self.summary, _row, shown=50),
+            Table.of("variance", self.variance, shown=50),
+            Table.of("flaky items", self.items),
+        ]
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "version": row["version"],
+        "metric": row["metric"],
+        "k": row["k"],
+        "any of k passes": f"{row['pass_at_k']:.1%} [{row['ci_low']:.1%}, {row['ci_high']:.1%}]",
+        "all of k pass": f"{row['pass_all_k']:.1%} [{row['all_ci_low']:.1%}, {row['all_ci_high']:.1%}]",
+        "items": row["n"],
+        "left out": row["items_left_out"],
+    }

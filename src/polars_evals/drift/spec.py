@@ -1,0 +1,245 @@
+"""What to compare: `ComparisonSpec` as it is asked for, `ResolvedSpec` once the table is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict
+
+from polars_evals.drift import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from polars_evals.drift.columns import Schema
+
+By = Sequence[str | Sequence[str]] | str | None
+Slices = tuple[tuple[str, ...], ...]
+
+# Columns that play a part of their own, by the name of the argument.
+ROLES = ("version", "item", "cluster")
+
+
+class SpecOptions(TypedDict, total=False):
+    """The arguments of `compare` about what to compare and how, for functions that hand them on."""
+
+    version: Required[str]
+    baseline: Required[Any]
+    candidate: Any
+    item: str | None
+    cluster: str | None
+    by: By
+    metrics: Sequence[str] | str | None
+    min_effect: float
+    alpha: float
+    margin: float | None
+    seed: int
+    max_flips: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonSpec:
+    """
+    What to compare and how, checked as far as that can be done without the table.
+
+    The fields are the arguments of `polars_evals.compare`, which explains them; `candidates` takes one
+    version or any collection of them. Specifications that mean the same are equal, however they are written.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_evals as pe
+    >>> spec = pe.ComparisonSpec(version="model", baseline="v1", candidates="v2", item="case_id", by="topic")
+    >>> spec.candidates, spec.by
+    (('v2',), (('topic',),))
+    >>> spec == pe.ComparisonSpec(
+    ...     version="model", baseline="v1", candidates=pl.Series(["v2"]), item="case_id", by=["topic"]
+    ... )
+    True
+    """
+
+    version: str
+    baseline: Any
+    candidates: Any = None
+    item: str | None = None
+    cluster: str | None = None
+    by: By = None
+    metrics: Sequence[str] | str | None = None
+    min_effect: float = 0.01
+    alpha: float = 0.05
+    margin: float | None = None
+    seed: int = 0
+    max_flips: int | None = 10_000
+
+    def __post_init__(self) -> None:
+        for role in ROLES:
+            if (name := getattr(self, role)) is not None or role == "version":
+                columns.require_name(name, role)
+        columns.require_level(self.alpha)
+        columns.require_effect(self.min_effect)
+        if self.margin is not None and not self.margin > 0:
+            raise ValueError(f"margin must be above 0, got {self.margin!r}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
+        if self.max_flips is not None and self.max_flips < 0:
+            raise ValueError(f"max_flips must be at least 0, got {self.max_flips!r}")
+        self._put("candidates", None if self.candidates is None else _versions(self.candidates))
+        self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
+        self._put("metrics", None if self.metrics is None else _metrics(self.metrics))
+
+    def _put(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, options: SpecOptions) -> ComparisonSpec:
+        """Make a specification of the arguments of `compare`."""
+        given: dict[str, Any] = dict(options)
+        return ComparisonSpec(candidates=given.pop("candidate", None), **given)
+
+    def require_columns(self, schema: Schema) -> list[str]:
+        """Raise unless the table has the columns that are named, and return its metrics."""
+        for role in ROLES:
+            if (name := getattr(self, role)) is not None:
+                columns.require(schema, name, role)
+        if self.by != "auto":
+            require_slices(schema, slice_sets(self.by))
+        return columns.find_metrics(schema, self.metrics)
+
+    def resolve(self, schema: Schema, present: Collection[str] | None = None) -> ResolvedSpec:
+        """
+        Check against a table, and fill in what was left to it.
+
+        Parameters
+        ----------
+        schema
+            The columns of the table.
+        present
+            The versions in it, as text. None if they are not known: candidates must then be named, and
+            whether they are there is for later, see `ResolvedSpec.require_versions`.
+        """
+        metrics = self.require_columns(schema)
+        before = columns.version_text(schema, self.version, self.baseline)
+        if self.candidates is not None:
+            after = [columns.version_text(schema, self.version, one) for one in self.candidates]
+        elif present is not None:
+            after = [one for one in present if one != before]
+        else:
+            raise ValueError("name the candidates: the versions of the table are not known")
+        if present is not None:
+            _require_versions(before, after, self.version, present)
+        if before in after or len(set(after)) < len(after):
+            raise ValueError(
+                f"baseline and candidates must all differ, got baseline {before!r}, candidates {after!r}"
+            )
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {"baseline": before, "candidates": tuple(after), "metrics": tuple(metrics)}
+        return ResolvedSpec(**(given | found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSpec(ComparisonSpec):
+    """A specification that fits a table: its columns are there, its versions are texts."""
+
+    baseline: str
+    candidates: tuple[str, ...]
+    by: Slices | Literal["auto"]
+    metrics: tuple[str, ...]
+
+    @property
+    def versions(self) -> list[str]:
+        """Baseline and candidates."""
+        return [self.baseline, *self.candidates]
+
+    @property
+    def paired(self) -> bool:
+        """Whether versions are paired on an item."""
+        return self.item is not None
+
+    @property
+    def automatic(self) -> bool:
+        """Whether slices are searched for."""
+        return self.by == "auto"
+
+    @property
+    def slices(self) -> Slices:
+        """The columns of each set of slices that was asked for by name."""
+        return () if self.by == "auto" else self.by
+
+    @property
+    def traits(self) -> list[str]:
+        """The columns to slice by, each once."""
+        return sorted({name for group in self.slices for name in group})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was compared and how, as plain values; how many flips are kept changes no result."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        del plain["max_flips"]
+        return plain | {
+            "candidates": list(self.candidates),
+            "by": "auto" if self.automatic else [list(group) for group in self.slices],
+            "metrics": list(self.metrics),
+        }
+
+    def require_versions(self, present: Collection[str]) -> None:
+        """Raise unless baseline and candidates are all there."""
+        _require_versions(self.baseline, self.candidates, self.version, present)
+
+    def needed(self, existing: Iterable[str]) -> list[str]:
+        """Return the columns that the numbers of a comparison need, of those that exist."""
+        there = set(existing)
+        ends = ("score", "label", "signature")
+        results = [f"{name}_{end}" for name in self.metrics for end in ends]
+        keys = [self.version, self.item, self.cluster, *self.traits, *results]
+        return [name for name in dict.fromkeys(keys) if name is not None and name in there]
+
+
+def slice_sets(by: By) -> Slices:
+    """Return the columns of each set of slices."""
+    groups = [by] if isinstance(by, str) else [] if by is None else list(by)
+    sets = tuple((group,) if isinstance(group, str) else tuple(group) for group in groups)
+    for group in sets:
+        for name in group:
+            columns.require_name(name, "by")
+    if any(not group or len(set(group)) < len(group) for group in sets) or len(set(sets)) < len(sets):
+        raise ValueError(f"by must name each slice once, got {by!r}")
+    return sets
+
+
+def require_slices(schema: Schema, sets: Slices) -> None:
+    """Raise unless the table has the columns to slice by."""
+    for group in sets:
+        for name in group:
+            columns.require(schema, name, "by")
+
+
+def _is_auto(by: By) -> bool:
+    return isinstance(by, str) and by == "auto"
+
+
+def _versions(candidates: Any) -> tuple[Any, ...]:
+    several = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes)
+    versions = list(candidates) if several else [candidates]
+    if not versions:
+        raise ValueError(
+            "candidate is empty, so there is nothing to compare; leave it out for every other version"
+        )
+    # A set has no order of its own, and results must not depend on the one it happens to have.
+    return tuple(sorted(versions, key=str) if isinstance(candidates, set | frozenset) else versions)
+
+
+def _metrics(metrics: Sequence[str] | str) -> tuple[str, ...]:
+    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    columns.require_distinct(names)
+    return names
+
+
+def _require_versions(
+    baseline: str, candidates: Sequence[str], column: str, present: Collection[str]
+) -> None:
+    there = list(present)
+    for role, one in (("baseline", baseline), *(("candidate", one) for one in candidates)):
+        if one not in there:
+            raise columns.absent(role, one, column, there)
+    if not candidates:
+        raise ValueError(f"column {column!r} holds only {baseline!r}: there is nothing to compare it with")

@@ -1,0 +1,129 @@
+"""One specification: written in several ways, checked once, the same behind every door."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_evals as pe
+from polars_evals.cli.comparing import spec_of
+from polars_evals.drift import ComparisonSpec, compare_spec
+from polars_evals.drift.spec import SpecOptions
+from tests.drift.frames import versions
+
+SPEC = ComparisonSpec(version="model", baseline="a", item="case_id")
+
+
+def frame() -> pl.DataFrame:
+    return versions({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.4], "c": [0.0, 0.1, 0.2]})
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [["b", "c"], ("b", "c"), {"c", "b"}, frozenset("bc"), pl.Series(["b", "c"]), (x for x in "bc")],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_any_collection_of_candidates(candidates: Any) -> None:
+    assert replace(SPEC, candidates=candidates).candidates == ("b", "c")
+
+
+def test_one_candidate_or_none() -> None:
+    assert replace(SPEC, candidates="b").candidates == ("b",)
+    assert replace(SPEC, candidates=2).candidates == (2,)
+    assert SPEC.candidates is None
+    assert SPEC.resolve(frame().schema, ["a", "b", "c"]).candidates == ("b", "c")
+
+
+def test_a_specification_is_frozen_and_equal_to_one_that_means_the_same() -> None:
+    one = replace(SPEC, by=["topic", ["topic", "language"]], metrics="m")
+    other = replace(SPEC, by=("topic", ("topic", "language")), metrics=["m"])
+    assert one == other
+    assert hash(one) == hash(other)
+    with pytest.raises(FrozenInstanceError):
+        one.alpha = 0.5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"alpha": 0}, ValueError, "alpha must lie between 0 and 1"),
+        ({"min_effect": 1}, ValueError, "min_effect must be at least 0 and below 1"),
+        ({"seed": -1}, ValueError, "seed must be an integer"),
+        ({"max_flips": -1}, ValueError, "max_flips must be at least 0"),
+        ({"item": 3}, TypeError, "item takes the name of a column, got int"),
+        ({"version": None}, TypeError, "version takes the name of a column, got NoneType"),
+        ({"by": [["topic", "topic"]]}, ValueError, "by must name each slice once"),
+        ({"by": [3]}, TypeError, "'int' object is not iterable"),
+        ({"by": [["topic", 3]]}, TypeError, "by takes the name of a column, got int"),
+        ({"metrics": ["m", "m"]}, ValueError, "metrics must name each metric once"),
+        ({"candidates": []}, ValueError, "nothing to compare"),
+    ],
+)
+def test_what_is_wrong_without_any_table(given: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        replace(SPEC, **given)
+
+
+def test_what_is_wrong_with_a_table() -> None:
+    schema = frame().schema
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="by: there is no column 'topic'"):
+        replace(SPEC, by="topic").resolve(schema, ["a", "b"])
+    with pytest.raises(ValueError, match="baseline and candidates must all differ"):
+        replace(SPEC, candidates=["b", "a"]).resolve(schema)
+    with pytest.raises(ValueError, match="name the candidates"):
+        SPEC.resolve(schema)
+    with pytest.raises(ValueError, match="candidate 'x' is not in column 'model'"):
+        replace(SPEC, candidates="x").resolve(schema, ["a", "b"])
+    with pytest.raises(ValueError, match="candidate 'x' is not in column 'model'"):
+        replace(SPEC, candidates="x").resolve(schema).require_versions(["a", "b"])
+
+
+def test_versions_are_texts_once_resolved() -> None:
+    numbers = frame().with_columns(model=pl.col("model").replace_strict({"a": 1, "b": 2, "c": 3}))
+    resolved = replace(SPEC, baseline=1, candidates=[2]).resolve(numbers.schema)
+    assert resolved.versions == ["1", "2"]
+    # What is resolved stays as it is.
+    assert resolved.resolve(numbers.schema, ["1", "2", "3"]) == resolved
+
+
+def test_a_comparison_repeats_itself_by_its_specification() -> None:
+    once = pe.compare(frame(), version="model", baseline="a", item="case_id", alpha=0.1)
+    again = compare_spec(frame(), once.spec)
+    assert once.spec == again.spec
+    for name, table in once.frames().items():
+        assert_frame_equal(table, again.frames()[name])
+
+
+def test_settings_are_plain_and_hold_every_field_but_how_many_flips_are_kept() -> None:
+    settings = pe.compare(frame(), version="model", baseline="a", item="case_id").settings
+    assert list(settings) == [field.name for field in fields(ComparisonSpec) if field.name != "max_flips"]
+    assert settings["candidates"] == ["b", "c"]
+    assert settings["by"] == []
+
+
+def test_the_arguments_stand_once() -> None:
+    """`compare` and what hands its arguments on have the fields of the specification, with its defaults."""
+    arguments = inspect.signature(pe.compare).parameters
+    own = {name: one.default for name, one in arguments.items() if name != "scored"}
+    own["candidates"] = own.pop("candidate")
+    assert own.keys() == {field.name for field in fields(ComparisonSpec)}
+    for field in fields(ComparisonSpec):
+        if field.name not in ("version", "baseline"):
+            assert own[field.name] == field.default, field.name
+    assert {*SpecOptions.__annotations__} == {*arguments} - {"scored"}
+
+
+def test_the_command_has_the_same_defaults() -> None:
+    options = inspect.signature(spec_of).parameters
+    arguments = inspect.signature(pe.compare).parameters
+    assert {*arguments} - {*options} == {"scored", "seed", "max_flips"}
+    for name, option in options.items():
+        assert option.default == arguments[name].default, name
+    assert spec_of(version="m", baseline="a", candidate=[], by=["t,l", "t"], metrics=[]) == ComparisonSpec(
+        version="m", baseline="a", by=[("t", "l"), "t"]
+    )
