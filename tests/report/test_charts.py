@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -10,7 +12,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.report import theme
+from polars_evals import palette
 from polars_evals.report.svg import svg
 
 if TYPE_CHECKING:
@@ -36,10 +38,67 @@ def test_differences_name_the_candidate_where_there_are_several(scored: pl.DataF
     both = pe.compare(
         scored, version="model", baseline="assistant-1.0", item="item_id", metrics=["levenshtein"]
     )
-    assert rows_of(both.plot.differences(), "label") == [
-        "levenshtein · assistant-1.1",
-        "levenshtein · assistant-2.0",
+    names = ["assistant-1.1", "levenshtein", "assistant-2.0", "levenshtein"]
+    assert [key.split("\x1f")[1] for key in rows_of(both.plot.differences(), "key")] == names
+    # Where there is little room, a label stands above its row and names both.
+    assert rows_of(both.plot.differences(width=340), "label") == [
+        "assistant-1.1 · levenshtein",
+        "assistant-2.0 · levenshtein",
     ]
+
+
+def test_evidence_is_grouped_by_slice_greatest_loss_first(comparison: pe.Comparison) -> None:
+    keys = [key.split("\x1f")[1:] for key in rows_of(comparison.plot.evidence(), "key")]
+    assert [name for name, kind in keys if kind == "group"] == [
+        "all items", "medicine", "code", "geography", "translation", "billing", "arithmetic",
+    ]  # fmt: skip
+    assert [name for name, kind in keys if kind == "row"] == ["levenshtein", "exact_match"] * 7
+
+
+def test_differences_item_by_item(comparison: pe.Comparison) -> None:
+    drawn = comparison.plot.paired("levenshtein")
+    found = comparison.items.filter(pl.col("metric") == "levenshtein").collect()["difference"]
+    counts = dict(zip(rows_of(drawn, "kind"), rows_of(drawn, "count"), strict=True))
+    assert counts["the same"] == (found == 0).sum()
+    assert sum(rows_of(drawn, "count")) == len(found) == 720
+
+
+def test_pass_rates_are_bars(comparison: pe.Comparison) -> None:
+    names = rows_of(comparison.plot.pass_rates("exact_match"), "name")
+    assert names == ["assistant-1.0: 46.2% pass", "assistant-2.0: 45.8% pass"]
+
+
+def test_the_threshold_is_the_roundest_that_labels_allow(comparison: pe.Comparison) -> None:
+    assert rows_of(comparison.plot.distributions("levenshtein"), "threshold") == [0.7]
+
+
+@pytest.mark.parametrize(
+    ("every", "days", "expected"),
+    [
+        ("1h", 1, ["2 Mar", "04:00"]),
+        ("6h", 9, ["2 Mar", "4 Mar"]),
+        ("1d", 30, ["2 Mar", "6 Mar"]),
+        ("1w", 100, ["2 Mar", "16 Mar"]),
+        ("1mo", 700, ["Mar 2026", "Jun 2026"]),
+    ],
+)
+def test_dates_are_as_fine_as_windows(every: str, days: int, expected: list[str]) -> None:
+    hours = pl.datetime_range(
+        datetime(2026, 3, 2), datetime(2026, 3, 2) + timedelta(days=days), "20m", eager=True
+    )
+    frame = pl.DataFrame({"ts": hours}).with_columns(m_score=0.31 + (pl.int_range(pl.len()) % 7) / 400)
+    line = pe.timeline(frame, time="ts", every=every, metrics=["m"], reference=4)
+    picture = svg(line.plot.scores(), label="x")
+    texts = [element.text for element in ET.fromstring(picture).iter(f"{NAMESPACE}text")]
+    dates = [
+        text for text in texts if text and re.fullmatch(r"\d+ \w{3}( \d\d)?|\d\d:\d\d|\w{3} \d{4}", text)
+    ]
+    assert dates[0] == expected[0]
+    assert expected[1] in dates
+    assert 3 <= len(dates) <= 9
+    # Values on the other axis differ as they are written.
+    values = [text for text in texts if text and re.fullmatch(r"0\.\d+", text)]
+    assert len(set(values)) == len(values) >= 2
 
 
 def test_slices_are_drawn_greatest_loss_first(comparison: pe.Comparison) -> None:
@@ -86,8 +145,10 @@ def test_timeline_shows_windows_and_where_the_change_began(timeline: pe.Timeline
     windows = timeline.windows.filter(slice="topic=medicine")
     assert rows_of(chart, "value") == windows["mean"].to_list()
     assert rows_of(chart, "name") == ["reference"]
-    picture = svg(chart, label="x")
-    assert "change began 2026-03-30" in picture
+    segments = timeline.segments.filter(slice="topic=medicine")
+    assert rows_of(chart, "level") == segments["mean"].to_list()
+    step = segments["mean"][1] - segments["mean"][0]
+    assert f"{step:+.2f} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
     assert rows_of(timeline.plot.pass_rates(), "value") == (
         timeline.windows.filter(pl.col("slice").is_null())["pass_rate"].to_list()
     )
@@ -105,12 +166,12 @@ def test_calibration_shows_the_curve(calibration: pe.Calibration) -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda c, t: c.plot.slices("exact_mach"), "did you mean 'exact_match'"),
+        (lambda c, t: c.plot.slices("exact_mach"), 'did you mean "exact_match"'),
         (
             lambda c, t: c.plot.distributions(candidate="assistant-3.0"),
             "candidate: there is no 'assistant-3.0'",
         ),
-        (lambda c, t: t.plot.scores(slice="topic=medicin"), "did you mean 'topic=medicine'"),
+        (lambda c, t: t.plot.scores(slice="topic=medicin"), 'did you mean "topic=medicine"'),
     ],
 )
 def test_what_does_not_exist_is_named(
@@ -145,8 +206,16 @@ def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:
 
 def test_the_style_sheet_knows_every_colour() -> None:
     style = files("polars_evals.report").joinpath("assets", "report.css").read_text("utf-8")
-    filled = [theme.INK, theme.QUIET, theme.BAND, theme.PAPER, theme.BLUE, theme.SKY, theme.VERMILION]
-    drawn = [theme.QUIET, theme.GRID, theme.BLUE, theme.VERMILION, theme.GREEN, theme.PURPLE]
+    filled = [
+        palette.INK,
+        palette.QUIET,
+        palette.BAND,
+        palette.PAPER,
+        palette.BLUE,
+        palette.SKY,
+        palette.VERMILION,
+    ]
+    drawn = [palette.QUIET, palette.GRID, palette.BLUE, palette.VERMILION, palette.GREEN, palette.PURPLE]
     for colour in filled:
         assert f'.chart [fill="{colour}"]' in style
     for colour in drawn:
@@ -156,7 +225,7 @@ def test_the_style_sheet_knows_every_colour() -> None:
 def test_pictures_use_no_other_colour(
     comparison: pe.Comparison, timeline: pe.Timeline, calibration: pe.Calibration
 ) -> None:
-    known = {value for name, value in vars(theme).items() if name.isupper() and isinstance(value, str)}
+    known = {value for name, value in vars(palette).items() if name.isupper() and isinstance(value, str)}
     charts = [
         comparison.plot.differences(),
         comparison.plot.slices(),

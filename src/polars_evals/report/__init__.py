@@ -8,7 +8,25 @@ if _missing := [package for module, package in _NEEDED.items() if find_spec(modu
         f"charts and report pages need {' and '.join(_missing)}: pip install 'polars-evals[report]'"
     )
 
-from polars_evals.report.page import comparison_page, page  # noqa: E402
-from polars_evals.report.plots import CalibrationPlots, ComparisonPlots, TimelinePlots  # noqa: E402
+from polars_evals.report.notebook import items_frame  # noqa: E402
+from polars_evals.report.page import page_of  # noqa: E402
+from polars_evals.report.plots import CalibrationPlots, ComparisonPlots, TimelinePlots, plots_of  # noqa: E402
+from polars_evals.report.question_plots import (  # noqa: E402
+    AgreementPlots,
+    RankingPlots,
+    RepeatsPlots,
+    SamplePlanPlots,
+)
 
-__all__ = ["CalibrationPlots", "ComparisonPlots", "TimelinePlots", "comparison_page", "page"]
+__all__ = [
+    "AgreementPlots",
+    "CalibrationPlots",
+    "ComparisonPlots",
+    "RankingPlots",
+    "RepeatsPlots",
+    "SamplePlanPlots",
+    "TimelinePlots",
+    "items_frame",
+    "page_of",
+    "plots_of",
+]

@@ -6,7 +6,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from polars_evals.drift.text import clean
+from polars_evals.wording import INVISIBLE, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Child: TypeAlias = "str | int | float | Html | Iterable[Child] | None"
 
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
-_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 class Html(str):
@@ -28,7 +28,7 @@ def join(*children: Child) -> Html:
     return Html("".join(map(_html, children)))
 
 
-def tag(element: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
+def tag(element: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
     """
     Return an element.
 
@@ -58,7 +58,7 @@ def _escape(text: str) -> str:
     return escape(clean(text)).replace("\r", "&#13;")
 
 
-def _attribute(key: str, value: str | int | float | bool | None) -> str:
+def _attribute(key: str, value: str | float | bool | None) -> str:
     name = key.removesuffix("_").replace("_", "-")
     if value is None or value is False:
         return ""

@@ -8,18 +8,23 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from polars_evals._version import __version__
-from polars_evals.drift.text import line
-from polars_evals.report import over_time, sections, thresholds
+from polars_evals.drift import Calibration, Comparison, Timeline
+from polars_evals.report import questions, sections, thresholds, timelines
 from polars_evals.report.markup import Html, tag
 from polars_evals.report.tables import verdict
+from polars_evals.wording import line
 
 if TYPE_CHECKING:
-    from polars_evals.drift import Comparison, Timeline
     from polars_evals.drift.result import Result
     from polars_evals.report.sections import Section
 
 
-def comparison_page(comparison: Comparison, timeline: Timeline | None = None) -> str:
+SCRIPTS = ("texts.js", "items.js", "report.js")
+
+
+def comparison_page(
+    comparison: Comparison, timeline: Timeline | None = None, source: str | None = None
+) -> str:
     """
     Return a comparison as a page that opens offline.
 
@@ -29,20 +34,22 @@ def comparison_page(comparison: Comparison, timeline: Timeline | None = None) ->
         What to show.
     timeline
         The same scores over time, to show too.
+    source
+        Where the scores come from, in words.
     """
     parts = [
-        sections.metrics(comparison),
+        sections.board(comparison),
+        sections.evidence(comparison),
+        sections.items(comparison),
         sections.distributions(comparison),
-        sections.slices(comparison),
-        None if timeline is None else over_time.over_time(timeline),
-        sections.changed_items(comparison),
+        None if timeline is None else timelines.timeline_section(timeline),
         sections.unmatched(comparison),
     ]
-    lede = sections.lede(comparison)
+    lede = sections.lede(comparison, source)
     return _page(comparison, lede, [part for part in parts if part is not None], sections.METHOD)
 
 
-def page(result: Result) -> str:
+def page_of(result: Result, *, timeline: Timeline | None = None, source: str | None = None) -> str:
     """
     Return any result as a page that opens offline.
 
@@ -50,28 +57,28 @@ def page(result: Result) -> str:
     ----------
     result
         A comparison, timeline or calibration.
+    timeline
+        The scores of a comparison over time, to show too.
+    source
+        Where the scores of a comparison come from, in words.
     """
-    from polars_evals.drift import Calibration, Comparison, Timeline
-
     if isinstance(result, Comparison):
-        return comparison_page(result)
+        return comparison_page(result, timeline, source)
     if isinstance(result, Timeline):
-        return _page(result, None, [over_time.over_time(result)], over_time.METHOD)
-    assert isinstance(result, Calibration)
-    return _page(result, None, [thresholds.thresholds(result)], thresholds.METHOD)
+        return _page(result, None, [timelines.timeline_section(result)], timelines.METHOD)
+    if isinstance(result, Calibration):
+        return _page(result, None, [thresholds.threshold_section(result)], thresholds.METHOD)
+    return _page(result, None, [questions.question_section(result)], questions.METHODS[type(result)])
 
 
 def _page(result: Result, lede: Html | None, parts: list[Section], method: str) -> str:
-    style, script = (
-        files(__package__).joinpath("assets", name).read_text("utf-8") for name in ("report.css", "report.js")
-    )
+    style, script = asset("report.css"), asset(*SCRIPTS)
     headline = line(result.headline)
-    title = headline.removeprefix(f"{result.verdict}: ")
     parts = [*parts, sections.notes(result, method)]
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy(style, script)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"polars-evals {__version__}"),
@@ -82,7 +89,12 @@ def _page(result: Result, lede: Html | None, parts: list[Section], method: str) 
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        tag("header", tag("p", verdict(result.verdict), class_="overall"), tag("h1", title), lede),
+        tag(
+            "header",
+            tag("p", verdict(result.badge), class_="overall") if result.badge else None,
+            tag("h1", _title(result)),
+            lede,
+        ),
         tag(
             "nav",
             tag("ul", (tag("li", tag("a", part.title, href=f"#{part.name}")) for part in parts)),
@@ -95,12 +107,23 @@ def _page(result: Result, lede: Html | None, parts: list[Section], method: str) 
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
+def asset(*names: str) -> str:
+    """Return files of the page, one after the other."""
+    return "\n".join(files(__package__).joinpath("assets", name).read_text("utf-8") for name in names)
+
+
+def _title(result: Result) -> str:
+    if isinstance(result, Comparison) and len(result.spec.candidates) > 1:
+        return f"{len(result.spec.candidates):,} versions against {line(result.spec.baseline, 80)}"
+    return line(result.headline).removeprefix(f"{result.badge}: ")
+
+
 def _section(part: Section) -> Html:
     heading = tag("h2", part.title, id=f"{part.name}-title")
     return tag("section", heading, part.content, id=part.name, aria_labelledby=f"{part.name}-title")
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str) -> str:
     """Return a policy under which nothing runs, applies or loads but this page's own script and style."""
     own = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script)]
     return (

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.columns import nearest
-from polars_evals.report import charts
+from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Repeats, SamplePlan, Timeline
+from polars_evals.drift.claims import slice_word
+from polars_evals.report import charts, spread_charts, time_charts
+from polars_evals.report.choice import one_of
+from polars_evals.report.evidence import lower_is_better
+from polars_evals.report.question_plots import AgreementPlots, RankingPlots, RepeatsPlots, SamplePlanPlots
 from polars_evals.report.theme import WIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from polars_evals.drift import Calibration, Comparison, Timeline
+    from polars_evals.drift.result import Result
 
 MOST_SLICES = 40
 MOST_WINDOWS = 400
+
+
+def _roundest(above: float, most: float) -> float:
+    """Return the number with the fewest digits between two: what someone chose."""
+    for digits in (1, 2, 3):
+        found = floor(most * 10**digits + 1e-9) / 10**digits
+        if found > above:
+            return found
+    return most
 
 
 class ComparisonPlots:
@@ -51,13 +63,56 @@ class ComparisonPlots:
         >>> comparison = pe.compare(scored, version="model", baseline="v1", item="case_id")
         >>> comparison.plot.differences().save("differences.svg")
         """
-        summary, settings = self._of.summary, self._of.settings
-        several = len(settings["candidates"]) > 1
-        labels = [
-            f"{metric} · {candidate}" if several else metric
-            for candidate, metric in summary.select("candidate", "metric").iter_rows()
-        ]
-        return charts.forest(summary, labels, min_effect=settings["min_effect"], width=width)
+        summary, spec = self._of.summary, self._of.spec
+        several = len(spec.candidates) > 1
+        return charts.forest(
+            summary,
+            summary["metric"].to_list(),
+            groups=summary["candidate"].to_list() if several else None,
+            min_effect=spec.min_effect,
+            width=width,
+        )
+
+    def evidence(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw the differences of a candidate over all items and in each slice, under the name of the slice.
+
+        Parameters
+        ----------
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels, with the labels.
+
+        Notes
+        -----
+        All items come first, then the slices with the greatest loss. Of more than 40 rows, those with the
+        worst verdicts are drawn.
+        """
+        spec = self._of.spec
+        candidate = one_of("candidate", candidate, spec.candidates)
+        rows = pl.concat([self._of.summary, self._of.slices], how="diagonal").filter(
+            pl.col("candidate") == candidate
+        )
+        kept = rows.sort(pl.col("slice").is_not_null(), "verdict", "difference", nulls_last=True).head(
+            MOST_SLICES
+        )
+        worst = pl.col("difference").min().over("slice")
+        metric = pl.col("metric").replace_strict(
+            {name: at for at, name in enumerate(spec.metrics)}, default=99
+        )
+        kept = kept.sort(pl.col("slice").is_not_null(), worst, "slice", metric, nulls_last=True)
+        short = len(self._of.slices["by"].unique()) == 1
+        slices = ["all items" if one is None else slice_word(one, short=short) for one in kept["slice"]]
+        if kept["metric"].n_unique() == 1:
+            labels, groups, title = slices, None, kept["metric"][0]
+        else:
+            labels, groups, title = kept["metric"].to_list(), slices, None
+            if kept["slice"].null_count() == kept.height:
+                groups = None
+        return charts.forest(
+            kept, labels, groups=groups, min_effect=spec.min_effect, width=width, title=title
+        )
 
     def distributions(
         self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
@@ -74,10 +129,85 @@ class ComparisonPlots:
         width
             Pixels, with the labels.
         """
-        settings = self._of.settings
+        spec = self._of.spec
         metric, candidate = self._chosen(metric, candidate)
         rows = self._of.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
-        return charts.distribution(rows, baseline=settings["baseline"], width=width, title=metric)
+        return spread_charts.distribution(
+            rows, baseline=spec.baseline, width=width, threshold=self._threshold(metric), title=metric
+        )
+
+    def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
+        """
+        Draw how many items lost and gained how much.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels, with the labels.
+        """
+        metric, candidate = self._chosen(metric, candidate)
+        rows = (
+            self._of.items.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
+            .select("difference")
+            .collect()
+        )
+        return spread_charts.paired(
+            spread_charts.difference_bins(rows),
+            min_effect=self._of.spec.min_effect,
+            width=width,
+            lower_is_better=lower_is_better(self._of, metric),
+            title=metric,
+        )
+
+    def pass_rates(
+        self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
+    ) -> Any:
+        """
+        Draw the share of answers that pass, of the baseline and of a candidate.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels, with the labels.
+        """
+        metric, candidate = self._chosen(metric, candidate)
+        versions = [self._of.spec.baseline, candidate]
+        rows = self._of.pass_rates.filter(
+            pl.col("metric") == metric, pl.col("candidate") == candidate, pl.col("slice").is_null()
+        )
+        order = pl.col("version").replace_strict({name: at for at, name in enumerate(versions)}, default=9)
+        rates = rows.sort(order)
+        if rates.is_empty() or rates["pass_rate"].null_count():
+            raise ValueError(f"{metric} has no labels: nothing passes or fails")
+        return spread_charts.passes(rates, width=width, title=metric)
+
+    def _threshold(self, metric: str) -> float | None:
+        """Return the least score that passes, where every score below it fails."""
+        if self._of.table is None:
+            return None
+        long = self._of.items.filter(pl.col("metric") == metric)
+        both = pl.concat(
+            long.select(score=f"{side}_score", label=f"{side}_label") for side in ("baseline", "candidate")
+        )
+        passes, fails = (
+            both.select(
+                pl.col("score").filter(pl.col("label") == "pass").min().alias("passes"),
+                pl.col("score").filter(pl.col("label") == "fail").max().alias("fails"),
+            )
+            .collect()
+            .row(0)
+        )
+        if passes is None or fails is None or passes <= fails:
+            return None
+        return _roundest(float(fails), float(passes))
 
     def slices(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
         """
@@ -104,16 +234,15 @@ class ComparisonPlots:
             .sort("difference", nulls_last=True)
         )
         if rows.is_empty():
-            msg = 'the comparison has no slices to draw; compare with by=[…] or by="auto"'
-            raise ValueError(msg)
-        min_effect = self._of.settings["min_effect"]
+            raise ValueError('the comparison has no slices to draw; compare with by=[…] or by="auto"')
+        min_effect = self._of.spec.min_effect
         return charts.forest(rows, rows["slice"].to_list(), min_effect=min_effect, width=width, title=metric)
 
     def _chosen(self, metric: str | None, candidate: str | None) -> tuple[str, str]:
-        settings = self._of.settings
+        metrics = self._of.summary["metric"].unique(maintain_order=True).to_list()
         return (
-            _one_of("metric", metric, settings["metrics"]),
-            _one_of("candidate", candidate, settings["candidates"]),
+            one_of("metric", metric, metrics),
+            one_of("candidate", candidate, self._of.spec.candidates),
         )
 
 
@@ -180,11 +309,11 @@ class TimelinePlots:
         self, value: str, metric: str | None, version: str | None, part: str | None, width: int
     ) -> Any:
         changes = self._of.changes
-        metric = _one_of("metric", metric, self._of.settings["metrics"])
+        metric = one_of("metric", metric, self._of.settings["metrics"])
         if self._of.settings["version"] is not None:
-            version = _one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
+            version = one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
         if part is not None:
-            part = _one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
+            part = one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
         wanted = (
             pl.col("metric").eq(metric),
             pl.col("version").eq_missing(pl.lit(version, dtype=pl.String)),
@@ -192,11 +321,13 @@ class TimelinePlots:
         )
         change = changes.filter(*wanted)
         if change.is_empty():
-            msg = f"there is no series of {metric!r} for version {version!r} and slice {part!r}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no series of {metric!r} for version {version!r} and slice {part!r}")
         windows = self._of.windows.filter(*wanted).tail(MOST_WINDOWS)
+        segments = self._of.segments.filter(*wanted)
         title = " · ".join(name for name in (metric, version, part) if name is not None)
-        return charts.series(windows, change.row(0, named=True), value=value, width=width, title=title)
+        return time_charts.series(
+            windows, change.row(0, named=True), segments, value=value, width=width, title=title
+        )
 
 
 class CalibrationPlots:
@@ -229,12 +360,24 @@ class CalibrationPlots:
         )
 
 
-def _one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
-    known = list(choices)
-    if name is None:
-        return known[0]
-    if name not in known:
-        there_are = ", ".join(map(repr, known[:20]))
-        msg = f"{role}: there is no {name!r}{nearest(name, known)} (there are: {there_are})"
-        raise ValueError(msg)
-    return name
+KINDS: dict[type[Result], Any] = {
+    Agreement: AgreementPlots,
+    Calibration: CalibrationPlots,
+    Comparison: ComparisonPlots,
+    Ranking: RankingPlots,
+    Repeats: RepeatsPlots,
+    SamplePlan: SamplePlanPlots,
+    Timeline: TimelinePlots,
+}
+
+
+def plots_of(result: Result) -> Any:
+    """
+    Return the charts of a result.
+
+    Parameters
+    ----------
+    result
+        What `compare`, `timeline`, `calibrate`, `rank`, `plan`, `runs` or `agreement` returned.
+    """
+    return KINDS[type(result)](result)

@@ -1,4 +1,4 @@
-"""The parts of a page."""
+"""The parts of a page about a comparison."""
 
 from __future__ import annotations
 
@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.text import cell, change, line
+from polars_evals.drift.claims import claims, claims_about, pass_or_fail
 from polars_evals.drift.verdict import VERDICTS
+from polars_evals.report import viewer
+from polars_evals.report.evidence import unit
+from polars_evals.report.facts import facts
 from polars_evals.report.figure import figure
-from polars_evals.report.flips import flips
+from polars_evals.report.leaderboard import leaderboard
+from polars_evals.report.links import candidate_id, claim_link, items_link
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.tables import Cell, number, table, verdict
+from polars_evals.wording import cell, change, line, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from polars_evals.drift import Comparison
+    from polars_evals.drift.claims import Claim
     from polars_evals.drift.result import Result
 
-# Rows of a table, rows of a chart, charts of a kind, and sentences in the page.
-MOST_ROWS, MOST_DRAWN, MOST_PANELS, MOST_SENTENCES = 200, 60, 12, 6
+# Rows of a table, rows before the others are folded, and charts of a kind.
+MOST_ROWS, UNFOLDED, MOST_PANELS, UNFOLDED_PANELS = 200, 24, 12, 6
 
 METHOD = (
     "A row regressed or improved when its interval excludes 0, the difference is at least min_effect, and "
     "the Benjamini–Hochberg q-value over all metrics and slices is at most alpha. It shows no change when "
     "the interval lies within min_effect of 0. Otherwise the data cannot tell. Intervals and pass rates are "
-    "those of one row each, not corrected for their number. The overall verdict is the worst one."
+    "those of one row each, not corrected for their number. The verdict on a version is its worst one."
 )
 
 
@@ -39,110 +47,231 @@ class Section:
     content: Html
 
 
-def lede(comparison: Comparison) -> Html:
-    """Return the result in a few sentences."""
-    settings = comparison.settings
-    summary, slices = comparison.summary, comparison.slices
-    counts = [f"Metrics: {_counted(summary)}."]
-    if slices.height:
-        counts.append(f"Slices: {_counted(slices)}.")
-    rows = pl.concat([summary.with_columns(slice=pl.lit(None, dtype=pl.String)), slices], how="diagonal")
-    moved = [
-        _moved(rows.filter(pl.col("verdict") == name).sort("q_value", nulls_last=True), name)
-        for name in ("regressed", "improved")
-    ]
-    item = settings["item"]
-    paired = "unpaired" if item is None else f"paired by {line(item, 60)}"
-    clustered = "" if settings["cluster"] is None else f", clustered by {line(settings['cluster'], 60)}"
-    return join(tag("p", f"{' '.join(counts)} Compared {paired}{clustered}."), moved)
+def lede(comparison: Comparison, source: str | None = None) -> Html:
+    """Return the result in a sentence whose claims lead to what they rest on, and what it was made of."""
+    spec = comparison.spec
+    said = sentence_of(claims(comparison), partial(claim_link, comparison))
+    begin = f"Against {line(spec.baseline, 60)}: " if len(spec.candidates) > 1 else ""
+    return join(
+        tag("p", begin, said, ".", class_="sentence"),
+        tag("p", facts(comparison, source), class_="facts"),
+    )
 
 
-def _counted(rows: pl.DataFrame) -> str:
-    found = dict(rows["verdict"].cast(pl.String).value_counts().iter_rows())
-    return ", ".join(f"{found[name]:,} {name.replace('_', ' ')}" for name in VERDICTS if name in found)
+def sentence_of(found: Iterable[Claim], shown: Any) -> Html:
+    """Return claims one after the other, each with the sign of its verdict."""
+    return join(
+        ["; " if at else "", tag("span", shown(claim), class_=f"claim {claim.verdict}")]
+        for at, claim in enumerate(found)
+    )
 
 
-def _moved(rows: pl.DataFrame, name: str) -> Html:
-    if rows.is_empty():
-        return Html("")
-    shown = rows.head(MOST_SENTENCES).iter_rows(named=True)
-    items = (
+def board(comparison: Comparison) -> Section | None:
+    """Return the matrix of versions and metrics, where there are more than two versions."""
+    if len(comparison.spec.candidates) < 2:
+        return None
+    return Section("leaderboard", "Versions", leaderboard(comparison))
+
+
+def evidence(comparison: Comparison) -> Section:
+    """Return what moved: of one candidate at once, of several one after the other, to unfold."""
+    spec = comparison.spec
+    if len(spec.candidates) == 1:
+        return Section("metrics", "What moved", _candidate(comparison, spec.candidates[0]))
+    found, linked = comparison.verdicts, partial(partial, _about_link, comparison)
+    parts = (
+        tag(
+            "details",
+            tag(
+                "summary", verdict(found[name]), " ", tag("b", line(name, 80)), " ",
+                tag("span", "; ".join(claim.text for claim in claims_about(comparison, name)), class_="said"),
+                class_="candidate",
+            ),
+            tag("p", sentence_of(claims_about(comparison, name), linked(name)), "."),
+            _candidate(comparison, name),
+            id=candidate_id(spec.candidates, name),
+            class_="candidate",
+        )
+        for name in sorted(spec.candidates, key=lambda name: VERDICTS.index(found[name]))[:MOST_ROWS]
+    )  # fmt: skip
+    return Section("metrics", "Each version against the baseline", join(parts))
+
+
+def _about_link(comparison: Comparison, name: str, claim: Claim) -> Html:
+    one = claim.metrics[0] if len(claim.metrics) == 1 else None
+    best = claim.verdict == "improved"
+    return items_link(comparison, claim.text, version=name, slice_=claim.slice, metric=one, best=best)
+
+
+def _candidate(comparison: Comparison, candidate: str) -> Html:
+    """Return the differences of a candidate as a chart and in numbers."""
+    spec = comparison.spec
+    level = f"{1 - spec.alpha:.0%}"
+    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
+        pl.col("candidate") == candidate
+    )
+    drawn = rows.drop_nulls("difference").height
+    chart = None
+    if drawn:
+        chart = figure(
+            partial(comparison.plot.evidence, candidate),
+            label=(
+                f"Differences in mean score of {line(candidate, 60)} with {level} intervals, over all items "
+                "and by slice; the table below has the numbers"
+            ),
+            caption=(
+                f"Difference in mean score with its {level} interval. The grey band holds differences "
+                f"smaller than {spec.min_effect:g}."
+            ),
+            panel=len(spec.candidates) > MOST_PANELS,
+        )
+    ordered = rows.sort(
+        "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
+    )
+    return join(chart, numbers(comparison, ordered, "Scores, worst verdict first"), _why(ordered))
+
+
+def _why(rows: pl.DataFrame) -> Html:
+    reasons = (
         tag(
             "li",
             tag("b", line(" · ".join(filter(None, (row["metric"], row["slice"]))), 120)),
             f": {row['reason']}.",
         )
-        for row in shown
+        for row in rows.head(MOST_ROWS).iter_rows(named=True)
     )
-    more = rows.height - MOST_SENTENCES
-    rest = tag("li", f"and {more:,} more below.") if more > 0 else None
-    return join(tag("p", verdict(name), class_="moved"), tag("ul", items, rest))
+    return tag("details", tag("summary", "why these verdicts"), tag("ul", reasons))
 
 
-def metrics(comparison: Comparison) -> Section:
-    """Return the difference of every metric."""
-    settings, summary = comparison.settings, comparison.summary
-    level = f"{1 - settings['alpha']:.0%}"
-    chart = None
-    if summary.height <= MOST_DRAWN:
-        chart = figure(
-            comparison.plot.differences,
-            label=f"Differences in mean score with {level} intervals; the table below has the numbers",
-            caption=(
-                f"Difference in mean score with its {level} interval. The grey band holds differences "
-                f"smaller than {settings['min_effect']:g}."
-            ),
-        )
-    numbers = _numbers(comparison, summary, "Scores of baseline and candidate by metric", sliced=False)
-    several = len(settings["candidates"]) > 1
-    reasons = (
-        tag(
-            "li",
-            tag("b", line(f"{row['metric']} · {row['candidate']}" if several else row["metric"], 120)),
-            f": {row['reason']}.",
-        )
-        for row in summary.head(MOST_ROWS).iter_rows(named=True)
+def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
+    """Return the rows of a comparison as a table; beyond a screenful the others are folded."""
+    sliced = rows["slice"].null_count() < rows.height
+    heads = [
+        "metric", *(["slice"] if sliced else []), "verdict", "n", "score", "difference", "interval", "q",
+        "pass rate", "failing / passing",
+    ]  # fmt: skip
+    shown = [_numbers(comparison, row, sliced) for row in rows.head(MOST_ROWS).iter_rows(named=True)]
+    first = table(caption, heads, shown[:UNFOLDED], total=len(shown[:UNFOLDED]))
+    rest = None
+    if shown[UNFOLDED:]:
+        others = table(f"{caption}, continued", heads, shown[UNFOLDED:], total=rows.height - UNFOLDED)
+        rest = tag("details", tag("summary", f"the other {rows.height - UNFOLDED:,} rows"), others)
+    return join(first, rest)
+
+
+def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[Any]:
+    spec = comparison.spec
+    version = row["candidate"] if len(spec.candidates) > 1 else None
+    of = unit(comparison, row["metric"])
+    form = ".3f" if max(abs(row["baseline_mean"] or 0), abs(row["candidate_mean"] or 0)) < 100 else ",.0f"
+    interval = "–" if row["ci_low"] is None else f"{row['ci_low']:+{form}} to {row['ci_high']:+{form}}"
+    flipped = "–" if row["newly_failing"] is None else f"{row['newly_failing']:,} / {row['newly_passing']:,}"
+    place = "all items" if row["slice"] is None else line(row["slice"], 80)
+    linked = items_link(
+        comparison,
+        place,
+        version=version,
+        slice_=row["slice"],
+        metric=row["metric"],
+        best=row["verdict"] == "improved",
     )
-    return Section("metrics", "Metrics", join(chart, numbers, tag("ul", reasons)))
+    name = line(row["metric"], 80)
+    return [
+        Cell(join(name) if sliced else items_link(comparison, name, version=version, metric=row["metric"])),
+        *([Cell(linked)] if sliced else []),
+        Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
+        row["n"],
+        Cell(
+            change(row["baseline_mean"], row["candidate_mean"], form) + (f" {of}" if of else ""),
+            row["candidate_mean"],
+        ),
+        number(row["difference"], f"+{form}"),
+        Cell(interval, row["ci_low"]),
+        number(row["q_value"], ".2g"),
+        Cell(
+            change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".1%"), row["pass_rate_difference"]
+        ),
+        Cell(flipped, row["newly_failing"]),
+    ]
 
 
 def distributions(comparison: Comparison) -> Section | None:
-    """Return how the scores of both versions are spread."""
-    shown = comparison.summary.head(MOST_PANELS).iter_rows(named=True)
-    several = len(comparison.settings["candidates"]) > 1
-    panels = [
-        figure(
-            partial(comparison.plot.distributions, row["metric"], candidate=row["candidate"]),
-            label=_spread_label(row, comparison.settings["baseline"]),
-            caption=_spread_caption(row, several),
-            numbers=_bins(comparison, row),
-            panel=comparison.summary.height > 1,
-        )
-        for row in shown
-        if row["ks"] is not None
-    ]
+    """Return how scores are spread and how items moved, for the rows that moved most."""
+    spec = comparison.spec
+    several = len(spec.candidates) > 1
+    rows = comparison.summary.filter(pl.col("metric").is_in(spec.metrics), pl.col("ks").is_not_null())
+    order = rows.sort("verdict", pl.col("difference").abs(), descending=[False, True], nulls_last=True)
+    panels: list[Html] = []
+    drawn = 0
+    for row in order.iter_rows(named=True):
+        if len(panels) >= MOST_PANELS:
+            break
+        panels += _panels(comparison, row, several)
+        drawn += 1
     if not panels:
         return None
-    return Section(
-        "distributions",
-        "Score distributions",
-        join(_grid(panels), more(comparison.summary.height, len(panels))),
+    left = comparison.summary.height - drawn
+    said = tag(
+        "p",
+        f"{left:,} more are in the numbers only; those with the worst verdicts are drawn.",
+        class_="left-out",
     )
+    rest = None
+    if panels[UNFOLDED_PANELS:]:
+        count = len(panels) - UNFOLDED_PANELS
+        rest = tag("details", tag("summary", f"{count} more charts"), _grid(panels[UNFOLDED_PANELS:]))
+    content = join(_grid(panels[:UNFOLDED_PANELS]), rest, said if left > 0 else None)
+    return Section("distributions", "How scores are spread", content)
 
 
-def _spread_label(row: dict[str, Any], baseline: str) -> str:
-    versions = f"{line(baseline, 60)} and {line(row['candidate'], 60)}"
-    return f"Distribution of {line(row['metric'], 60)} scores of {versions}: {_spread_caption(row, False)}"
+def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[Html]:
+    metric, candidate = row["metric"], row["candidate"]
+    plot, baseline = comparison.plot, comparison.spec.baseline
+    who = f"{line(candidate, 60)} and {line(baseline, 60)}"
+    whose = f"{line(candidate, 40)}: " if several else ""
+    flips = (
+        ""
+        if row["newly_failing"] is None
+        else f"{row['newly_failing']:,} newly failing, {row['newly_passing']:,} newly passing"
+    )
+    if pass_or_fail(row):
+        return [
+            figure(
+                partial(plot.pass_rates, metric, candidate=candidate),
+                label=f"Share of answers of {who} that pass {line(metric, 60)}: {flips}",
+                caption=f"{whose}{flips}.",
+                panel=True,
+            )
+        ]
+    drawn = []
+    if comparison.table is not None and comparison.spec.item is not None and row["n"]:
+        drawn.append(
+            figure(
+                partial(plot.paired, metric, candidate=candidate),
+                label=f"Differences of {line(metric, 60)} between {who}, item by item: {flips}",
+                caption=f"{whose}{flips or 'differences item by item'}.",
+                panel=True,
+            )
+        )
+    drawn.append(
+        figure(
+            partial(plot.distributions, metric, candidate=candidate),
+            label=f"Distribution of {line(metric, 60)} scores of {who}: {_spread(row)}",
+            caption=f"{whose}{_spread(row)}.",
+            numbers=_bins(comparison, row),
+            panel=True,
+        )
+    )
+    return drawn
 
 
-def _spread_caption(row: dict[str, Any], several: bool) -> str:
-    whose = f"{line(row['candidate'], 40)}: " if several else ""
+def _spread(row: dict[str, Any]) -> str:
     psi = "" if row["psi"] is None else f", population stability index {row['psi']:.2f}"
-    return f"{whose}Kolmogorov–Smirnov distance {row['ks']:.2f}{psi}."
+    return f"Kolmogorov–Smirnov distance {row['ks']:.2f}{psi}"
 
 
 def _bins(comparison: Comparison, row: dict[str, Any]) -> Html:
-    baseline = comparison.settings["baseline"]
+    baseline = comparison.spec.baseline
     frame = comparison.distributions.filter(
         pl.col("metric") == row["metric"], pl.col("candidate") == row["candidate"]
     )
@@ -157,69 +286,10 @@ def _bins(comparison: Comparison, row: dict[str, Any]) -> Html:
     return table(f"Share of {line(row['metric'], 60)} scores", names, rows)
 
 
-def slices(comparison: Comparison) -> Section | None:
-    """Return the forest plots of all slices, and their numbers."""
-    rows = comparison.slices
-    if rows.is_empty():
-        return None
-    pairs = rows.select("candidate", "metric").unique(maintain_order=True)
-    level = f"{1 - comparison.settings['alpha']:.0%}"
-    several = len(comparison.settings["candidates"]) > 1
-    panels = [
-        figure(
-            partial(comparison.plot.slices, metric, candidate=candidate),
-            label=(
-                f"Differences in mean {line(metric, 60)} of {line(candidate, 60)} by slice with {level} "
-                "intervals; the table below has the numbers"
-            ),
-            caption=f"{line(candidate, 60)}, {level} intervals." if several else f"{level} intervals.",
-            panel=pairs.height > 1,
-        )
-        for candidate, metric in pairs.head(MOST_PANELS).iter_rows()
-    ]
-    ordered = rows.sort("verdict", "difference", maintain_order=True, nulls_last=True)
-    numbers = _numbers(comparison, ordered, "Scores by slice, worst verdict first", sliced=True)
-    return Section("slices", "Slices", join(_grid(panels), more(pairs.height, len(panels)), numbers))
-
-
-def _numbers(comparison: Comparison, rows: pl.DataFrame, caption: str, *, sliced: bool) -> Html:
-    several = len(comparison.settings["candidates"]) > 1
-    heads = [
-        *(["slice"] if sliced else []), "metric", *(["candidate"] if several else []), "verdict", "n",
-        "score", "difference", "interval", "q", "pass rate", "failing / passing",
-    ]  # fmt: skip
-    shown = []
-    for row in rows.head(MOST_ROWS).iter_rows(named=True):
-        interval = "–" if row["ci_low"] is None else f"{row['ci_low']:+.3f} to {row['ci_high']:+.3f}"
-        flipped = (
-            "–" if row["newly_failing"] is None else f"{row['newly_failing']:,} / {row['newly_passing']:,}"
-        )
-        shown.append(
-            [
-                *([row["slice"]] if sliced else []),
-                row["metric"],
-                *([row["candidate"]] if several else []),
-                Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
-                row["n"],
-                Cell(change(row["baseline_mean"], row["candidate_mean"], ".3f"), row["candidate_mean"]),
-                number(row["difference"], "+.3f"),
-                Cell(interval, row["ci_low"]),
-                number(row["q_value"], ".2g"),
-                Cell(
-                    change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".1%"),
-                    row["pass_rate_difference"],
-                ),
-                Cell(flipped, row["newly_failing"]),
-            ]
-        )
-    return table(caption, heads, shown, total=rows.height)
-
-
-def changed_items(comparison: Comparison) -> Section | None:
-    """Return the flips with their texts."""
-    if comparison.flips.is_empty():
-        return None
-    return Section("changed", "Items that changed", flips(comparison))
+def items(comparison: Comparison) -> Section | None:
+    """Return the items with their texts."""
+    content = viewer.items(comparison)
+    return None if content is None else Section("items", "Items", content)
 
 
 def unmatched(comparison: Comparison) -> Section | None:
@@ -229,7 +299,7 @@ def unmatched(comparison: Comparison) -> Section | None:
         return None
     heads = ["item", "candidate", "metric", "missing in", "why"]
     order = ("item", "candidate", "metric", "missing", "reason")
-    rows = frame.head(MOST_ROWS // 2).select(order).iter_rows()
+    rows = frame.head(UNFOLDED).select(order).iter_rows()
     content = table("Items that are not in the paired numbers", heads, rows, total=frame.height)
     return Section("unmatched", "Not paired", content)
 
@@ -247,8 +317,7 @@ def notes(result: Result, method: str) -> Section:
 
 def _setting(value: Any) -> str:
     if isinstance(value, list):
-        parts = [_setting(one) for one in value[:20]]
-        return ", ".join(parts) + (f" and {len(value) - 20:,} more" if len(value) > 20 else "")
+        return listed([_setting(one) for one in value], 20)
     if isinstance(value, float):
         return f"{value:g}"
     return "–" if value is None else line(str(value), 200)

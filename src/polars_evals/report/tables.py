@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polars_evals.drift.text import cell, line
 from polars_evals.report.markup import Html, join, tag
+from polars_evals.wording import cell, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,6 +54,7 @@ def table(
     *,
     total: int | None = None,
     limit: int = LIMIT,
+    class_: str | None = None,
 ) -> Html:
     """
     Return a table whose first column names its rows.
@@ -70,6 +71,8 @@ def table(
         How many rows there are, where not all are shown.
     limit
         Characters after which a text is cut.
+    class_
+        What the style sheet knows the table by.
     """
     cells = [[as_cell(value, limit) for value in row] for row in rows]
     right = [
@@ -85,7 +88,12 @@ def table(
     )
     body = (tag("tr", (_cell(one, at, right[at]) for at, one in enumerate(row))) for row in cells)
     content = tag(
-        "table", tag("caption", caption), tag("thead", head), tag("tbody", body), data_sortable=len(cells) > 1
+        "table",
+        tag("caption", caption),
+        tag("thead", head),
+        tag("tbody", body),
+        data_sortable=len(cells) > 1,
+        class_=class_,
     )
     return join(
         tag("div", content, class_="scroll", role="region", aria_label=caption, tabindex=0),

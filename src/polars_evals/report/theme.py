@@ -6,16 +6,22 @@ from typing import Any
 
 import altair as alt
 
-# Okabe and Ito's palette; the page's style sheet knows these values, and changes them for the dark.
-INK, QUIET, GRID, BAND, PAPER = "#1f2328", "#5b6570", "#d8dde3", "#e9edf1", "#fffffe"
-BLUE, SKY, VERMILION, GREEN, PURPLE = "#0072b2", "#8fc7e8", "#d55e00", "#009e73", "#cc79a7"
+from polars_evals.palette import GRID, INK, PAPER, QUIET, VERDICT_COLOURS
 
-# verdict: stroke, fill, shape.
+_SHAPES = {
+    "regressed": "triangle-down",
+    "inconclusive": "diamond",
+    "improved": "triangle-up",
+    "no_change": "circle",
+}
+# verdict: stroke, fill, shape. What cannot be told stays hollow.
 VERDICT_MARKS = {
-    "regressed": (VERMILION, VERMILION, "triangle-down"),
-    "inconclusive": (QUIET, PAPER, "diamond"),
-    "improved": (BLUE, BLUE, "triangle-up"),
-    "no_change": (QUIET, QUIET, "circle"),
+    verdict: (
+        VERDICT_COLOURS[verdict],
+        PAPER if verdict == "inconclusive" else VERDICT_COLOURS[verdict],
+        shape,
+    )
+    for verdict, shape in _SHAPES.items()
 }
 # Charts are laid out by the widths of Arial, which Liberation Sans shares.
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"

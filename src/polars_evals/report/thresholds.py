@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polars_evals.drift.text import line
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import Section
 from polars_evals.report.tables import table
+from polars_evals.wording import line
 
 if TYPE_CHECKING:
     from polars_evals.drift import Calibration
@@ -19,7 +19,7 @@ METHOD = (
 )
 
 
-def thresholds(result: Calibration) -> Section:
+def threshold_section(result: Calibration) -> Section:
     """Return the curve of thresholds, and the best one in numbers."""
     best, curve = result.tables()
     level = f"{1 - result.settings['alpha']:.0%}"

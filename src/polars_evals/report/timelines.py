@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.text import change, line
 from polars_evals.drift.verdict import VERDICTS
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.sections import MOST_ROWS, Section, more
 from polars_evals.report.tables import Cell, number, table, verdict
+from polars_evals.wording import change, line
 
 if TYPE_CHECKING:
     from polars_evals.drift import Timeline
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 MOST_SERIES, MOST_WINDOWS = 6, 100
 
 METHOD = (
-    "The reference period sets the mean and how much windows vary. A CUSUM over the windows after it finds "
-    "when a change began; an always-valid test, which may be looked at again and again, confirms it."
+    "The reference period sets the mean and how much windows vary. An always-valid test, which may be looked "
+    "at again and again, finds when a level changed. The verdict is about now; earlier levels are "
+    "history."
 )
 
 
-def over_time(timeline: Timeline) -> Section:
+def timeline_section(timeline: Timeline) -> Section:
     """Return the series that changed most, and the numbers of all."""
     changes = timeline.changes.sort("verdict", "q_value", "difference", maintain_order=True, nulls_last=True)
     moved = changes.filter(
