@@ -64,7 +64,8 @@ def merged(frame: pl.DataFrame, parts: int, **options: Any) -> Aggregates:
 
 
 def assert_equal(found: pe.Comparison, wanted: pe.Comparison, *, exact: bool = True) -> None:
-    approximate = [] if exact else ["p_permutation", "ks", "psi"]
+    shapes = ["p_permutation", "pass_p_permutation", "ks", "psi", "psi_chance", "q_value", "pass_q_value"]
+    approximate = [] if exact else shapes
     for name, frame in wanted.frames().items():
         result = found.frames()[name]
         left, right = (_comparable(one.drop(approximate, strict=False)) for one in (result, frame))
@@ -76,7 +77,7 @@ def assert_equal(found: pe.Comparison, wanted: pe.Comparison, *, exact: bool = T
                 )
     assert found.notes == wanted.notes
     assert found.settings == wanted.settings
-    assert found.verdict == wanted.verdict
+    assert found.verdicts == wanted.verdicts
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +168,7 @@ def test_scores_made_in_different_ways_are_refused() -> None:
     frame = scored(5).with_columns(a_signature=pl.lit("levenshtein|threshold:0.7"))
     other = frame.with_columns(a_signature=pl.lit("levenshtein|threshold:0.8"))
     parts = [aggregate(one, **SETTINGS, item="case_id") for one in (frame, other)]
-    assert parts[0].compare().verdict
+    assert parts[0].compare().verdicts
     with pytest.raises(ValueError, match="'a_signature' differs between the rows"):
         merge(parts).compare()
 

@@ -113,4 +113,4 @@ def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="exists already"):
         score_files("in.parquet", SUITE, tmp_path, engine="ray")
     with pytest.raises(ValueError, match="engine must be one of 'ray', 'spark', got 'dask'"):
-        score_files("in.parquet", SUITE, tmp_path, engine="dask")  # type: ignore[arg-type]
+        score_files("in.parquet", SUITE, tmp_path, engine="dask")

@@ -18,7 +18,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import StoreError, run, scan_store
-from polars_evals.jobs.open import kind_of, read_store
+from polars_evals.jobs.open import find_store, read_store
 from polars_evals.jobs.runner import Watch
 from tests.jobs.support import FORMATS, command, deliver, make_job, start, table, traces
 
@@ -80,7 +80,7 @@ def test_killed_at_any_step_and_run_again(tmp_path: Path, form: str) -> None:
         ends = []
         for step in steps:
             ends.append(run_until(step))
-            if kind_of(folder / "scores"):
+            if find_store(folder / "scores"):
                 assert_frame_equal(table(folder), before)
         run(job)
         assert_frame_equal(table(folder), before)

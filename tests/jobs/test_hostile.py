@@ -17,12 +17,12 @@ HOSTILE = [
     '=HYPERLINK("http://evil","click")',
     "| a | b |\n|---|---|\n`code` <script>alert(1)</script>",
     "]]></failure><injected/>",
-    "\u202egnp.exe\u2066",
+    "\u202egnp.exe\u2066\u061c",
     "x" * 2_000_000,
     "${{ secrets.TOKEN }} ::error::boom",
     "\r\n::set-output name=a::b",
 ]
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture

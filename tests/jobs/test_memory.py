@@ -121,7 +121,7 @@ def test_steps_are_as_long_as_their_rows_allow(tmp_path: Path, kind: str) -> Non
         else:
             text = frame.write_ndjson().encode()
             file.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
-        with memory.small_steps([str(file)]) as rows:
+        with memory.small_steps(memory.row_bytes(str(file))) as rows:
             return int(pl.Config.state(env_only=True)["POLARS_IDEAL_MORSEL_SIZE"] or 0), rows
 
     short = pl.DataFrame({"n": range(1_000)})

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import polars_evals as pe
 from polars_evals.jobs import ConfigError, InputError, Job, StoreError, run, scan_store
 from polars_evals.jobs import runner as run_module
-from polars_evals.jobs.open import open_store, read_store
+from polars_evals.jobs.open import open_folder, open_store, read_store
 from tests.jobs.support import FORMATS, deliver, make_job, table, traces
 
 pytestmark = pytest.mark.parametrize("form", FORMATS)
@@ -213,7 +213,7 @@ def test_a_commit_on_an_outdated_snapshot_is_refused(tmp_path: Path, form: str) 
     deliver(traces(range(3, 6)), tmp_path / "traces/b.parquet", 200)
     run(job)
     before = table(tmp_path)
-    store = open_store(tmp_path / "scores", form)
+    store = open_store(open_folder(tmp_path / "scores"), form)
     with pytest.raises(StoreError, match="another run changed the store"):
         store.commit(stale, stale.state, stale.schema, [], list(stale.parts))
     assert_frame_equal(table(tmp_path), before)
@@ -251,6 +251,21 @@ def test_inputs_that_were_taken_may_go(tmp_path: Path, form: str) -> None:
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
     run(job)
     (tmp_path / "traces/a.parquet").unlink()
+    deliver(traces(range(3, 6)), tmp_path / "traces/b.parquet", 100)
+    assert (run(job).rows, run(job).exit_code()) == (6, 0)
+
+
+def test_inputs_that_are_all_gone_are_no_success(tmp_path: Path, form: str) -> None:
+    """Such as those of a file system that is not mounted; unless the job says that this is fine."""
+    job = make_job(tmp_path, form)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 100)
+    run(job)
+    (tmp_path / "traces/a.parquet").unlink()
+    outcome = run(job)
+    assert (outcome.rows, outcome.exit_code()) == (3, 3)
+    [reason] = outcome.failures.values()
+    assert "matches no" in reason
+    job.write_text(job.read_text().replace("[input]", "[input]\nallow_empty = true"))
     outcome = run(job)
     assert (outcome.rows, outcome.exit_code()) == (3, 0)
     assert "matches no" in outcome.notes[0]

@@ -4,52 +4,40 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polars_evals._version import __version__
-from polars_evals.cli import console
-from polars_evals.cli.console import explained, progress, show, stoppable, tell
+from polars_evals.cli import console, questions, traces
+from polars_evals.cli.comparing import compares, slices
+from polars_evals.cli.console import deliver, explained, need_pages, progress, show, stoppable, tell
+from polars_evals.cli.options import (
+    Alpha,
+    AsJson,
+    ByColumn,
+    Cluster,
+    FailOnInconclusive,
+    Markdown,
+    Metrics,
+    MinEffect,
+    Scored,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from polars_evals.drift import Comparison, ComparisonSpec
 
 app = typer.Typer(
     help="Score what language models say, and catch regressions between model versions.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    # Plain help: it is there at once, and flags look like flags.
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Scored = Annotated[
-    list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
-Baseline = Annotated[str, typer.Option(help="The version to compare with.")]
-Candidates = Annotated[
-    list[str] | None,
-    typer.Option("--candidate", help="The version to judge; repeat for several. [default: all]"),
-]
-Item = Annotated[str | None, typer.Option(help="Column that names the test case, to pair the versions on.")]
-Cluster = Annotated[
-    str | None, typer.Option(help="Column that groups items which are not independent, such as the session.")
-]
-By = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to slice by; repeat for several, `a,b` for both at once, `auto` to search."),
-]
-ByColumn = Annotated[
-    list[str] | None,
-    typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
-]
-Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Metric to look at. [default: all]")]
-MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
-Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
-FailOnInconclusive = Annotated[
-    bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 when nothing can be concluded.")
-]
-Markdown = Annotated[Path | None, typer.Option(help="Write the result as Markdown.")]
 
 
 def print_version(wanted: bool) -> None:
@@ -60,16 +48,18 @@ def print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="Exit codes: 0 fine, 1 a gate failed, 2 usage or configuration, 3 input or schema, 4 inconclusive."
+    epilog="Exit codes: 0 fine, 1 a gate failed, 2 usage or configuration, 3 input or schema, "
+    "4 inconclusive, 70 an unexpected error."
 )
 def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
+    log: Annotated[Path | None, typer.Option("--log", help="Append the trace of an error to a file.")] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Score what language models say, and catch regressions between model versions."""
-    console.debug = debug
+    console.debug, console.log = debug, log
 
 
 @app.command(
@@ -78,7 +68,7 @@ def main(
 def score(
     inputs: Annotated[list[str], typer.Argument(help="Parquet or JSON Lines files, folders or patterns.")],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The Parquet file to write.")],
     suite: Annotated[Path | None, typer.Option(help="Suite file (TOML, YAML or JSON).")] = None,
     metrics: Annotated[
         list[str] | None, typer.Option("--metric", help="A metric with its defaults, instead of a suite.")
@@ -96,7 +86,7 @@ def score(
     rows: Annotated[
         str | None,
         typer.Option(
-            help="`outputs`: rows with an output; `all`: every row. [default: outputs for spans, else all]"
+            help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
         ),
     ] = None,
     engine: Annotated[
@@ -113,6 +103,8 @@ def score(
 
         source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
         result = score_files(source, choose_suite(suite, metrics), output, engine)
+        for warning in result.get("warnings", ()):
+            tell(f"polars-evals: warning: {warning}")
         show(json.dumps(result, indent=2) if as_json else result_lines(result))
 
 
@@ -120,71 +112,57 @@ def score(
     epilog="Example: `polars-evals compare scored.parquet --version model --baseline v1 --candidate v2 "
     "--item item_id --by topic --html report.html`"
 )
+@compares
 def compare(
     scored: Scored,
     *,
-    version: Version,
-    baseline: Baseline,
-    candidate: Candidates = None,
-    item: Item = None,
-    cluster: Cluster = None,
-    by: By = None,
-    metrics: Metrics = None,
-    min_effect: MinEffect = 0.01,
-    alpha: Alpha = 0.05,
-    html: Annotated[Path | None, typer.Option(help="Write the report page.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
+    spec: ComparisonSpec,
+    html: Annotated[str | None, typer.Option(help="Write the report page.")] = None,
+    junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
     markdown: Markdown = None,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
+        from polars_evals.drift import compare_spec
+        from polars_evals.jobs.scoring import scan_scored
+
         need_pages("--html", html)
-        comparison = compared(
-            scored, version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster,
-            by=by, metrics=metrics, min_effect=min_effect, alpha=alpha,
-        )  # fmt: skip
+        comparison = compare_spec(scan_scored(scored), spec)
         deliver(comparison, {"html": html, "junit": junit, "markdown": markdown})
         show(comparison.to_json() if as_json else repr(comparison))
-    leave(comparison.verdict, fail_on_inconclusive=fail_on_inconclusive)
+        need_pairs(comparison)
+    leave(comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
 
 @app.command(
     epilog="Example: `polars-evals report scored.parquet --version model --baseline v1 --item item_id`"
 )
+@compares
 def report(
     scored: Scored,
     *,
-    version: Version,
-    baseline: Baseline,
-    candidate: Candidates = None,
-    item: Item = None,
-    cluster: Cluster = None,
-    by: By = None,
-    metrics: Metrics = None,
-    min_effect: MinEffect = 0.01,
-    alpha: Alpha = 0.05,
+    spec: ComparisonSpec,
     time: Annotated[
         str | None, typer.Option(help="Column of dates or datetimes, to show the scores over time.")
     ] = None,
     every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
     as_json: AsJson = False,
 ) -> None:
     """Write the page of a comparison, and judge nothing: one HTML file that opens offline."""
     with explained():
-        from polars_evals.cli.score import read_scored
-        from polars_evals.jobs.outcome import over_time, write_whole
+        from polars_evals.drift import compare_spec
+        from polars_evals.jobs.judging import timeline_of
+        from polars_evals.jobs.reports import write_whole
+        from polars_evals.jobs.scoring import scan_scored
 
         need_pages("report", output)
-        comparison = compared(
-            scored, version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster,
-            by=by, metrics=metrics, min_effect=min_effect, alpha=alpha,
-        )  # fmt: skip
-        line = None if time is None else over_time(read_scored(scored), comparison, time=time, every=every)
+        comparison = compare_spec(scan_scored(scored), spec)
+        line = None if time is None else timeline_of(scan_scored(scored), comparison, time=time, every=every)
         write_whole(output, comparison.to_html(timeline=line))
-        result = {"verdict": comparison.verdict, "html": str(output)}
+        result = {**comparison.outcome(), "html": str(output)}
         show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
 
 
@@ -201,24 +179,24 @@ def timeline(
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
-    html: Annotated[Path | None, typer.Option(help="Write a page.")] = None,
+    html: Annotated[str | None, typer.Option(help="Write a page.")] = None,
     markdown: Markdown = None,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Follow scores over time and find when they changed; exits with 1 when something regressed."""
     with explained():
-        from polars_evals.cli.score import read_scored
         from polars_evals.drift import timeline as follow
+        from polars_evals.jobs.scoring import scan_scored
 
         need_pages("--html", html)
         line = follow(
-            read_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
+            scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
             metrics=metrics, reference=reference, min_effect=min_effect, alpha=alpha,
         )  # fmt: skip
         deliver(line, {"html": html, "markdown": markdown})
         show(line.to_json() if as_json else repr(line))
-    leave(line.verdict, fail_on_inconclusive=fail_on_inconclusive)
+    leave([line.verdict], fail_on_inconclusive=fail_on_inconclusive)
 
 
 @app.command(epilog="Example: `polars-evals run job.toml`, from cron, Airflow or a GitHub workflow.")
@@ -244,6 +222,38 @@ def run(
                 "\n".join([*outcome.lines(), *(f"{kind}: {path}" for kind, path in outcome.reports.items())])
             )
     raise typer.Exit(outcome.exit_code(fail_on_inconclusive=fail_on_inconclusive))
+
+
+@app.command(epilog="Example: `polars-evals status job.toml`")
+def status(
+    job: Annotated[Path, typer.Argument(help="The job file.")],
+    last: Annotated[int, typer.Option(help="How many of the last runs to show.", min=0)] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
+    with explained():
+        from polars_evals.jobs.upkeep import status as status_of
+
+        found = status_of(job, last=last)
+        show(found.to_json() if as_json else "\n".join(found.lines()))
+
+
+@app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
+def maintain(
+    job: Annotated[Path, typer.Argument(help="The job file.")],
+    keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Put the small files of a job's store together, and remove those that no reader needs any more."""
+    with stoppable(), explained():
+        from polars_evals.jobs.upkeep import maintain as maintain_store
+
+        done = maintain_store(job, keep_days=keep_days, say=tell)
+        text = (
+            f"{done['files_before']} data files are {done['files']} now, {done['removed']} old ones are "
+            f"removed; {done['rows']:,} rows in {done['store']}"
+        )
+        show(json.dumps(done, indent=2) if as_json else text)
 
 
 @app.command(name="metrics", epilog="Example: `polars-evals metrics rouge`")
@@ -276,64 +286,27 @@ def demo(
         show(run_demo(output, as_json=as_json))
 
 
-def compared(
-    scored: list[str],
-    *,
-    version: str,
-    baseline: str,
-    candidate: list[str] | None,
-    item: str | None,
-    cluster: str | None,
-    by: list[str] | None,
-    metrics: list[str] | None,
-    min_effect: float,
-    alpha: float,
-) -> Any:
-    """Compare as the options say."""
-    from polars_evals.cli.score import read_scored
-    from polars_evals.drift import compare as compare_versions
+def need_pairs(comparison: Comparison) -> None:
+    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    from polars_evals.jobs.errors import InputError
+    from polars_evals.jobs.rules.verdicts import nothing_compared
 
-    return compare_versions(
-        read_scored(scored), version=version, baseline=baseline, candidate=candidate or None, item=item,
-        cluster=cluster, by=slices(by), metrics=metrics or None, min_effect=min_effect, alpha=alpha,
-    )  # fmt: skip
+    if lone := nothing_compared(comparison, comparison.summary):
+        raise InputError("\n".join(lone))
 
 
-def slices(by: list[str] | None) -> str | list[str | list[str]] | None:
-    """Read the slices: `auto`, columns, or columns joined by commas."""
-    if not by:
-        return None
-    return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
-
-
-def need_pages(what: str, page: Path | None) -> None:
-    """Insist on what a page needs, if there is one to write, before any work."""
-    from polars_evals.jobs.config import require_pages
-
-    if page is not None:
-        require_pages(what)
-
-
-def deliver(result: Any, paths: dict[str, Path | None]) -> None:
-    """Write the files that were asked for, each at once."""
-    from polars_evals.jobs.outcome import write_whole
-
-    for kind, path in paths.items():
-        if path is not None:
-            write_whole(path, getattr(result, f"to_{kind}")())
-
-
-def leave(verdict: str, *, fail_on_inconclusive: bool) -> None:
-    """Leave with the exit code of a verdict."""
+def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
+    """Leave with the exit code of the worst verdict."""
     from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE
 
-    codes = {"regressed": GATE_FAILED, "inconclusive": INCONCLUSIVE if fail_on_inconclusive else 0}
-    raise typer.Exit(codes.get(verdict, 0))
+    if "regressed" in verdicts:
+        raise typer.Exit(GATE_FAILED)
+    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
 
 
 def result_lines(result: dict[str, Any]) -> str:
     """Show what `score` did."""
-    from polars_evals.drift.text import counted
+    from polars_evals.wording import counted
 
     told = [
         f"{name:20} mean score {about['mean']:.4f}  pass rate {about['pass_rate']:.1%}"
@@ -347,3 +320,7 @@ def result_lines(result: dict[str, Any]) -> str:
             f"{counted(result['rows'], 'row')} from {counted(result['files'], 'file')} in {result['output']}",
         ]
     )
+
+
+questions.add_to(app)
+traces.add_to(app)

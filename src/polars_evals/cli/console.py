@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from signal import SIGINT, SIGPIPE, SIGTERM, Signals, set_wakeup_fd, signal
-from typing import NoReturn
+from datetime import UTC, datetime
+from pathlib import Path
+from signal import SIGINT, Signals
+from traceback import format_exception
+from typing import Any, NoReturn
 
 import typer
+from click import ClickException
 
-from polars_evals.drift.text import clean, line
-from polars_evals.jobs.errors import INPUT, USAGE
+from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
+from polars_evals.jobs.secrets import redacted
+from polars_evals.jobs.system import UNREAD, on_stop
+from polars_evals.wording import clean, line
 
 debug = False
-
-# The exit code of a program that the closed pipe stopped, as shells tell it.
-UNREAD = 128 + SIGPIPE
+log: Path | None = None
 
 
 def tell(text: str) -> None:
@@ -36,32 +39,50 @@ def show(text: str) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what users can solve into a message and an exit code; anything else is a bug, with its trace."""
-    import polars as pl
-
-    from polars_evals.jobs.errors import JobError
-
+    """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict."""
     try:
         yield
     except BrokenPipeError:
         # Whoever reads has enough. The rest goes nowhere, or Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(UNREAD) from None
-    except (JobError, pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
-        if debug:
+    except KeyboardInterrupt:
+        raise typer.Exit(128 + SIGINT) from None
+    except BaseException as error:
+        if not is_failure(error) or isinstance(error, ClickException | typer.Exit | typer.Abort):
             raise
-        fail(str(error) or type(error).__name__, exit_code_of(error))
+        explain(error)
 
 
-def exit_code_of(error: Exception) -> int:
-    """Tell whose fault it is: the input's, or that of what was asked."""
+def explain(error: BaseException) -> NoReturn:
+    """Say what went wrong, keep the trace where it is asked for, and leave."""
+    code = exit_code_of(error)
+    told = str(error) or type(error).__name__
+    if code == UNEXPECTED:
+        told = (
+            f"unexpected {type(error).__name__}: {one_line(error)}; --debug shows the trace, --log keeps it"
+        )
+    trace = redacted("".join(format_exception(error)))
+    if debug:
+        print(trace, file=sys.stderr, flush=True)
+    if log is not None:
+        try:
+            with open(log, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} exit code {code}\n{trace}\n")
+        except OSError as unwritten:
+            tell(f"--log cannot be written: {one_line(unwritten)}")
+    fail(told, code)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Tell whose fault it is: the input's, that of what was asked, or the program's."""
     import polars as pl
-
-    from polars_evals.jobs.errors import JobError
 
     if isinstance(error, JobError):
         return error.code
-    return INPUT if isinstance(error, pl.exceptions.PolarsError | OSError) else USAGE
+    if isinstance(error, pl.exceptions.PolarsError | OSError):
+        return INPUT
+    return USAGE if isinstance(error, ValueError | TypeError | ModuleNotFoundError) else UNEXPECTED
 
 
 def fail(message: str, code: int) -> NoReturn:
@@ -71,7 +92,7 @@ def fail(message: str, code: int) -> NoReturn:
         0
     ].strip()
     for one in told.splitlines():
-        print(f"polars-evals: {clean(one, 2_000)}", file=sys.stderr, flush=True)
+        print(f"polars-evals: {clean(redacted(one), 2_000)}", file=sys.stderr, flush=True)
     raise typer.Exit(code)
 
 
@@ -93,28 +114,31 @@ def progress(description: str) -> Iterator[tuple[Callable[[int], None], Callable
 def stoppable() -> Iterator[None]:
     """Stop at once when asked to, also in the middle of a query, with the exit code of the signal.
 
-    A query keeps Python from running signal handlers until it ends, so a thread waits for the signal instead.
     Leaving at any point is safe: nothing counts before its commit.
     """
-    from polars_evals.jobs.store import clear_staging
+    from polars_evals.jobs.folder import clear_staging
 
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    before = {number: signal(number, lambda *_: None) for number in (SIGTERM, SIGINT)}
-    previous = set_wakeup_fd(writer)
+    def stop(number: Signals) -> None:
+        clear_staging()
+        tell(f"stopped by {number.name}; nothing was half done")
+        os._exit(128 + number)
 
-    def wait() -> None:
-        received = os.read(reader, 1)
-        if received and received[0]:
-            clear_staging()
-            tell(f"stopped by {Signals(received[0]).name}; nothing was half done")
-            os._exit(128 + received[0])
-
-    threading.Thread(target=wait, daemon=True).start()
-    try:
+    with on_stop(stop):
         yield
-    finally:
-        set_wakeup_fd(previous)
-        os.write(writer, b"\0")
-        for number, handler in before.items():
-            signal(number, handler)
+
+
+def need_pages(what: str, page: str | Path | None) -> None:
+    """Insist on what a page needs, if there is one to write, before any work."""
+    from polars_evals.jobs.config import require_pages
+
+    if page is not None:
+        require_pages(what)
+
+
+def deliver(result: Any, paths: Mapping[str, str | Path | None]) -> None:
+    """Write the files that were asked for, each at once."""
+    from polars_evals.jobs.reports import write_whole
+
+    for kind, path in paths.items():
+        if path is not None:
+            write_whole(path, getattr(result, f"to_{kind}")())

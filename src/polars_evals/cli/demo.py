@@ -8,10 +8,10 @@ import polars as pl
 
 import polars_evals
 from polars_evals.drift import compare
-from polars_evals.drift.text import to_json
 from polars_evals.jobs.errors import InputError
-from polars_evals.jobs.outcome import write_whole
+from polars_evals.jobs.reports import write_whole
 from polars_evals.suite import Metric, Suite
+from polars_evals.wording import to_json
 
 BASELINE, CANDIDATE = "assistant-1.0", "assistant-2.0"
 

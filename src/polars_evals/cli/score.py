@@ -1,33 +1,32 @@
-"""Score files into a file, and read scored files back."""
+"""Score files as the options of the command say."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
-from uuid import uuid4
+from typing import Any, cast, get_args
 
 import polars as pl
 
 from polars_evals.cli.console import stoppable
 from polars_evals.jobs.errors import ConfigError, InputError
-from polars_evals.jobs.inputs import Input, scan_all
-from polars_evals.jobs.memory import small_steps, with_small_row_groups
-from polars_evals.jobs.open import kind_of, read_store
-from polars_evals.jobs.store import clear_staging, staged
-from polars_evals.options import did_you_mean
-from polars_evals.suite import Metric, Suite, signatures
-from polars_evals.traces.files import is_parquet, reading_copies
+from polars_evals.jobs.inputs import Input
+from polars_evals.jobs.scoring import score_files as score_here
+from polars_evals.jobs.scoring import summary
+from polars_evals.suite import Metric, Suite
+from polars_evals.traces.answers import Rows
+from polars_evals.traces.files import is_parquet
+from polars_evals.wording import did_you_mean
 
-Rows: TypeAlias = Literal["outputs", "all"] | None
-ROWS = ("outputs", "all")
+ROWS = get_args(Rows)
 ENGINES = ("polars", "ray", "spark")
 
-# What the options of `scan_traces` are called here.
+# What the options of the library are called here.
 OPTIONS = {
+    r"\boutput must end in": "--output must end in",
+    r"\bthe output (?=')": "--output ",
     r"columns=\{[\"'](\w+)[\"']: \.\.\.(?:, [^}]*)?\}": r"--column \1=...",
     r"\bformat=\"(\w+)\"": r"--format \1",
     r"\bcolumns=": "--column",
@@ -35,19 +34,18 @@ OPTIONS = {
 }
 
 
-def score_files(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+def score_files(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files and say what came out."""
     if engine not in ENGINES:
         hint = did_you_mean(engine, ENGINES)
         raise ConfigError(f'--engine must be one of {", ".join(ENGINES)}, got "{engine}"{hint}')
-    return (
-        score_here(source, suite, output)
-        if engine == "polars"
-        else score_there(source, suite, output, engine)
-    )
+    if engine != "polars":
+        return score_there(source, suite, output, engine)
+    with stoppable(), in_options():
+        return score_here(source, suite, output)
 
 
-def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[str, Any]:
+def score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
     if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
@@ -58,49 +56,12 @@ def score_there(source: Input, suite: Suite, output: Path, engine: str) -> dict[
         for file in files:
             if not is_parquet(file):
                 raise InputError(f"--engine {engine} reads Parquet files, which {file!r} is not")
-        score_files(files, suite, output, engine=engine)  # type: ignore[arg-type]
+        score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
     except FileExistsError as error:
         raise InputError(str(error)) from None
-    return {"output": str(output), "files": len(files), **summary(output / "*.parquet", suite)}
-
-
-def score_here(source: Input, suite: Suite, output: Path) -> dict[str, Any]:
-    """Score the files on this machine, streaming."""
-    if output.suffix.lower() not in (".parquet", ".pq"):
-        raise ConfigError(
-            f"scores are written as Parquet: --output must end in .parquet, got {str(output)!r}"
-        )
-    if output.is_dir():
-        raise ConfigError(f"--output {str(output)!r} is a folder; name a file")
-    files = source.files()
-    if any(os.path.exists(output) and os.path.samefile(file, output) for file in files):
-        raise InputError(f"{str(output)!r} is one of the inputs; write the scores to another file")
-    with in_options():
-        frame = scan_all(source, files)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    work = output.with_name(f".{output.name}.{uuid4().hex}")
-    try:
-        with stoppable():
-            staged.add(work)
-            work.mkdir()
-            read = {file: with_small_row_groups(file, work / "copies") for file in files}
-            if list(read.values()) != files:
-                with reading_copies(read):
-                    frame = scan_all(source, files)
-            with small_steps(list(read.values())) as rows:
-                suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
-    except pl.exceptions.PolarsError:
-        with in_options():
-            for file in files:
-                source.check(file)
-        raise
-    else:
-        os.replace(work / "scored", output)
-    finally:
-        clear_staging()
-    return {"output": str(output), "files": len(files), **summary(output, suite)}
+    return {"output": str(output), "files": len(files), **summary(Path(output) / "*.parquet", suite)}
 
 
 def choose_input(
@@ -109,7 +70,7 @@ def choose_input(
     """Take the files and how to read them from the options."""
     if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
-    return Input(paths, format_name, dict(map(mapped, columns)), keep, cast(Rows, rows))
+    return Input(paths, format_name, dict(map(mapped, columns)), keep, cast("Rows | None", rows))
 
 
 def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
@@ -126,10 +87,10 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
 
 @contextmanager
 def in_options() -> Iterator[None]:
-    """Let an error that names the options of `scan_traces` name those of the command."""
+    """Let an error that names the options of the library name those of the command."""
     try:
         yield
-    except (InputError, pl.exceptions.PolarsError, ValueError) as error:
+    except (ConfigError, InputError, pl.exceptions.PolarsError, ValueError) as error:
         told = str(error)
         for words, option in OPTIONS.items():
             told = re.sub(words, option, told)
@@ -146,36 +107,3 @@ def mapped(text: str) -> tuple[str, str]:
             f"--column maps a canonical column to one of the files: output=answer, got {text!r}"
         )
     return name, source
-
-
-def summary(path: Path, suite: Suite) -> dict[str, Any]:
-    """Read means and pass rates back from the file that was written."""
-    names = [str(metric.name) for metric in suite.metrics]
-    scored = pl.scan_parquet(path, glob=path.stem == "*")
-    totals = scored.select(
-        pl.len().alias("rows"),
-        *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
-        *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
-    )
-    found = totals.collect(engine="streaming").row(0, named=True)
-    return {
-        "rows": found["rows"],
-        "metrics": {
-            name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
-        },
-        "signatures": suite.signature,
-    }
-
-
-def read_scored(paths: list[str]) -> pl.LazyFrame:
-    """Scan scored files, or the store of a job; scores that were made in different ways are refused."""
-    if len(paths) == 1 and kind_of(Path(paths[0])) is not None:
-        return read_store(paths[0]).scan()
-    source = Input(paths)
-    files = source.files()
-    try:
-        signatures(files)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    frames = [pl.scan_parquet(file, glob=False) for file in files]
-    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")

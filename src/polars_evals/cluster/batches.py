@@ -48,8 +48,7 @@ class Scorer:
     def of(cls, suite: Suite, existing: pa.Schema, *, signatures: bool, max_bytes: int) -> Scorer:
         """Declare what comes out, and raise now for what would fail on a worker."""
         if max_bytes < 1:
-            msg = f"max_bytes must be at least 1, got {max_bytes!r}"
-            raise ValueError(msg)
+            raise ValueError(f"max_bytes must be at least 1, got {max_bytes!r}")
         existing = without_views(existing.empty_table()).schema
         # Columns that the suite does not read are here for their names: Polars may not know their types.
         columns = {

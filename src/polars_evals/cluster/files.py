@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
+from polars_evals.cluster.batches import MAX_BYTES
+from polars_evals.cluster.engine import Engine, score_on
+from polars_evals.cluster.ray import RayEngine
+from polars_evals.cluster.spark import SparkEngine
 from polars_evals.suite.signature import parquet_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from polars_evals.suite import Suite
 
-    Source = str | PathLike[str]
+    PathOrAddress = str | PathLike[str]
 
-Engine = Literal["ray", "spark"]
+ENGINES: dict[str, Callable[[], Engine[Any]]] = {"ray": RayEngine, "spark": SparkEngine}
 
 
 def score_files(
-    paths: Source | Iterable[Source], suite: Suite, output: Source, *, engine: Engine, signatures: bool = True
+    paths: PathOrAddress | Iterable[PathOrAddress],
+    suite: Suite,
+    output: PathOrAddress,
+    *,
+    engine: str,
+    signatures: bool = True,
 ) -> None:
     """
     Score Parquet files with a suite on Ray or Spark, into a folder of Parquet files.
@@ -46,29 +53,18 @@ def score_files(
     >>> suite = pe.Suite.load("evals.toml")  # doctest: +SKIP
     >>> score_files("traces/*.parquet", suite, "scored", engine="ray")  # doctest: +SKIP
     """
-    if engine not in get_args(Engine):
-        msg = f"engine must be one of {', '.join(map(repr, get_args(Engine)))}, got {engine!r}"
-        raise ValueError(msg)
+    chosen = engine_named(engine)
     target = str(output)
     if "://" not in target and Path(target).exists():
-        msg = f"{target} exists already; give the scores a folder of their own"
-        raise FileExistsError(msg)
+        raise FileExistsError(f"{target} exists already; give the scores a folder of their own")
     sources = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for one in sources for file in parquet_files(str(one))]
-    if engine == "ray":
-        import ray.data
+    data = score_on(chosen, chosen.read_parquet(files), suite, signatures=signatures, max_bytes=MAX_BYTES)
+    chosen.write_parquet(data, target)
 
-        from polars_evals.cluster.ray import score_ray
 
-        score_ray(ray.data.read_parquet(files), suite, signatures=signatures).write_parquet(target)
-        return
-    from pyspark.sql import SparkSession
-
-    from polars_evals.cluster.spark import score_spark
-
-    session = SparkSession.builder.getOrCreate()
-    context = getattr(session, "_sc", None)
-    if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        # Spark would take whatever `python3` is, which need not know this package.
-        context.pythonExec = sys.executable
-    score_spark(session.read.parquet(*files), suite, signatures=signatures).write.parquet(target)
+def engine_named(name: str) -> Engine[Any]:
+    """Return an engine; its packages are imported when it first reads."""
+    if name not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {name!r}")
+    return ENGINES[name]()

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 import pyarrow as pa
 
-from polars_evals.cluster.aggregates import Aggregates
-from polars_evals.cluster.batches import MAX_BYTES, THREADS, Scorer, polars_type
-from polars_evals.cluster.merging import merge
-from polars_evals.cluster.plan import Plan, make_plan
-from polars_evals.cluster.steps import (
-    GROUP,
-    item_groups,
-    merge_messages,
-    read_messages,
-    sum_up_tables,
-)
-from polars_evals.drift.compare import count_versions
+from polars_evals.cluster.batches import MAX_BYTES, THREADS
+from polars_evals.cluster.engine import aggregate_on, score_on
+from polars_evals.cluster.steps import GROUP, item_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ray.data import Dataset
 
-    from polars_evals.drift.compare import By
+    from polars_evals.cluster.batches import Scorer
+    from polars_evals.cluster.engine import MapTables
+    from polars_evals.drift.parts import Aggregates, SpecOptions
     from polars_evals.suite import Suite
 
 
@@ -71,22 +65,14 @@ def score_ray(
     >>> dataset = ray.data.read_parquet("s3://traces/")  # doctest: +SKIP
     >>> score_ray(dataset, suite).write_parquet("s3://scored/")  # doctest: +SKIP
     """
-    scorer = Scorer.of(suite, _arrow_schema(dataset), signatures=signatures, max_bytes=max_bytes)
-    return _map(dataset, _score, scorer, num_cpus=num_cpus)
+    return score_on(RayEngine(num_cpus), dataset, suite, signatures=signatures, max_bytes=max_bytes)
 
 
 def aggregate_ray(
     dataset: Dataset,
     *,
-    version: str,
-    baseline: Any,
-    candidate: Any = None,
-    item: str | None = None,
-    cluster: str | None = None,
-    by: By = None,
-    metrics: Sequence[str] | None = None,
-    max_flips: int = 1_000,
     parts: int = 200,
+    **compared: Unpack[SpecOptions],
 ) -> Aggregates:
     """
     Sum up a scored Ray dataset, to compare versions that no machine holds.
@@ -95,14 +81,12 @@ def aggregate_ray(
     ----------
     dataset
         The scored dataset. Only the columns that a comparison needs are shuffled.
-    version, baseline, item, cluster, by, metrics
-        As in `polars_evals.compare`; `by` names the columns.
-    candidate
-        The version to judge, or a list of them. None reads the version column first to find all others.
-    max_flips
-        How many flips and unmatched items to keep for each candidate and metric. All are counted.
     parts
         Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row.
+    **compared
+        As in `polars_evals.compare`. `by` names the columns. Without `candidate`, the version column is read
+        first to find all others. `max_flips` (1,000) is how many flips and unmatched items to keep for each
+        candidate and metric; all are counted.
 
     Examples
     --------
@@ -111,62 +95,79 @@ def aggregate_ray(
     >>> aggregates.compare(min_effect=0.005).verdict  # doctest: +SKIP
     'no_change'
     """
-    arrow = _arrow_schema(dataset)
-    schema = {field.name: polars_type(field.type) for field in arrow}
-
-    def versions() -> pl.DataFrame:
-        counted = _map(dataset.select_columns([version]), _count, version)
-        frames = [pl.DataFrame(pl.from_arrow(table)) for table in _tables(counted)]
-        return pl.concat(frames).group_by("version").agg(pl.col("len").sum()).sort("version")
-
-    plan = make_plan(
-        schema,
-        version=version,
-        baseline=baseline,
-        candidate=candidate,
-        item=item,
-        cluster=cluster,
-        by=by,
-        metrics=metrics,
-        max_flips=max_flips,
-        count_versions=versions,
-    )
-    rows = dataset.select_columns(plan.needed(arrow.names))
-    if item is None:
-        messages = _map(rows, _sum_up, plan, parts)
-    else:
-        grouped = _map(rows, _add_group, item, parts).groupby(GROUP, num_partitions=parts)
-        messages = grouped.map_groups(_alone(_sum_up, plan, parts), batch_format="pyarrow", num_cpus=1)
-    grouped = _filled(messages).groupby(GROUP, num_partitions=parts)
-    merged = grouped.map_groups(_alone(merge_messages), batch_format="pyarrow", num_cpus=1)
-    return merge(read_messages(_tables(merged)))
+    return aggregate_on(RayEngine(), dataset, compared, parts=parts)
 
 
-def _score(table: pa.Table, scorer: Scorer) -> Iterator[pa.Table]:
-    yield from scorer.score_all([table])
+@dataclass(frozen=True)
+class RayEngine:
+    """Ray Data, with so many processors for a task that scores."""
+
+    num_cpus: int = 1
+
+    def read_parquet(self, files: Sequence[str]) -> Dataset:
+        """Read files on the cluster that ``RAY_ADDRESS`` names."""
+        import ray.data
+
+        return ray.data.read_parquet(list(files))
+
+    def write_parquet(self, data: Dataset, folder: str) -> None:
+        """Write one file or more for each block."""
+        data.write_parquet(folder)
+
+    def schema(self, data: Dataset) -> pa.Schema:
+        """Return the schema; where only reading tells it, some is read."""
+        schema = data.schema()
+        if schema is None:
+            raise ValueError("the dataset has no rows and no schema: there is nothing to score")
+        return pa.schema(list(zip(schema.names, schema.types, strict=True)))
+
+    def select(self, data: Dataset, columns: Sequence[str]) -> Dataset:
+        """Take some columns."""
+        return data.select_columns(list(columns))
+
+    def score(self, data: Dataset, scorer: Scorer) -> Dataset:
+        """Score block by block."""
+        return _map(data, _each, scorer.score_all, num_cpus=self.num_cpus)
+
+    def map(self, data: Dataset, function: MapTables, schema: pa.Schema) -> Dataset:
+        """Map block by block."""
+        return _map(data, _each, function)
+
+    def with_groups(self, data: Dataset, item: str, groups: int) -> Dataset:
+        """Add the group of each row."""
+        return _map(data, _add_group, item, groups)
+
+    def map_groups(
+        self,
+        data: Dataset,
+        function: Callable[[pa.Table], pa.Table],
+        schema: pa.Schema,
+        groups: int,
+    ) -> Dataset:
+        """Shuffle by group, and map."""
+        grouped = data.groupby(GROUP, num_partitions=groups)
+        return grouped.map_groups(_alone(function), batch_format="pyarrow", num_cpus=1)
+
+    def run(self, data: Dataset) -> Dataset:
+        """Run, and leave out empty blocks, which Ray cannot shuffle: they have lost their schema."""
+        import ray
+
+        blocks = data.to_arrow_refs()
+        rows = ray.get([ray.remote(_count_rows).remote(block) for block in blocks])
+        return ray.data.from_arrow_refs([block for block, count in zip(blocks, rows, strict=True) if count])
+
+    def collect(self, data: Dataset) -> Iterator[pa.Table]:
+        """Bring the blocks to the driver."""
+        return iter(data.iter_batches(batch_size=None, batch_format="pyarrow"))
 
 
-def _count(table: pa.Table, version: str) -> pa.Table:
-    frame = pl.DataFrame(pl.from_arrow(table)).lazy()
-    return count_versions(frame, frame.collect_schema(), version).to_arrow()
+def _each(table: pa.Table, function: MapTables) -> Iterator[pa.Table]:
+    yield from function([table])
 
 
 def _add_group(table: pa.Table, item: str, parts: int) -> pa.Table:
     frame = pl.DataFrame(pl.from_arrow(table.select([item])))
     return table.append_column(GROUP, frame.select(item_groups(pl.col(item), parts)).to_series().to_arrow())
-
-
-def _sum_up(table: pa.Table, plan: Plan, parts: int) -> pa.Table:
-    return sum_up_tables([table], plan, parts)
-
-
-def _filled(dataset: Dataset) -> Dataset:
-    """Run a dataset and leave out its empty blocks, which Ray cannot shuffle: they have lost their schema."""
-    import ray
-
-    blocks = dataset.to_arrow_refs()
-    rows = ray.get([ray.remote(_count_rows).remote(block) for block in blocks])
-    return ray.data.from_arrow_refs([block for block, count in zip(blocks, rows, strict=True) if count])
 
 
 def _count_rows(table: pa.Table) -> int:
@@ -202,17 +203,5 @@ def _alone(function: Any, *arguments: Any) -> Callable[[pa.Table], Any]:
         unpacked, given = cloudpickle.loads(packed)
         return unpacked(table, *given)
 
-    run.__name__ = function.__name__
+    run.__name__ = getattr(function, "__name__", "run")
     return run
-
-
-def _tables(dataset: Dataset) -> Iterator[pa.Table]:
-    return iter(dataset.iter_batches(batch_size=None, batch_format="pyarrow"))
-
-
-def _arrow_schema(dataset: Dataset) -> pa.Schema:
-    schema = dataset.schema()
-    if schema is None:
-        msg = "the dataset has no rows and no schema: there is nothing to score"
-        raise ValueError(msg)
-    return pa.schema(list(zip(schema.names, schema.types, strict=True)))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
-import polars as pl
 import pyarrow as pa
 
-from polars_evals.cluster.aggregates import Aggregates
-from polars_evals.cluster.batches import MAX_BYTES, THREADS, Scorer, bounded, polars_type
-from polars_evals.cluster.merging import merge
-from polars_evals.cluster.plan import Plan, make_plan
-from polars_evals.cluster.steps import GROUP, MESSAGE, merge_messages, sum_up_tables
+from polars_evals.cluster.batches import MAX_BYTES, THREADS
+from polars_evals.cluster.engine import aggregate_on, score_on
+from polars_evals.cluster.steps import GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-    from polars_evals.drift.compare import By
+    from polars_evals.cluster.batches import Scorer
+    from polars_evals.cluster.engine import MapTables
+    from polars_evals.drift.parts import Aggregates, SpecOptions
     from polars_evals.suite import Suite
-
-MESSAGES = f"{GROUP} long, {MESSAGE} binary"
 
 
 def score_spark(
@@ -60,27 +60,14 @@ def score_spark(
     >>> suite = pe.Suite([pe.Metric("levenshtein")])
     >>> score_spark(spark.read.parquet("s3://traces/"), suite).write.parquet("s3://scored/")  # doctest: +SKIP
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import StructType
-
-    scorer = Scorer.of(suite, _arrow_schema(dataframe), signatures=signatures, max_bytes=max_bytes)
-    schema = StructType([*dataframe.schema, *from_arrow_schema(scorer.added)])
-    with _threads(dataframe.sparkSession):
-        return dataframe.mapInArrow(lambda batches: _score(batches, scorer), schema)
+    return score_on(SparkEngine(), dataframe, suite, signatures=signatures, max_bytes=max_bytes)
 
 
 def aggregate_spark(
     dataframe: DataFrame,
     *,
-    version: str,
-    baseline: Any,
-    candidate: Any = None,
-    item: str | None = None,
-    cluster: str | None = None,
-    by: By = None,
-    metrics: Sequence[str] | None = None,
-    max_flips: int = 1_000,
     parts: int = 200,
+    **compared: Unpack[SpecOptions],
 ) -> Aggregates:
     """
     Sum up a scored Spark DataFrame, to compare versions that no machine holds.
@@ -89,14 +76,12 @@ def aggregate_spark(
     ----------
     dataframe
         The scored DataFrame. Only the columns that a comparison needs are shuffled.
-    version, baseline, item, cluster, by, metrics
-        As in `polars_evals.compare`; `by` names the columns.
-    candidate
-        The version to judge, or a list of them. None reads the version column first to find all others.
-    max_flips
-        How many flips and unmatched items to keep for each candidate and metric. All are counted.
     parts
         Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row.
+    **compared
+        As in `polars_evals.compare`. `by` names the columns. Without `candidate`, the version column is read
+        first to find all others. `max_flips` (1,000) is how many flips and unmatched items to keep for each
+        candidate and metric; all are counted.
 
     Examples
     --------
@@ -105,62 +90,89 @@ def aggregate_spark(
     >>> aggregates.compare(min_effect=0.005).verdict  # doctest: +SKIP
     'no_change'
     """
-    from pyspark.sql import functions
-
-    arrow = _arrow_schema(dataframe)
-    schema = {field.name: polars_type(field.type) for field in arrow}
-
-    def versions() -> pl.DataFrame:
-        counted = dataframe.groupBy(dataframe[version].alias("version")).count().toArrow()
-        return (
-            pl.DataFrame(pl.from_arrow(counted))
-            .select(pl.col("version").cast(pl.String), len="count")
-            .sort("version")
-        )
-
-    plan = make_plan(
-        schema,
-        version=version,
-        baseline=baseline,
-        candidate=candidate,
-        item=item,
-        cluster=cluster,
-        by=by,
-        metrics=metrics,
-        max_flips=max_flips,
-        count_versions=versions,
-    )
-    rows = dataframe.select([dataframe[name] for name in plan.needed(arrow.names)])
     with _threads(dataframe.sparkSession):
-        if item is None:
-            messages = rows.mapInArrow(lambda batches: _sum_up_all(batches, plan, parts), MESSAGES)
-        else:
-            anywhere = functions.monotonically_increasing_id()
-            known = functions.xxhash64(rows[item])
-            key = functions.when(rows[item].isNull(), anywhere).otherwise(known)
-            grouped = rows.withColumn(GROUP, functions.pmod(key, functions.lit(parts))).groupBy(GROUP)
-            messages = grouped.applyInArrow(lambda table: _sum_up(table, plan, parts), MESSAGES)
-        merged = messages.groupBy(GROUP).applyInArrow(merge_messages, MESSAGES)
-        return merge(Aggregates.from_bytes(bytes(row[MESSAGE])) for row in merged.collect())
+        return aggregate_on(SparkEngine(), dataframe, compared, parts=parts)
 
 
-def _arrow_schema(dataframe: DataFrame) -> pa.Schema:
-    """Return the columns as Arrow has them; a time has the zone of the session."""
-    return dataframe.sparkSession.createDataFrame([], dataframe.schema).toArrow().schema
+class SparkEngine:
+    """Spark, on the session of the data, or the one that is active or that the environment configures."""
+
+    def read_parquet(self, files: Sequence[str]) -> DataFrame:
+        """Read files; a session that starts here runs this Python."""
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.getOrCreate()
+        context = getattr(session, "_sc", None)
+        if context is not None and context.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            # Spark would take whatever `python3` is, which need not know this package.
+            context.pythonExec = sys.executable
+        return session.read.parquet(*files)
+
+    def write_parquet(self, data: DataFrame, folder: str) -> None:
+        """Write one file or more for each partition."""
+        data.write.parquet(folder)
+
+    def schema(self, data: DataFrame) -> pa.Schema:
+        """Return the columns as Arrow has them; a time has the zone of the session."""
+        return data.sparkSession.createDataFrame([], data.schema).toArrow().schema
+
+    def select(self, data: DataFrame, columns: Sequence[str]) -> DataFrame:
+        """Take some columns, also those with a dot in their name."""
+        return data.select([data[name] for name in columns])
+
+    def score(self, data: DataFrame, scorer: Scorer) -> DataFrame:
+        """Score partition by partition; the columns of the data keep the types that Spark has."""
+        from pyspark.sql.types import StructType
+
+        schema = StructType([*data.schema, *_spark_schema(scorer.added)])
+        with _threads(data.sparkSession):
+            return data.mapInArrow(lambda batches: _each(batches, scorer.score_all), schema)
+
+    def map(self, data: DataFrame, function: MapTables, schema: pa.Schema) -> DataFrame:
+        """Map partition by partition."""
+        return data.mapInArrow(lambda batches: _each(batches, function), _spark_schema(schema))
+
+    def with_groups(self, data: DataFrame, item: str, groups: int) -> DataFrame:
+        """Add the group of each row."""
+        from pyspark.sql import functions
+
+        anywhere = functions.monotonically_increasing_id()
+        key = functions.when(data[item].isNull(), anywhere).otherwise(functions.xxhash64(data[item]))
+        return data.withColumn(GROUP, functions.pmod(key, functions.lit(groups)))
+
+    def map_groups(
+        self,
+        data: DataFrame,
+        function: Callable[[pa.Table], pa.Table],
+        schema: pa.Schema,
+        groups: int,
+    ) -> DataFrame:
+        """Shuffle by group, and map."""
+
+        def only(table: pa.Table) -> pa.Table:
+            # One argument, whatever else the function could take: with two, Spark would pass the key too.
+            return function(table)
+
+        return data.groupBy(GROUP).applyInArrow(only, _spark_schema(schema))
+
+    def run(self, data: DataFrame) -> DataFrame:
+        """Leave the plan as it is: Spark shuffles any result."""
+        return data
+
+    def collect(self, data: DataFrame) -> Iterator[pa.Table]:
+        """Bring the data to the driver."""
+        yield data.toArrow()
 
 
-def _score(batches: Iterable[pa.RecordBatch], scorer: Scorer) -> Iterator[pa.RecordBatch]:
-    for table in scorer.score_all(pa.Table.from_batches([batch]) for batch in batches):
+def _spark_schema(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
+def _each(batches: Iterable[pa.RecordBatch], function: MapTables) -> Iterator[pa.RecordBatch]:
+    for table in function(pa.Table.from_batches([batch]) for batch in batches):
         yield from table.combine_chunks().to_batches()
-
-
-def _sum_up(table: pa.Table, plan: Plan, parts: int) -> pa.Table:
-    return sum_up_tables([table.drop_columns([GROUP])], plan, parts)
-
-
-def _sum_up_all(batches: Iterable[pa.RecordBatch], plan: Plan, parts: int) -> Iterator[pa.RecordBatch]:
-    tables = bounded((pa.Table.from_batches([batch]) for batch in batches), MAX_BYTES)
-    yield from sum_up_tables(tables, plan, parts).to_batches()
 
 
 @contextmanager

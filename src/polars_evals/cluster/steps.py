@@ -1,5 +1,5 @@
 """
-How a cluster sums up a scored table: two steps between shuffles, the same on Ray and on Spark.
+How a cluster sums up a scored table: two steps between shuffles, the same on every engine.
 
 1. Rows are shuffled by item, so that pairs meet, and each group of items is summed up.
 2. The sums are shuffled and merged: those of clusters by cluster, so that each is whole, all others anyhow.
@@ -9,18 +9,20 @@ What is left for the driver to merge is a handful of messages.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 
-from polars_evals.cluster.aggregates import Aggregates, close, sum_up
-from polars_evals.cluster.merging import merge, regroup
+from polars_evals.cluster.batches import MAX_BYTES, bounded
+from polars_evals.drift.parts import Aggregates, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from polars_evals.cluster.plan import Plan
+    from polars_evals.drift.parts import ResolvedSpec
 
 GROUP, MESSAGE = "__evals_group", "__evals_message"
 MESSAGES = pa.schema({GROUP: pa.int64(), MESSAGE: pa.binary()})
@@ -35,18 +37,21 @@ def item_groups(items: pl.Expr, parts: int) -> pl.Expr:
     return (pl.when(items.is_not_null()).then(items.hash()).otherwise(anywhere) % parts).cast(pl.Int64)
 
 
-def sum_up_tables(tables: Iterable[pa.Table], plan: Plan, parts: int) -> pa.Table:
+def sum_up_tables(tables: Iterable[pa.Table], spec: ResolvedSpec, parts: int) -> Iterator[pa.Table]:
     """Sum up tables that hold all rows of their items, as messages to the groups of the next step."""
-    summed = merge(sum_up(_frame(table).lazy(), plan) for table in tables)
-    rows = [*_messages(summed, parts)]
-    return pa.table(
-        {GROUP: [group for group, _ in rows], MESSAGE: [part.to_bytes() for _, part in rows]}, schema=MESSAGES
-    )
+    summed = (Aggregates.of(_frame(table).lazy(), spec) for table in bounded(tables, MAX_BYTES))
+    for first in summed:
+        yield _messages(merge(chain([first], summed)), parts)
+
+
+def sum_up_group(table: pa.Table, spec: ResolvedSpec, parts: int) -> pa.Table:
+    """Do the same with all rows of some items, which must not be cut."""
+    return _messages(Aggregates.of(_frame(table).lazy(), spec), parts)
 
 
 def merge_messages(table: pa.Table) -> pa.Table:
     """Merge the messages of one group into one; clusters that meet there are whole."""
-    merged = regroup(close(merge(read_messages([table]))))
+    merged = merge(read_messages([table])).closed()
     return pa.table({GROUP: table[GROUP][:1], MESSAGE: [merged.to_bytes()]}, schema=MESSAGES)
 
 
@@ -57,17 +62,23 @@ def read_messages(tables: Iterable[pa.Table]) -> Iterator[Aggregates]:
             yield Aggregates.from_bytes(message.as_py())
 
 
-def _messages(summed: Aggregates, parts: int) -> Iterator[tuple[int, Aggregates]]:
-    frames = summed.frames()
-    sums = frames["sums"]
+def _messages(summed: Aggregates, parts: int) -> pa.Table:
+    rows = [*_addressed(summed, parts)]
+    groups, messages = [group for group, _ in rows], [part.to_bytes() for _, part in rows]
+    return pa.table({GROUP: groups, MESSAGE: messages}, schema=MESSAGES)
+
+
+def _addressed(summed: Aggregates, parts: int) -> Iterator[tuple[int, Aggregates]]:
+    sums = summed.sums
+    clusters = sums["clusters"]
     key = hash(summed.to_bytes()) % GATHERED
-    yield -1 - key, Aggregates(summed.plan, **(frames | {"sums": sums.clear()}))
-    if sums.is_empty():
+    yield -1 - key, replace(summed, sums=sums | {"clusters": clusters.clear()})
+    if clusters.is_empty():
         return
-    nothing = {name: frame.clear() for name, frame in frames.items()}
-    grouped = sums.with_columns((pl.col("cluster").hash() % parts).cast(pl.Int64).alias(GROUP))
+    nothing = {name: frame.clear() for name, frame in sums.items()}
+    grouped = clusters.with_columns((pl.col("cluster").hash() % parts).cast(pl.Int64).alias(GROUP))
     for (group,), part in grouped.group_by(GROUP):
-        yield int(str(group)), Aggregates(summed.plan, **(nothing | {"sums": part.drop(GROUP)}))
+        yield int(str(group)), replace(summed, sums=nothing | {"clusters": part.drop(GROUP)})
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:

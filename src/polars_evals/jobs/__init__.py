@@ -1,9 +1,54 @@
 """Scheduled jobs: a store of scores that grows exactly once for each input, gates and reports."""
 
-from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, InputError, JobError, StoreError
-from polars_evals.jobs.open import scan_store
-from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.runner import run
+from typing import TYPE_CHECKING
 
-__all__ = ["ConfigError", "InputError", "Job", "JobError", "Outcome", "StoreError", "run", "scan_store"]
+from polars_evals.later import imported_later
+
+if TYPE_CHECKING:
+    from polars_evals.jobs.config import Job
+    from polars_evals.jobs.errors import ConfigError, InputError, JobError, StoreError
+    from polars_evals.jobs.inputs import Input
+    from polars_evals.jobs.open import scan_store
+    from polars_evals.jobs.outcome import Outcome
+    from polars_evals.jobs.runner import run
+    from polars_evals.jobs.scoring import scan_scored, score_files
+    from polars_evals.jobs.upkeep import Status, maintain, status
+
+__all__ = [
+    "ConfigError",
+    "Input",
+    "InputError",
+    "Job",
+    "JobError",
+    "Outcome",
+    "Status",
+    "StoreError",
+    "maintain",
+    "run",
+    "scan_scored",
+    "scan_store",
+    "score_files",
+    "status",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = imported_later(
+        __name__,
+        {
+            "ConfigError": "errors",
+            "Input": "inputs",
+            "InputError": "errors",
+            "Job": "config",
+            "JobError": "errors",
+            "Outcome": "outcome",
+            "Status": "upkeep",
+            "StoreError": "errors",
+            "maintain": "upkeep",
+            "run": "runner",
+            "scan_scored": "scoring",
+            "scan_store": "open",
+            "score_files": "scoring",
+            "status": "upkeep",
+        },
+        __all__,
+    )

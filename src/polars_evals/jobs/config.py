@@ -2,58 +2,66 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
+from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
-from polars_evals.drift.verdict import VERDICTS
 from polars_evals.drift.windows import check_length
+from polars_evals.jobs.alerts import Alert, read_alert
 from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.inputs import Input
-from polars_evals.options import did_you_mean
+from polars_evals.jobs.inputs import Input, is_inside_of
+from polars_evals.jobs.open import STORES
+from polars_evals.jobs.remote import Address, is_remote
+from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
+from polars_evals.jobs.secrets import Options, keep_secrets
+from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
+from polars_evals.traces.answers import Rows
 
-SECTIONS = ("input", "suite", "store", "compare", "gate", "report")
-FORMATS = ("delta", "parquet")
-RULES = ("min_pass_rate", "fail_on", "must_not_flip")
+SECTIONS = (
+    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert", "run"),
+)
+FILES = ("html", "junit", "summary", "markdown", "items")
+NOTHING_NEW = ("judge", "pass")
 
 
 @dataclass(frozen=True)
 class StoreConfig:
     """Where the scores are kept."""
 
-    path: Path
+    path: str
     key: tuple[str, ...] = ("trace_id",)
     format: str = "delta"
     newest: str | None = None
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A condition that fails the run."""
-
-    metric: str | None = None
-    by: str | None = None
-    min_pass_rate: float | None = None
-    fail_on: tuple[str, ...] = ()
-    must_not_flip: tuple[str, ...] = ()
+    storage_options: Options | None = None
 
 
 @dataclass(frozen=True)
 class Report:
     """The files to write; the page follows the scores over time if it is told by which column."""
 
-    html: Path | None = None
-    junit: Path | None = None
-    summary: Path | None = None
-    markdown: Path | None = None
+    html: str | None = None
+    junit: str | None = None
+    summary: str | None = None
+    markdown: str | None = None
+    items: str | None = None
     time: str | None = None
     every: str = "1d"
+    storage_options: Options | None = None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files to write, by kind."""
+        named = {kind: getattr(self, kind) for kind in FILES}
+        return {kind: file for kind, file in named.items() if file is not None}
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,14 @@ class Job:
     input: Input
     suite: Suite
     store: StoreConfig
-    compare: Mapping[str, Any] | None = None
+    compare: ComparisonSpec | None = None
     gates: tuple[Gate, ...] = ()
     report: Report = field(default_factory=Report)
+    timeline: Mapping[str, Any] | None = None
+    alert: Alert | None = None
+    # How a run ends that finds nothing new: as its gates judge, or well if they judge as they did before.
+    nothing_new: str = "judge"
+    name: str = "job"
 
     @classmethod
     def load(cls, path: str | Path) -> Job:
@@ -80,70 +93,13 @@ class Job:
         path = Path(path)
         try:
             config = tomllib.loads(path.read_text("utf-8-sig"))
+        except RecursionError:
+            raise ConfigError(f"{path}: it is nested too deeply") from None
         except FileNotFoundError:
             raise ConfigError(f"no such job file: {str(path)!r}") from None
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from None
         return read_job(Section(str(path), config), path.parent.resolve())
-
-
-class Section:
-    """A table of the file, whose entries are taken out one by one; what is left over is unknown."""
-
-    def __init__(self, where: str, entries: object) -> None:
-        self.where = where
-        if not isinstance(entries, Mapping):
-            raise ConfigError(f"{self.where} must be a table, got {entries!r}")
-        self.entries, self.known = dict(entries), list[str]()
-
-    def take(self, key: str, kinds: type | tuple[type, ...], what: str, *, needed: bool = False) -> Any:
-        """Take an entry of a type, or None."""
-        self.known.append(key)
-        value = self.entries.pop(key, None)
-        if value is None:
-            if needed:
-                for other in self.entries:
-                    if hint := did_you_mean(other, [key]):
-                        raise ConfigError(f'{self.where}: unknown key "{other}"{hint}')
-                raise ConfigError(f"{self.where}: `{key}` is missing; it is {what}")
-            return None
-        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise ConfigError(f"{self.where}: `{key}` must be {what}, got {value!r}")
-        return value
-
-    def texts(self, key: str, what: str, *, needed: bool = False) -> tuple[str, ...] | None:
-        """Take a text or a list of texts."""
-        value = self.take(key, (str, list), what, needed=needed)
-        if value is None:
-            return None
-        listed = [value] if isinstance(value, str) else value
-        if not listed or not all(isinstance(text, str) and text for text in listed):
-            raise ConfigError(f"{self.where}: `{key}` must be {what}, got {value!r}")
-        return tuple(listed)
-
-    def choice(self, key: str, choices: Sequence[str]) -> str | None:
-        """Take one of some words, or None."""
-        value: str | None = self.take(key, str, f"one of {', '.join(choices)}")
-        if value is not None and value not in choices:
-            raise ConfigError(
-                f'{self.where}: `{key}` must be one of {", ".join(choices)}, got "{value}"'
-                f"{did_you_mean(value, choices)}"
-            )
-        return value
-
-    def insist(self, check: Callable[..., None], *values: object) -> None:
-        """Check values in the way of the library, with its error."""
-        try:
-            check(*values)
-        except ValueError as error:
-            raise ConfigError(f"{self.where}: {error}") from None
-
-    def finish(self) -> None:
-        """Refuse what is left over."""
-        for key in self.entries:
-            hint = did_you_mean(key, self.known) or f"; there are {', '.join(self.known)}"
-            raise ConfigError(f'{self.where}: unknown key "{key}"{hint}')
 
 
 def read_job(config: Section, folder: Path) -> Job:
@@ -163,35 +119,111 @@ def read_job(config: Section, folder: Path) -> Job:
     compare = tables["compare"]
     if compare is not None:
         compare = read_compare(Section(f"{source}: [compare]", compare), suite)
+    timeline = tables["timeline"]
+    if timeline is not None:
+        timeline = read_timeline(Section(f"{source}: [timeline]", timeline), suite)
+    context = Context(names_of(suite), compare, timeline is not None)
     gates = tuple(
-        read_gate(Section(f"{source}: [[gate]] {number}", entry), suite, compare)
+        read_gate(Section(f"{source}: [[gate]] {number}", entry), context)
         for number, entry in enumerate(tables["gate"] or [], 1)
     )
+    shared = tables["storage_options"] or {}
+    options = {
+        name: options_of(Section(f"{source}: [{name}]", tables[name] or {}), shared)
+        for name in ("input", "store", "report")
+    }
+    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"])
+    report = read_report(
+        Section(f"{source}: [report]", tables["report"] or {}),
+        folder,
+        compare,
+        options["report"],
+        has_timeline=timeline is not None,
+    )
+    for kind, file in report.files.items():
+        if is_inside_of(store.path)(file):
+            raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
     return Job(
         folder,
-        read_input(Section(f"{source}: [input]", tables["input"]), folder),
+        read_input(Section(f"{source}: [input]", tables["input"]), folder, options["input"]),
         suite,
-        read_store(Section(f"{source}: [store]", tables["store"]), folder),
+        store,
         compare,
         gates,
-        read_report(Section(f"{source}: [report]", tables["report"] or {}), folder, compare),
+        report,
+        timeline,
+        None if tables["alert"] is None else read_alert(Section(f"{source}: [alert]", tables["alert"])),
+        read_run(Section(f"{source}: [run]", tables["run"] or {})),
+        Path(source).stem,
     )
 
 
-def read_input(section: Section, folder: Path) -> Input:
+def read_run(section: Section) -> str:
+    """Read `[run]`."""
+    chosen = section.choice("nothing_new", NOTHING_NEW)
+    section.finish()
+    return chosen or "judge"
+
+
+def names_of(suite: Suite) -> tuple[str, ...]:
+    """Name the metrics of a suite."""
+    return tuple(str(metric.name) for metric in suite.metrics)
+
+
+def options_of(section: Section, shared: Mapping[str, Any]) -> Options | None:
+    """Read the options of a section's object store: its own, and those that stand for all sections."""
+    own = section.take("storage_options", dict, "a table of options") or {}
+    return read_options(section, {**shared, **own}) or None
+
+
+def read_options(section: Section, entries: Mapping[str, Any] | None) -> Options:
+    """Read options: each is a text, or `{env = "NAME"}` for a variable of the environment."""
+    values = dict[str, str]()
+    for name, given in (entries or {}).items():
+        if isinstance(given, Mapping):
+            variable = given.get("env")
+            if list(given) != ["env"] or not isinstance(variable, str):
+                raise ConfigError(f'{section.where}: `{name}` must be a text or {{ env = "NAME" }}')
+            if variable not in os.environ:
+                raise ConfigError(
+                    f"{section.where}: `{name}` names the variable {variable}, which is not set"
+                )
+            # Whoever takes a value from the environment means it to be a secret.
+            values[name] = os.environ[variable]
+            keep_secrets({"secret": values[name]})
+        elif isinstance(given, str | int | bool):
+            values[name] = str(given).lower() if isinstance(given, bool) else str(given)
+        else:
+            raise ConfigError(f'{section.where}: `{name}` must be a text or {{ env = "NAME" }}')
+    return Options(values)
+
+
+def located(path: str, folder: Path) -> str:
+    """Return a path that no longer depends on where the command runs; an address stays as it is."""
+    return path if is_remote(path) else str(folder / Path(path).expanduser())
+
+
+def read_input(section: Section, folder: Path, options: Options | None) -> Input:
     """Read `[input]`."""
+    section.take("storage_options", dict, "a table of options")
     paths = section.texts("path", "a path or a list of paths", needed=True) or ()
     columns = section.take("columns", dict, "a table of canonical column = source column") or {}
     given = {
         "format": section.take("format", str, "a trace format"),
         "keep": section.texts("keep", "a list of columns"),
-        "rows": section.choice("rows", ("outputs", "all")),
+        "rows": section.choice("rows", get_args(Rows)),
+        "allow_empty": section.take("allow_empty", bool, "true or false"),
     }
     section.finish()
     if not all(isinstance(name, str) for name in columns.values()):
         raise ConfigError(f"{section.where}: `columns` maps names to names, got {columns!r}")
-    absolute = [path if "://" in path else str(folder / Path(path).expanduser()) for path in paths]
-    return Input(absolute, columns=columns, **{key: value for key, value in given.items() if value})
+    absolute = [located(path, folder) for path in paths]
+    return Input(
+        absolute,
+        columns=columns,
+        storage_options=options,
+        **{key: value for key, value in given.items() if value},
+    )
 
 
 def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
@@ -222,41 +254,69 @@ def check_suite_keys(section: Section) -> None:
         section.finish()
 
 
-def read_store(section: Section, folder: Path) -> StoreConfig:
+def read_store(section: Section, folder: Path, options: Options | None) -> StoreConfig:
     """Read `[store]`."""
+    section.take("storage_options", dict, "a table of options")
     path = section.take("path", str, "a folder", needed=True)
-    if "://" in path:
-        raise ConfigError(f"{section.where}: `path` must be a folder of this machine, got {path!r}")
+    if is_remote(path):
+        section.insist(Address.of, path)
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
-    form = section.choice("format", FORMATS) or "delta"
+    form = section.choice("format", list(STORES)) or "delta"
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(folder / Path(path).expanduser(), key, form, newest)
+    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options)
 
 
-def read_compare(section: Section, suite: Suite) -> dict[str, Any]:
-    """Read `[compare]`: the arguments of `compare`."""
+def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
+    """Read `[compare]`: the arguments of `compare`, about the metrics of the suite."""
     given = {
         "version": section.take("version", str, "the column of versions", needed=True),
         "baseline": section.take("baseline", (str, int, float), "the version to compare with", needed=True),
-        "candidate": section.texts("candidate", "a version or a list of versions"),
+        "candidates": section.texts("candidate", "a version or a list of versions"),
         "item": section.take("item", str, "the column of test cases"),
         "cluster": section.take("cluster", str, "a column"),
         "by": read_by(section),
         "metrics": section.texts("metrics", "a list of metrics"),
         "min_effect": section.take("min_effect", (int, float), "a number"),
         "alpha": section.take("alpha", (int, float), "a number"),
+        "margin": section.take("margin", (int, float), "a number above 0"),
     }
     section.finish()
     for name in given["metrics"] or ():
-        require_metric(section, name, suite)
+        require_metric(section, name, names_of(suite))
+    given["metrics"] = given["metrics"] or names_of(suite)
+    return section.insist(
+        partial(ComparisonSpec, **{key: value for key, value in given.items() if value is not None})
+    )
+
+
+def read_timeline(section: Section, suite: Suite) -> dict[str, Any]:
+    """Read `[timeline]`: the arguments of `timeline`, about the metrics of the suite."""
+    given = {
+        "time": section.take("time", str, "the column of times", needed=True),
+        "every": section.take("every", str, "a length of time"),
+        "version": section.take("version", str, "the column of versions"),
+        "by": read_by(section),
+        "cluster": section.take("cluster", str, "a column"),
+        "metrics": section.texts("metrics", "a list of metrics"),
+        "reference": section.take("reference", int, "a number of windows"),
+        "min_effect": section.take("min_effect", (int, float), "a number"),
+        "alpha": section.take("alpha", (int, float), "a number"),
+    }
+    section.finish()
+    if given["by"] == "auto":
+        raise ConfigError(f"{section.where}: `by` takes columns; slices are not searched for over time")
+    for name in given["metrics"] or ():
+        require_metric(section, name, names_of(suite))
+    given["metrics"] = list(given["metrics"] or names_of(suite))
+    section.insist(
+        check_length, given["every"] or Report.every, pl.Schema({"time": pl.Datetime("us")}), "time"
+    )
     for key, check in {"alpha": require_level, "min_effect": require_effect}.items():
         if given[key] is not None:
             section.insist(check, given[key])
-    if given["candidate"] is not None:
-        given["candidate"] = list(given["candidate"])
     return {key: value for key, value in given.items() if value is not None}
 
 
@@ -272,56 +332,29 @@ def read_by(section: Section) -> str | list[str | list[str]] | None:
     return by
 
 
-def read_gate(section: Section, suite: Suite, compare: Mapping[str, Any] | None) -> Gate:
-    """Read a `[[gate]]`: one rule, about one metric or all."""
-    metric = section.take("metric", str, "a metric of the suite")
-    by = section.take("by", str, "a column of [compare] by")
-    rate = section.take("min_pass_rate", (int, float), "a number from 0 to 1")
-    fail_on = section.texts("fail_on", f"one or more of {', '.join(VERDICTS)}") or ()
-    items = section.take("must_not_flip", list, "a list of items")
-    section.finish()
-    if not all(isinstance(item, str | int | float) for item in items or ()):
-        raise ConfigError(f"{section.where}: `must_not_flip` must be a list of items, got {items!r}")
-    if metric is not None:
-        require_metric(section, metric, suite)
-    if sum(given is not None and given != () for given in (rate, fail_on, items)) != 1:
-        raise ConfigError(f"{section.where}: a gate has one of {', '.join(RULES)}")
-    if rate is not None and not 0 <= rate <= 1:
-        raise ConfigError(f"{section.where}: `min_pass_rate` must be a number from 0 to 1, got {rate!r}")
-    for verdict in fail_on:
-        if verdict not in VERDICTS:
-            raise ConfigError(
-                f'{section.where}: `fail_on` knows {", ".join(VERDICTS)}, not "{verdict}"'
-                f"{did_you_mean(verdict, VERDICTS)}"
-            )
-    if compare is None and (fail_on or items or by):
-        raise ConfigError(f"{section.where}: needs a section [compare]")
-    if items is not None and "item" not in (compare or {}):
-        raise ConfigError(f"{section.where}: `must_not_flip` needs `item` in [compare]")
-    if items is not None and by is not None:
-        raise ConfigError(f"{section.where}: `must_not_flip` names items; leave out `by`")
-    slices = (compare or {}).get("by") or []
-    if by is not None and slices != "auto" and by not in ([slices] if isinstance(slices, str) else slices):
-        raise ConfigError(f'{section.where}: "{by}" is not in [compare] by')
-    return Gate(metric, by, rate, fail_on, tuple(map(str, items or ())))
-
-
-def require_metric(section: Section, name: str, suite: Suite) -> None:
-    """Insist that the suite has a metric."""
-    names = [str(one.name) for one in suite.metrics]
-    if name not in names:
-        hint = did_you_mean(name, names) or f"; the suite has {', '.join(names)}"
-        raise ConfigError(f'{section.where}: unknown metric "{name}"{hint}')
-
-
-def read_report(section: Section, folder: Path, compare: Mapping[str, Any] | None) -> Report:
+def read_report(
+    section: Section,
+    folder: Path,
+    compare: ComparisonSpec | None,
+    options: Options | None,
+    *,
+    has_timeline: bool = False,
+) -> Report:
     """Read `[report]`."""
-    paths = {key: section.take(key, str, "a file") for key in ("html", "junit", "summary", "markdown")}
+    section.take("storage_options", dict, "a table of options")
+    paths = {key: section.take(key, str, "a file") for key in FILES}
     time = section.take("time", str, "the column of times")
     every = section.take("every", str, "a length of time")
     section.finish()
-    if paths["html"] and compare is None:
-        raise ConfigError(f"{section.where}: `html` is the page of a comparison: it needs [compare]")
+    if paths["html"] and compare is None and not has_timeline:
+        raise ConfigError(
+            f"{section.where}: `html` is the page of a comparison: it needs [compare], or [timeline] for a "
+            "page over time"
+        )
+    if paths["items"] and (compare is None or compare.item is None):
+        raise ConfigError(f"{section.where}: `items` holds what newly fails: it needs `item` in [compare]")
+    if paths["items"] and not paths["items"].lower().endswith((".parquet", ".csv")):
+        raise ConfigError(f"{section.where}: `items` must end in .parquet or .csv, got {paths['items']!r}")
     if time and not paths["html"]:
         raise ConfigError(f"{section.where}: `time` is shown in the page; name it with `html`")
     if every and not time:
@@ -330,11 +363,11 @@ def read_report(section: Section, folder: Path, compare: Mapping[str, Any] | Non
         require_pages(section.where)
     if every:
         section.insist(check_length, every, pl.Schema({"time": pl.Datetime("us")}), "time")
-    given = {key: folder / Path(path).expanduser() for key, path in paths.items() if path}
+    given = {key: located(path, folder) for key, path in paths.items() if path}
     for key, file in given.items():
-        if file.is_dir():
-            raise ConfigError(f"{section.where}: `{key}` must be a file, but {str(file)!r} is a folder")
-    return Report(**given, time=time, every=every or Report.every)
+        if not is_remote(file) and Path(file).is_dir():
+            raise ConfigError(f"{section.where}: `{key}` must be a file, but {file!r} is a folder")
+    return Report(**given, time=time, every=every or Report.every, storage_options=options)
 
 
 def require_pages(where: str) -> None:

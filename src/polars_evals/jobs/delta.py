@@ -7,21 +7,33 @@ carries the number of the state file, as the application's transaction identifie
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import randbits
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import polars as pl
 
-from polars_evals.jobs.errors import JobError, StoreError
-from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, write_json
+from polars_evals.jobs.errors import InputError, JobError, StoreError, is_failure
+from polars_evals.jobs.folder import Folder
+from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, to_bytes
+from polars_evals.traces.fields import instance
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
 
 APPLICATION = "polars-evals"
+
+# What the library unquotes once too often, or takes for a separator, in the URL of a folder.
+UNSAFE = re.compile(r"^file:.*%(25|5C)")
+
+# Of lists and objects in each other; the log is JSON, whose readers stop at 128 levels.
+DEEPEST = 30
 
 
 def deltalake() -> Any:
@@ -41,31 +53,55 @@ class DeltaStore(Store):
 
     format = "delta"
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(folder)
         self.library = deltalake()
+        self.mirror: Path | None = None
+        self.uses_mirror = False
+
+    def table(self) -> DeltaTable:
+        """Open the table."""
+        options = dict(self.folder.options) if self.folder.options else None
+        return self.library.DeltaTable(self.location(), storage_options=options)
+
+    def location(self) -> str:
+        """Return the URL of the table or, where the library would misread it, of a copy of its log."""
+        if not self.uses_mirror and not UNSAFE.search(self.folder.url):
+            return self.folder.url
+        if self.mirror is None:
+            self.mirror = Path(mkdtemp(prefix="polars-evals-"))
+            finalize(self, shutil.rmtree, self.mirror, ignore_errors=True)
+        log = self.mirror / "_delta_log"
+        log.mkdir(exist_ok=True)
+        for name in self.folder.files("_delta_log"):
+            if not (log / name).exists():
+                (log / name).write_bytes(self.folder.read(f"_delta_log/{name}"))
+        return self.mirror.as_uri()
+
+    def publish(self) -> None:
+        """Give the table what was written to the copy of its log, unless another commit has that number."""
+        mirror, self.mirror = self.mirror, None
+        held = self.folder.files("_delta_log")
+        for file in sorted(mirror.glob("_delta_log/*.json")) if mirror else []:
+            if file.name not in held:
+                self.folder.create(f"_delta_log/{file.name}", file.read_bytes())
 
     def exists(self) -> bool:
         """Whether the table has a log."""
-        log = self.path / "_delta_log"
-        return any(log.glob("*.json")) or any(log.glob("*.parquet"))
-
-    def state_file(self, number: int) -> Path:
-        """Name the state that a commit refers to."""
-        return self.own / f"state-{number:016x}.json"
+        return any(name.endswith((".json", ".parquet")) for name in self.folder.files("_delta_log"))
 
     def load(self) -> Snapshot:
         """Read the table's log and the state that it refers to."""
-        table = self.library.DeltaTable(str(self.path))
+        table = self.table()
         number = table.transaction_version(APPLICATION)
         if number is None:
             raise StoreError(
-                f"{str(self.path)!r} is a Delta table, but no store of scores; name another folder"
+                f"{self.address!r} is a Delta table, but no store of scores; name another folder"
             )
-        state = State.from_dict(json.loads(self.state_file(number).read_text("utf-8")))
+        state = State.from_dict(json.loads(self.folder.read(state_file(number))))
         actions = pl.DataFrame(table.get_add_actions(flatten=True))
         parts = tuple(
-            Part(str(self.path / file), rows, size)
+            Part(self.folder.path(file), rows, size, self.folder.options)
             for file, rows, size in actions.select("path", "num_records", "size_bytes")
             .sort("path")
             .iter_rows()
@@ -81,6 +117,36 @@ class DeltaStore(Store):
         removed: Sequence[Part],
     ) -> None:
         """Write one transaction."""
+        number = randbits(62)
+        self.folder.create(state_file(number), to_bytes(state.to_dict()))
+        try:
+            try:
+                self.transact(before, number, schema, added, removed)
+            except self.library.exceptions.DeltaError as error:
+                # Some servers list nothing after a name that is the last; the log itself is fine.
+                if "Invalid table version" not in str(error) or self.uses_mirror:
+                    raise
+                self.uses_mirror = True
+                self.transact(before, number, schema, added, removed)
+            self.publish()
+        except BaseException as error:
+            if is_failure(error) and not isinstance(error, StoreError) and self.table_is_newer(before):
+                raise self.overtaken() from error
+            raise
+
+    def table_is_newer(self, than: Snapshot | None) -> bool:
+        """Whether there has been a commit since one was read."""
+        return self.exists() and (than is None or self.table().version() > than.version)
+
+    def transact(
+        self,
+        before: Snapshot | None,
+        number: int,
+        schema: Mapping[str, pl.DataType],
+        added: Sequence[Part],
+        removed: Sequence[Part],
+    ) -> None:
+        """Commit files by their names."""
         from deltalake.transaction import (
             AddAction,
             CommitProperties,
@@ -89,51 +155,103 @@ class DeltaStore(Store):
             create_table_with_add_actions,
         )
 
-        number, now = randbits(62), int(time.time() * 1000)
-        write_json(self.state_file(number), state.to_dict())
+        now = int(time.time() * 1000)
         adds = [
-            AddAction(Path(part.path).name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
+            AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
             for part in added
         ]
-        removes = [
-            RemoveAction(Path(part.path).name, deletion_timestamp=now, data_change=True) for part in removed
-        ]
+        removes = [RemoveAction(part.name, deletion_timestamp=now, data_change=True) for part in removed]
         # No retry on top of another run's commit: what this one did rests on the commit that it read.
         properties = CommitProperties(
             max_commit_retries=0, app_transactions=[Transaction(APPLICATION, number, now)]
         )
         wanted = delta_schema(self.library, schema)
-        try:
-            if before is None:
-                create_table_with_add_actions(
-                    str(self.path), wanted, adds, mode="error", name="scores", commit_properties=properties
-                )
-                return
-            table: DeltaTable = self.library.DeltaTable(str(self.path), version=before.version)
-            if len(removed) == len(before.parts) and not set(before.schema) <= set(schema):
-                # All rows were written again, with other columns: the table takes over their schema.
-                table.create_write_transaction(adds, "overwrite", wanted, commit_properties=properties)
-                return
-            new = [field for field in wanted.fields if field.name not in before.schema]
-            if new:
-                # Only adds columns, which are null everywhere: no reader sees other rows.
-                table.alter.add_columns(new, commit_properties=CommitProperties(max_commit_retries=0))
-            table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
-        except self.library.exceptions.DeltaError as error:
-            self.state_file(number).unlink(missing_ok=True)
-            if self.exists() and (
-                before is None or self.library.DeltaTable(str(self.path)).version() > before.version
-            ):
-                raise self.overtaken() from error
-            raise StoreError(f"the store {str(self.path)!r} cannot be written: {error}") from error
+        if before is None:
+            create_table_with_add_actions(
+                self.location(),
+                wanted,
+                adds,
+                mode="error",
+                name="scores",
+                storage_options=dict(self.folder.options) if self.folder.options else None,
+                commit_properties=properties,
+            )
+            return
+        table = self.table()
+        if table.version() != before.version:
+            raise self.overtaken()
+        changed = any(schema.get(name) != dtype for name, dtype in before.schema.items())
+        if len(removed) == len(before.parts) and changed:
+            # All rows were written again, with other columns: the table takes over their schema.
+            table.create_write_transaction(adds, "overwrite", wanted, commit_properties=properties)
+            return
+        new = [field for field in wanted.fields if field.name not in before.schema]
+        if new:
+            # Only adds columns, which are null everywhere: no reader sees other rows.
+            table.alter.add_columns(new, commit_properties=CommitProperties(max_commit_retries=0))
+        table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
+
+    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
+        """Refuse columns that differ only in case, and what is nested deeper than the log can say."""
+        check_names("columns", schema)
+        for name, dtype in schema.items():
+            check_nested(name, dtype, 0)
 
     def tidy(self) -> None:
-        """Keep the states of the last commits. Old data files are Delta's to vacuum."""
-        states = sorted(self.own.glob("state-*.json"), key=lambda file: file.stat().st_mtime_ns)
-        current = self.library.DeltaTable(str(self.path)).transaction_version(APPLICATION)
-        for file in states[:-KEPT]:
-            if file != self.state_file(current):
-                file.unlink(missing_ok=True)
+        """Keep the states of the last commits. Data files that were replaced are Delta's to vacuum."""
+        states = {
+            f"_evals/{name}": entry.time_ns
+            for name, entry in self.folder.files("_evals").items()
+            if name.startswith("state-")
+        }
+        current = state_file(self.table().transaction_version(APPLICATION) or 0)
+        oldest = sorted(states, key=lambda name: states[name])[:-KEPT]
+        self.folder.remove(name for name in oldest if name != current)
+
+    def vacuum(self, keep_days: float) -> int:
+        """Remove the data files that were replaced so long ago, and old entries of the log."""
+        hours = int(keep_days * 24)
+        if self.location() != self.folder.url:
+            named = {part.name for part in self.load().parts}
+            return self.remove_abandoned(named, keep_days * 24 * 3600 * 10**9)
+        table = self.table()
+        gone = table.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
+        table = self.table()
+        table.create_checkpoint()
+        table.cleanup_metadata()
+        return len(gone)
+
+
+def state_file(number: int) -> str:
+    """Name the state that a commit refers to."""
+    return f"_evals/state-{number:016x}.json"
+
+
+def check_names(what: str, names: Iterable[str]) -> None:
+    """Refuse names that Delta Lake cannot tell apart."""
+    seen = dict[str, str]()
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"the {what} {other!r} and {name!r} differ only in case, which a Delta table does not know; "
+                'rename one, or choose format = "parquet" in [store]'
+            )
+
+
+def check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
+    """Refuse objects inside of objects beyond what the table's log can be read back with."""
+    if depth > DEEPEST:
+        raise InputError(
+            f"the column {column!r} is nested more than {DEEPEST} levels deep, which a Delta table cannot "
+            'hold; keep it as text, or choose format = "parquet" in [store]'
+        )
+    if isinstance(dtype, pl.Struct):
+        check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
+        for field in dtype.fields:
+            check_nested(column, instance(field.dtype), depth + 1)
+    elif isinstance(dtype, pl.List | pl.Array):
+        check_nested(column, instance(dtype.inner), depth + 1)
 
 
 def delta_schema(library: Any, schema: Mapping[str, pl.DataType]) -> Schema:

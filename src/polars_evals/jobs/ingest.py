@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.drift.text import line
-from polars_evals.jobs.errors import InputError, StoreError
-from polars_evals.jobs.inputs import READ_ERRORS, Input
+from polars_evals.jobs.errors import InputError, StoreError, one_line
+from polars_evals.jobs.folder import Entry
+from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, SMALL_BYTES, Input, Table, detect
 from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.store import Part, scan_parts, write_parts
@@ -22,9 +22,9 @@ from polars_evals.suite import Suite
 from polars_evals.traces.files import reading_copies
 
 # Files that are scored together: enough for few data files, few enough for a small query.
-BATCH_FILES = 64
-BATCH_BYTES = 256 << 20
-CHANGED = "it changed while it was read; the next run reads it again"
+BATCH_FILES, BATCH_BYTES = 64, 256 << 20
+# Small tables that are alike are one scan, which holds more of them at a time.
+BATCH_ALIKE, ALIKE_BYTES = 1024, 16 << 20
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,27 +34,44 @@ class Source:
 
     file: str
     name: str
-    size: int
-    mtime_ns: int
+    entry: Entry
 
     @classmethod
     def of(cls, file: str, folder: Path) -> Source:
         """Look at a file; its name is relative to the job's folder, so that both can move together."""
         about = os.stat(file)
-        return cls(file, Path(os.path.relpath(file, folder)).as_posix(), about.st_size, about.st_mtime_ns)
+        return cls(file, relative(file, folder), Entry(about.st_size, about.st_mtime_ns))
 
     @property
-    def mark(self) -> dict[str, int]:
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.entry.size
+
+    @property
+    def mark(self) -> dict[str, int | str]:
         """What tells this content of the file from another."""
-        return {"size": self.size, "mtime_ns": self.mtime_ns}
+        mark: dict[str, int | str] = {"size": self.entry.size, "mtime_ns": self.entry.time_ns}
+        return {**mark, "etag": self.entry.etag} if self.entry.etag else mark
+
+    @property
+    def time(self) -> datetime:
+        """When the file was written."""
+        return EPOCH + timedelta(microseconds=self.entry.time_ns // 1000)
 
     def changed(self) -> bool:
-        """Whether the file is another one by now."""
+        """Whether the file is another one by now; the copy of an object is of the one that was listed."""
+        if self.entry.etag:
+            return False
         try:
             about = os.stat(self.file)
         except OSError:
             return True
-        return (about.st_size, about.st_mtime_ns) != (self.size, self.mtime_ns)
+        return (about.st_size, about.st_mtime_ns) != (self.entry.size, self.entry.time_ns)
+
+
+def relative(file: str, folder: Path) -> str:
+    """Name a file as seen from the job's folder; an address stays as it is."""
+    return file if "://" in file else Path(os.path.relpath(file, folder)).as_posix()
 
 
 @dataclass
@@ -67,61 +84,119 @@ class Ingest:
     newest: str | None
     folder: Path
     progress: Callable[[int], None] = lambda _: None
+    check_schema: Callable[[Mapping[str, pl.DataType]], None] = lambda _: None
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     score_columns: set[str] = field(default_factory=set)
     parts: list[Part] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
-    marks: dict[str, dict[str, int]] = field(default_factory=dict)
+    marks: dict[str, dict[str, int | str]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    # The columns with which each part was written, as long as they can still change.
+    written: dict[str, dict[str, pl.DataType]] = field(default_factory=dict)
+    # Tables whose columns are known to fit, because another file had the same ones.
+    alike: set[tuple[str, bytes]] = field(default_factory=set)
+    tables: dict[str, Table] = field(default_factory=dict)
 
     def take(self, sources: Sequence[Source]) -> None:
         """Score the files; one that cannot be read or does not fit goes to `failures`."""
-        for batch in batches([source for source in sources if self.fits(source)]):
-            self.score(batch)
+        for batch in batches(sources, BATCH_ALIKE):
+            with self.source.copies(
+                {one.file: one.entry for one in batch}, self.folder / f"{uuid4().hex}-inputs"
+            ) as unread:
+                here = [one for one in batch if one.file not in unread]
+                for one in batch:
+                    if one.file in unread:
+                        self.failures[one.name] = unread[one.file]
+                self.progress(len(batch) - len(here))
+                fitting = [one for one in here if self.fits(one)]
+                alike = [one for one in fitting if one.file in self.tables]
+                others = [one for one in fitting if one.file not in self.tables]
+                for few in (*batches(alike, BATCH_ALIKE, ALIKE_BYTES), *batches(others, BATCH_FILES)):
+                    self.score(few)
+                self.tables.clear()
+        self.widen()
 
     def fits(self, source: Source) -> bool:
         """Look at a file's columns, before any work."""
         try:
-            frame = self.source.scan(source.file)
-            present = self.suite.score(frame).collect_schema()
-            for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
-                for name in names:
-                    if name not in present:
-                        raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
-            for name in SOURCE:
-                if name in present:
-                    raise InputError(f"the column {name!r} has a name that the store needs; rename it")
-            self.schema = merge_schemas(self.schema, present)
-            given = frame.collect_schema()
-            self.score_columns |= {name for name in present if name not in given}
+            table = self.source.table(source.file) if source.size <= SMALL_BYTES else None
+            if table is None or table.likeness not in self.alike:
+                self.check(source)
+                if table is not None and detect(table.path) == "generic":
+                    self.alike.add(table.likeness)
+            if table is not None and table.likeness in self.alike:
+                self.tables[source.file] = table
         except (InputError, *READ_ERRORS) as error:
-            self.failures[source.name] = one_line(error)
+            self.failures[source.name] = self.told(source, error)
+            self.progress(1)
             return False
         return True
+
+    def check(self, source: Source) -> None:
+        """Insist that the store can hold what a file has, and take its columns over."""
+        frame = self.source.scan(source.file)
+        present = self.suite.score(frame).collect_schema()
+        for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
+            for name in names:
+                if name not in present:
+                    raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
+        for name in SOURCE:
+            if name in present:
+                raise InputError(f"the column {name!r} has a name that the store needs; rename it")
+        merged = merge_schemas(self.schema, present)
+        self.check_schema(merged)
+        self.schema = merged
+        given = frame.collect_schema()
+        self.score_columns |= {name for name in present if name not in given}
 
     def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
         """Make the query that scores files, each row with where it is from."""
         schema = {name: dtype for name, dtype in self.schema.items() if name not in SOURCE}
-        scored = [
-            conform(self.suite.score(self.source.scan(source.file)), schema)
-            .with_row_index("source_row")
-            .with_columns(
-                source_file=pl.lit(source.name),
-                source_time=pl.lit(EPOCH + timedelta(microseconds=source.mtime_ns // 1000)).cast(
-                    SOURCE["source_time"]
-                ),
-                source_row=pl.col("source_row").cast(pl.Int64),
+        alike = dict[tuple[str, bytes], list[Source]]()
+        frames = list[pl.LazyFrame]()
+        for source in sources:
+            if source.file in self.tables:
+                alike.setdefault(self.tables[source.file].likeness, []).append(source)
+                continue
+            scored = conform(self.suite.score(self.source.scan(source.file)), schema)
+            frames.append(
+                scored.with_row_index("source_row").with_columns(
+                    source_file=pl.lit(source.name),
+                    source_time=pl.lit(source.time).cast(SOURCE["source_time"]),
+                    source_row=pl.col("source_row").cast(pl.Int64),
+                )
             )
-            for source in sources
-        ]
-        return pl.concat(scored).select(*schema, *SOURCE)
+        frames += [self.together(group, schema) for group in alike.values()]
+        return pl.concat(frame.select(*schema, *SOURCE) for frame in frames)
+
+    def together(self, sources: Sequence[Source], schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        """Make the query that scores tables with the same columns, in one scan."""
+        tables = [self.tables[source.file] for source in sources]
+        frame, path, row = self.source.scan_tables(tables)
+        starts = [0]
+        for table in tables[:-1]:
+            starts.append(starts[-1] + table.rows)
+        read = [table.path for table in tables]
+
+        def told(values: Sequence[object], dtype: pl.DataType) -> pl.Expr:
+            return pl.col(path).replace_strict(
+                pl.Series(read, dtype=pl.String), pl.Series(values, dtype=dtype), return_dtype=dtype
+            )
+
+        placed = frame.with_columns(
+            source_row=pl.col(row).cast(pl.Int64) - told(starts, pl.Int64()),
+            source_file=told([source.name for source in sources], pl.String()),
+            source_time=told([source.time for source in sources], SOURCE["source_time"]),
+        )
+        return conform(self.suite.score(placed), {**schema, **SOURCE})
 
     def score(self, sources: Sequence[Source]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
         folder = self.folder / uuid4().hex
         copies = self.folder / f"{folder.name}-copies"
         try:
-            read = {source.file: with_small_row_groups(source.file, copies) for source in sources}
+            held = [self.source.copy(one.file) for one in sources]
+            read = {file: with_small_row_groups(file, copies) for file in held}
             with reading_copies(read):
                 frame = self.frame(sources)
             parts = write_parts(frame, folder, self.suite.metadata, read=list(read.values()))
@@ -138,7 +213,7 @@ class Ingest:
             if source.changed():
                 self.failures[source.name] = CHANGED
             elif self.is_at_fault(source):
-                self.failures[source.name] = one_line(error)
+                self.failures[source.name] = self.told(source, error)
             else:
                 message = (
                     f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
@@ -150,11 +225,15 @@ class Ingest:
             shutil.rmtree(copies, ignore_errors=True)
         self.progress(len(sources))
 
+    def told(self, source: Source, error: BaseException) -> str:
+        """Say what is wrong with a file, by its own name also where a copy was read."""
+        return one_line(error).replace(self.source.copy(source.file), source.file)
+
     def is_at_fault(self, source: Source) -> bool:
-        """Whether a file cannot be read and scored to its end, when nothing is written."""
+        """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
+        self.tables.pop(source.file, None)
         try:
-            frame = self.suite.score(self.source.scan(source.file))
-            frame.select(pl.all().null_count()).collect(engine="streaming")
+            self.frame([source]).select(pl.all().null_count()).collect(engine="streaming")
         except (InputError, *READ_ERRORS):
             return True
         return False
@@ -185,32 +264,41 @@ class Ingest:
                 continue
             refused.append(source.name)
         if refused:
-            parts = [self.kept(part, refused) for part in parts]
-        self.parts += [part for part in parts if part.rows]
+            wanted = ~pl.col("source_file").is_in(refused)
+            parts = [again for part in parts for again in self.again(part, self.schema, wanted)]
+        kept = [part for part in parts if part.rows]
+        self.parts += kept
+        self.written |= {part.path: dict(self.schema) for part in kept}
 
-    def kept(self, part: Part, refused: Sequence[str]) -> Part:
-        """Write a data file again without the rows of some files."""
-        rows = scan_parts([part], {**self.schema, **SOURCE}).filter(~pl.col("source_file").is_in(refused))
-        [again] = write_parts(
-            rows, self.folder / uuid4().hex, self.suite.metadata, read=[part.path], size=None
+    def widen(self) -> None:
+        """Write data files again that were written before another file turned whole numbers into others."""
+        parts = list[Part]()
+        for part in self.parts:
+            held = self.written[part.path]
+            narrow = any(self.schema[name] != dtype for name, dtype in held.items())
+            parts += self.again(part, held, pl.lit(True)) if narrow else [part]
+        self.parts = parts
+
+    def again(self, part: Part, held: Mapping[str, pl.DataType], wanted: pl.Expr) -> list[Part]:
+        """Write some rows of a data file again, with the columns as they are known now."""
+        rows = scan_parts([part], {**held, **SOURCE}).filter(wanted)
+        return write_parts(
+            conform(rows, {**self.schema, **SOURCE}),
+            self.folder / uuid4().hex,
+            self.suite.metadata,
+            read=[part],
+            size=None,
         )
-        return again
 
 
-def batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
+def batches(sources: Sequence[Source], most: int, largest: int = BATCH_BYTES) -> Iterator[list[Source]]:
     """Put files together, up to a number and a size."""
-    batch = list[Source]()
+    batch, size = list[Source](), 0
     for source in sources:
-        if batch and (
-            len(batch) == BATCH_FILES or sum(one.size for one in batch) + source.size > BATCH_BYTES
-        ):
+        if batch and (len(batch) == most or size + source.size > largest):
             yield batch
-            batch = []
+            batch, size = [], 0
         batch.append(source)
+        size += source.size
     if batch:
         yield batch
-
-
-def one_line(error: BaseException) -> str:
-    """Return the first line of an error, made safe to show."""
-    return line(str(error).strip().split("\n")[0] or type(error).__name__)

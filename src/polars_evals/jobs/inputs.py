@@ -4,20 +4,56 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from polars_evals.jobs.errors import InputError
+from polars_evals.jobs.errors import InputError, one_line
+from polars_evals.jobs.folder import Entry
+from polars_evals.jobs.listing import CHANGED, Listing, list_local
+from polars_evals.jobs.memory import refuse_long_lines
+from polars_evals.jobs.remote import download, is_remote, list_remote
 from polars_evals.traces import detect_traces, scan_traces, trace_files
+from polars_evals.traces.answers import Rows
+from polars_evals.traces.content import kind_of
 from polars_evals.traces.detect import UnknownFormatError
-from polars_evals.traces.files import broken_line, is_blank, is_parquet, readable_copy
+from polars_evals.traces.files import is_parquet, readable_copy
+from polars_evals.traces.lines import broken_line, is_blank
+
+__all__ = ["CHANGED", "READ_ERRORS", "SMALL_BYTES", "Input", "Table", "detect", "scan_all"]
+
+# What is small enough to be read with many others.
+SMALL_BYTES, SMALL_ROWS = 1 << 20, 2_000
+
+# The columns that say where a row of several tables is from.
+PATH, ROW = "__path", "__row"
+
+# The copies of objects that are being read.
+_downloads: ContextVar[Mapping[str, str]] = ContextVar("downloads", default=MappingProxyType({}))
 
 # What reading a file can raise when the file, and not the program, is at fault.
-READ_ERRORS = (pl.exceptions.PolarsError, OSError, ValueError)
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A Parquet file that is taken as it is.
+
+    Two tables with the same likeness are in one folder and have the same columns.
+    """
+
+    path: str
+    rows: int
+    likeness: tuple[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -27,48 +63,140 @@ class Input:
     Parameters
     ----------
     path
-        Files, folders and patterns.
+        Files, folders and patterns, on this machine or in an object store.
     format
         A trace format; `"auto"` tells by the columns, and takes a file of no platform as it is.
     columns, keep, rows
         As in `scan_traces`.
+    allow_empty
+        Whether paths that match nothing are fine, once something was taken.
+    storage_options
+        How to get to an object store, as in `pl.scan_parquet`.
     """
 
     path: Sequence[str]
     format: str = "auto"
     columns: Mapping[str, str] = field(default_factory=dict)
     keep: Sequence[str] = ()
-    rows: Literal["outputs", "all"] | None = None
+    rows: Rows | None = None
+    allow_empty: bool = False
+    storage_options: Mapping[str, str] | None = None
 
-    def files(self, *, outside: Path | None = None) -> list[str]:
-        """List the files, without those in the folder `outside`."""
-        for path in self.path:
-            if "://" in path:
-                raise InputError(f"{path!r} is an address; copy or mount the files, and give their path")
-        try:
-            found = trace_files(self.path, self.format)
-        except FileNotFoundError as error:
-            raise InputError(str(error)) from None
-        if outside is not None:
-            inside = outside.resolve()
-            found = [file for file in found if not Path(file).resolve().is_relative_to(inside)]
-        if not found:
-            raise InputError(f"{', '.join(self.path)} matches no file but those of the store")
+    def files(self) -> list[str]:
+        """List the files; what is named and not there, or cannot be looked into, is an error."""
+        return self.listed().files
+
+    def listed(self) -> Listing:
+        """List the files with what is known of them; what is named and not there is an error."""
+        found = self.find()
+        for name, reason in found.unreadable.items():
+            raise InputError(reason if name in reason else f"{name!r}: {reason}")
         return found
+
+    def find(self, *, outside: str | None = None) -> Listing:
+        """List the files, without those in the folder `outside`, and what was named and gives none."""
+        found = Listing()
+        for path in self.path:
+            listed = self.list(path)
+            if outside is not None:
+                inside = is_inside_of(outside)
+                taken = [file for file in listed.files if not inside(file)]
+                if listed.files and not taken:
+                    found.unreadable[path] = f"{path!r} matches no file but those of the store"
+                listed = Listing(taken, listed.unreadable, listed.entries)
+            found.files.extend(listed.files)
+            found.unreadable.update(listed.unreadable)
+            found.entries.update(listed.entries)
+        if not found.files:
+            return found
+        # A file that is named twice, however it is written, is read once; tables beside the traces are not.
+        local = [file for file in found.files if file not in found.entries]
+        chosen = trace_files(local, self.format) if local else []
+        remote = [file for file in dict.fromkeys(found.files) if file in found.entries]
+        return Listing([*chosen, *remote], found.unreadable, found.entries)
+
+    def list(self, path: str) -> Listing:
+        """List the files that one path stands for."""
+        if is_remote(path):
+            return list_remote(path, self.storage_options)
+        listed = list_local(path)
+        if not listed.files and not listed.unreadable:
+            try:
+                trace_files(path, self.format)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                listed.unreadable[path] = str(error)
+        return listed
+
+    @contextmanager
+    def copies(self, entries: Mapping[str, Entry], folder: Path) -> Iterator[dict[str, str]]:
+        """Read objects from copies on this machine meanwhile; gives those that cannot be had, and why."""
+        remote = {file: entry for file, entry in entries.items() if is_remote(file)}
+        if not remote:
+            yield {}
+            return
+        copied, failures = download(remote, folder, self.storage_options)
+        token = _downloads.set(copied)
+        try:
+            yield failures
+        finally:
+            _downloads.reset(token)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def copy(self, file: str) -> str:
+        """Return the copy of an object on this machine, or the file itself."""
+        return _downloads.get().get(file, file)
 
     def scan(self, file: str) -> pl.LazyFrame:
         """Scan one file: to the canonical columns if it is a platform's, else as it is."""
         if not file.isprintable() and any("\udc80" <= character <= "\udcff" for character in file):
             shown = os.fsencode(file).decode(errors="backslashreplace")
             raise InputError(f"the name of {shown!r} is no valid Unicode; rename the file")
-        if not os.access(file, os.R_OK):
-            reason = "is not readable" if os.path.exists(file) else "is no longer there"
+        read = self.copy(file)
+        if not os.access(read, os.R_OK):
+            reason = "is not readable" if os.path.exists(read) else "is no longer there"
             raise InputError(f"{file!r} {reason}")
-        format_name = detect(file) if self.format == "auto" else self.format
-        if format_name == "generic" and self.format == "auto" and not self.columns and not self.keep:
-            table = scan_table(file)
+        try:
+            refuse_long_lines(read)
+        except pa.ArrowException as error:
+            raise InputError(f"cannot read {file!r}: {one_line(error)}") from None
+        format_name = detect(read) if self.format == "auto" else self.format
+        if format_name == "generic" and self.plain and kind_of(read) in ("parquet", "lines"):
+            table = scan_table(read)
             return table.filter(pl.col("output").is_not_null()) if self.rows == "outputs" else table
-        return scan_traces(file, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
+        return scan_traces(read, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
+
+    @property
+    def plain(self) -> bool:
+        """Whether files of no platform are taken as they are."""
+        return self.format == "auto" and not self.columns and not self.keep
+
+    def table(self, file: str) -> Table | None:
+        """Look at a small Parquet file, which may be of no platform; None if it is another, or large."""
+        if not self.plain or self.rows or not file.isprintable() or not is_parquet(self.copy(file)):
+            return None
+        read = self.copy(file)
+        try:
+            metadata = pq.read_metadata(read)
+            size = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
+            if metadata.num_rows > SMALL_ROWS or size > SMALL_BYTES:
+                return None
+            columns = metadata.schema.to_arrow_schema().remove_metadata().serialize().to_pybytes()
+        except (pa.ArrowException, OSError, ValueError):
+            return None
+        return Table(read, metadata.num_rows, (os.path.dirname(file), columns))
+
+    def scan_tables(self, tables: Sequence[Table]) -> tuple[pl.LazyFrame, str, str]:
+        """Scan tables that are alike; returns also the columns of the path and of the row over all."""
+        schema = pl.scan_parquet(tables[0].path, glob=False).collect_schema()
+        frame = pl.scan_parquet(
+            [table.path for table in tables],
+            schema=schema,
+            glob=False,
+            hive_partitioning=False,
+            include_file_paths=PATH,
+            row_index_name=ROW,
+        )
+        return frame, PATH, ROW
 
     def check(self, file: str) -> None:
         """Read a file to its end; if that fails, say what is wrong with it."""
@@ -76,6 +204,22 @@ class Input:
             self.scan(file).select(pl.all().null_count()).collect(engine="streaming")
         except READ_ERRORS as error:
             raise unreadable(file, error) from None
+
+
+def is_inside_of(folder: str) -> Callable[[str], bool]:
+    """Return a function that says whether a file is below a folder, by whatever links."""
+    root = folder.rstrip("/") if is_remote(folder) else str(Path(folder).resolve())
+
+    @cache
+    def is_below(parent: str) -> bool:
+        return Path(parent).resolve().is_relative_to(root)
+
+    def is_inside(file: str) -> bool:
+        if is_remote(file) or is_remote(folder):
+            return file.startswith(f"{root}/")
+        return is_below(os.path.dirname(file)) or (os.path.islink(file) and is_below(os.path.realpath(file)))
+
+    return is_inside
 
 
 def detect(file: str) -> str:
@@ -96,12 +240,12 @@ def scan_table(file: str) -> pl.LazyFrame:
     table = pl.scan_ndjson(glob.escape(file), infer_schema_length=None)
     try:
         table.collect_schema()
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(file, error) from None
     return table
 
 
-def unreadable(file: str, error: Exception) -> InputError:
+def unreadable(file: str, error: BaseException) -> InputError:
     """Say why a file cannot be read, and where in it."""
     told = str(error).split("\n")[0]
     try:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, ENOSPC
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polars_evals.jobs.errors import InputError
 from polars_evals.traces.files import is_parquet
 
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
@@ -24,17 +26,19 @@ LARGEST_ROW_GROUP = 128 << 20
 
 # How much of a file of lines is looked at, unless it is packed by gzip or Zstandard.
 SAMPLES, SAMPLE_BYTES = 32, 1 << 18
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+# The longest line that is read from one, and the size below which none can be that long.
+LONGEST_LINE = 256 << 20
+SMALLEST_PACKED = 16 << 10
 
 
 @contextmanager
-def small_steps(files: Sequence[str]) -> Iterator[int]:
-    """Let streaming queries over files go in small steps; gives the number of rows for a row group.
+def small_steps(longest: float) -> Iterator[int]:
+    """Let streaming queries over rows of a size go in small steps; gives the number of rows for a row group.
 
     Polars reads ahead by a number of steps, each of about 100,000 rows however long their texts are. Where
     scoring is slower than reading that is gigabytes of traces in waiting; smaller steps cost no speed.
     """
-    longest = max(map(row_bytes, files), default=1.0)
     with pl.Config(streaming_chunk_size=min(int(STEP_BYTES / longest) + 1, STEP_ROWS)):
         yield min(int(ROW_GROUP_BYTES / longest) + 1, ROW_GROUP_ROWS)
 
@@ -77,15 +81,47 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     return str(copy) if same else file
 
 
-def row_groups(file: str) -> list[tuple[int, int]]:
+def row_groups(file: str) -> Sequence[tuple[int, int]]:
     """Return rows and bytes, unpacked, of each row group that has any, where Arrow can tell."""
+    about = os.stat(file)
+    return read_row_groups(file, about.st_size, about.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def read_row_groups(file: str, size: int, mtime_ns: int) -> Sequence[tuple[int, int]]:
+    """Read them from the file, which is not asked twice unless it changes."""
     try:
         metadata = pq.read_metadata(file)
-    except pa.ArrowNotImplementedError:
-        # A type that Arrow does not know, such as whole numbers of 128 bits.
-        return []
-    groups = (metadata.row_group(index) for index in range(metadata.num_row_groups))
-    return [(group.num_rows, group.total_byte_size) for group in groups if group.num_rows]
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    except (pa.ArrowException, OSError):
+        # What Arrow does not know, such as whole numbers of 128 bits, or does not forgive, Polars may read.
+        return ()
+    return tuple((group.num_rows, group.total_byte_size) for group in groups if group.num_rows)
+
+
+def refuse_long_lines(file: str) -> None:
+    """Refuse a packed file with a line that no memory should have to hold; a small file can unpack to one."""
+    with open(file, "rb") as stream:
+        begin = stream.read(4)
+    kind = next((name for start, name in PACKED.items() if begin.startswith(start)), None)
+    about = os.stat(file)
+    if kind is not None and about.st_size > SMALLEST_PACKED:
+        check_lines(file, kind, about.st_size, about.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
+    """Unpack a file, a piece at a time, and look for the ends of lines."""
+    length = 0
+    with pa.input_stream(file, compression=kind) as stream:
+        while piece := stream.read(SAMPLE_BYTES):
+            last = piece.rfind(b"\n")
+            length = len(piece) - last - 1 if last >= 0 else length + len(piece)
+            if length > LONGEST_LINE:
+                raise InputError(
+                    f"it unpacks to a line of more than {LONGEST_LINE >> 20} MB; JSON Lines have an object "
+                    "on each line"
+                )
 
 
 def line_bytes(file: str) -> float:
@@ -93,7 +129,7 @@ def line_bytes(file: str) -> float:
     size = os.path.getsize(file)
     longest = 1.0
     with open(file, "rb") as stream:
-        if stream.read(4).startswith(PACKED):
+        if stream.read(4).startswith(tuple(PACKED)):
             head = pl.scan_lines(file, name="line", glob=False, n_rows=1_000)
             return head.select(pl.col("line").str.len_bytes().mean()).collect().item() or 1.0
         for place in range(0, max(size - SAMPLE_BYTES, 0) + 1, max(size // SAMPLES, SAMPLE_BYTES)):

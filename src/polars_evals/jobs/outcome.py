@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
-from xml.etree import ElementTree as ET
 
-import polars as pl
-
-from polars_evals.drift import Comparison, Timeline, timeline
+from polars_evals.drift import Comparison, Timeline
 from polars_evals.drift.render import inert
-from polars_evals.drift.text import clean, counted, line, to_json
-from polars_evals.jobs.config import Report
 from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE, INPUT
-from polars_evals.jobs.gates import GateResult, failed
+from polars_evals.jobs.rules import GateResult, failed
+from polars_evals.junit import Case, document
+from polars_evals.wording import counted, line, to_json
 
 LISTED = 20
 
@@ -63,19 +56,36 @@ class Outcome:
     timeline: Timeline | None = None
     notes: tuple[str, ...] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
+    # What the gates said in the run before, if nothing is new since.
+    same_as: str | None = None
+    nothing_new: str = "judge"
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdict on each candidate, if versions were compared."""
+        return {} if self.comparison is None else self.comparison.verdicts
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of the comparison."""
-        return None if self.comparison is None else self.comparison.verdict
+        """The verdict of the comparison; None where several candidates have one each."""
+        return None if self.comparison is None else self.comparison.badge
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
         """Say how the run ended: 1 a gate failed, 3 an input was not taken, 4 inconclusive, else 0."""
+        if self.same_as is not None and self.nothing_new == "pass":
+            return 0
         if failed(self.gates):
             return GATE_FAILED
         if self.failures:
             return INPUT
-        return INCONCLUSIVE if fail_on_inconclusive and self.verdict == "inconclusive" else 0
+        return INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in self.verdicts.values() else 0
+
+    @property
+    def status(self) -> str:
+        """How things stand, in a word or two."""
+        if failed(self.gates):
+            return "a gate failed"
+        return "inputs were not taken" if self.failures else "passed"
 
     @property
     def headline(self) -> str:
@@ -88,10 +98,11 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
-        told = [
+        told = [f"nothing new since {self.same_as}: as then, {self.status}"] if self.same_as else []
+        told += [
             f"FAILED {one.name}: {text}" for one in self.gates if one.status == "failed" for text in one.lines
         ]
-        told += [f"{one.status} {one.name}" for one in self.gates if one.status != "failed"]
+        told += [one.told for one in self.gates if one.status != "failed"]
         files = list(self.failures.items())
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
@@ -106,6 +117,7 @@ class Outcome:
         comparison = self.comparison
         return {
             "verdict": self.verdict,
+            "verdicts": self.verdicts,
             "exit_code": self.exit_code(),
             "store": self.store,
             "rows": self.rows,
@@ -114,7 +126,10 @@ class Outcome:
             "rescored": self.rescored,
             "files": dict(self.files),
             "failures": dict(self.failures),
-            "gates": [{"gate": g.name, "status": g.status, "lines": list(g.lines)} for g in self.gates],
+            "gates": [
+                {"gate": one.name, "status": one.status, "judged": one.judged, "lines": list(one.lines)}
+                for one in self.gates
+            ],
             "summary": [] if comparison is None else comparison.summary.to_dicts(),
             "slices": [] if comparison is None else comparison.slices.to_dicts(),
             "notes": [*self.notes, *(() if comparison is None else comparison.notes)],
@@ -129,81 +144,20 @@ class Outcome:
         """Return gates, inputs and comparison as Markdown."""
         told = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
-        return f"## polars-evals: {outcome_word(self)}\n\n{told}\n{body}"
+        return f"## polars-evals: {self.status}\n\n{told}\n{body}"
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file that was not taken."""
-        root = ET.Element("testsuites", name="polars-evals")
-        gates = ET.SubElement(root, "testsuite", name="gates")
-        for gate in self.gates:
-            case = ET.SubElement(gates, "testcase", classname="gates", name=clean(gate.name, 200), time="0")
-            if gate.status == "failed":
-                text = clean("\n".join(gate.lines))
-                ET.SubElement(case, "failure", message=line(gate.lines[0]), type="gate").text = text
-            elif gate.status == "skipped":
-                ET.SubElement(case, "skipped", message=line(gate.lines[0]))
-        inputs = ET.SubElement(root, "testsuite", name="inputs")
-        for name in [*self.files, *self.failures]:
-            case = ET.SubElement(inputs, "testcase", classname="inputs", name=clean(name, 200), time="0")
-            if name in self.failures:
-                ET.SubElement(case, "error", message=line(self.failures[name]), type="input")
-        for suite in (root, gates, inputs):
-            for kind, tag in {
-                "tests": "testcase",
-                "failures": "failure",
-                "errors": "error",
-                "skipped": "skipped",
-            }.items():
-                suite.set(kind, str(sum(1 for _ in suite.iter(tag))))
-        ET.indent(root)
-        return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
-
-
-def outcome_word(outcome: Outcome) -> str:
-    """Say in a word or two how the run ended."""
-    words = {0: "passed", GATE_FAILED: "a gate failed", INPUT: "inputs were not taken"}
-    return words[outcome.exit_code()]
-
-
-def write_reports(outcome: Outcome, report: Report) -> dict[str, str]:
-    """Write the files that the job asks for, and the step summary where the run is a GitHub action."""
-    written = dict[str, str]()
-    texts: dict[str, Callable[[], str]] = {"junit": outcome.to_junit, "markdown": outcome.to_markdown}
-    if outcome.comparison is not None:
-        texts["html"] = partial(outcome.comparison.to_html, timeline=outcome.timeline)
-    for kind, make in texts.items():
-        path: Path | None = getattr(report, kind)
-        if path is not None:
-            write_whole(path, make())
-            written[kind] = str(path)
-    step = os.environ.get("GITHUB_STEP_SUMMARY")
-    if step:
-        with open(step, "a", encoding="utf-8") as file:
-            file.write(outcome.to_markdown())
-    return written
-
-
-def over_time(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every: str) -> Timeline:
-    """Follow the scores of a comparison over time, all versions together, for its page."""
-    settings = comparison.settings
-    alike = {key: settings[key] for key in ("cluster", "metrics", "min_effect", "alpha")}
-    by = None if settings["by"] == "auto" else settings["by"]
-    return timeline(scored, time=time, every=every, by=by, **alike)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file at once: a reader finds the old one or the new one."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Such as /dev/stdout, a link to whatever the output is: nothing may take its place.
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_text(text, encoding="utf-8", newline="\n")
-            return
-        temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-        try:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise OSError(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from None
+        gates = [
+            Case("gates", gate.name)
+            if gate.status == "passed"
+            else Case("gates", gate.name, "failure", gate.lines[0], "gate", "\n".join(gate.lines))
+            if gate.status == "failed"
+            else Case("gates", gate.name, "skipped", gate.lines[0])
+            for gate in self.gates
+        ]
+        inputs = [
+            *(Case("inputs", name) for name in self.files),
+            *(Case("inputs", name, "error", reason, "input") for name, reason in self.failures.items()),
+        ]
+        return document([("gates", gates), ("inputs", inputs)])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, is_part, write_json
+from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, is_manifest, to_bytes
+
+DAY_NS = 24 * 3600 * 10**9
 
 
 class ParquetStore(Store):
@@ -19,9 +21,13 @@ class ParquetStore(Store):
 
     format = "parquet"
 
-    def manifests(self) -> list[Path]:
+    def manifests(self) -> list[str]:
         """List the manifests, oldest first."""
-        return sorted(self.own.glob("manifest-*.json"))
+        return [f"_evals/{name}" for name in sorted(self.folder.files("_evals")) if is_manifest(name)]
+
+    def manifest(self, name: str) -> dict[str, Any]:
+        """Read a manifest."""
+        return dict(json.loads(self.folder.read(name)))
 
     def exists(self) -> bool:
         """Whether there is a manifest."""
@@ -29,13 +35,14 @@ class ParquetStore(Store):
 
     def load(self) -> Snapshot:
         """Read the last manifest."""
-        path = self.manifests()[-1]
-        stored = json.loads(path.read_text("utf-8"))
+        stored = self.manifest(self.manifests()[-1])
         parts = tuple(
-            Part(str(self.path / part["file"]), part["rows"], part["size"]) for part in stored["parts"]
+            Part(self.folder.path(part["file"]), part["rows"], part["size"], self.folder.options)
+            for part in stored["parts"]
         )
         schema = pl.read_parquet(b64decode(stored["schema"])).schema
-        return Snapshot(stored["version"], State.from_dict(stored["state"]), parts, schema)
+        state = State.from_dict(stored["state"])
+        return Snapshot(stored["version"], state, parts, schema)
 
     def write_commit(
         self,
@@ -49,33 +56,34 @@ class ParquetStore(Store):
         version = 0 if before is None else before.version + 1
         gone = {part.path for part in removed}
         parts = [part for part in (before.parts if before else ()) if part.path not in gone]
-        listed = [
-            {"file": os.path.basename(part.path), "rows": part.rows, "size": part.size}
-            for part in (*parts, *added)
-        ]
         # An empty Parquet file states the columns: unlike Polars' own serialization, it outlives upgrades.
         pl.DataFrame(schema=schema).write_parquet(columns := BytesIO())
         manifest = {
             "version": version,
             "state": state.to_dict(),
-            "parts": listed,
+            "parts": [{"file": part.name, "rows": part.rows, "size": part.size} for part in (*parts, *added)],
             "schema": b64encode(columns.getvalue()).decode(),
         }
         try:
-            write_json(self.own / f"manifest-{version:010}.json", manifest)
+            self.folder.create(f"_evals/manifest-{version:010}.json", to_bytes(manifest))
         except FileExistsError:
             raise self.overtaken() from None
 
     def tidy(self) -> None:
         """Keep some commits for those who are reading them, and the files that they list."""
-        *old, _ = self.manifests()
-        for manifest in old[: max(0, len(old) + 1 - KEPT)]:
-            manifest.unlink(missing_ok=True)
-        named = {
-            part["file"]
-            for manifest in self.manifests()
-            for part in json.loads(manifest.read_text("utf-8"))["parts"]
-        }
-        for file in self.path.iterdir():
-            if is_part(file) and file.name not in named:
-                file.unlink(missing_ok=True)
+        manifests = self.manifests()
+        names = {one: {part["file"] for part in self.manifest(one)["parts"]} for one in manifests}
+        kept = set[str]().union(*(names[one] for one in manifests[-KEPT:]))
+        for one in manifests[:-KEPT]:
+            self.folder.remove([one, *(names[one] - kept)])
+        self.remove_abandoned(kept)
+
+    def vacuum(self, keep_days: float) -> int:
+        """Remove the commits before the last one that are so old, and the files that only they list."""
+        held = self.folder.files("_evals")
+        *old, last = self.manifests()
+        limit = time.time_ns() - keep_days * DAY_NS
+        gone = [one for one in old if held[one.removeprefix("_evals/")].time_ns < limit]
+        self.folder.remove(gone)
+        kept = [self.manifest(one)["parts"] for one in [*(one for one in old if one not in gone), last]]
+        return self.remove_abandoned({part["file"] for parts in kept for part in parts}, keep_days * DAY_NS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,21 +10,27 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.drift import Comparison, Timeline, compare
-from polars_evals.drift.columns import as_text, version_text
-from polars_evals.drift.text import counted
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, InputError, StoreError
-from polars_evals.jobs.gates import Judge
-from polars_evals.jobs.ingest import Ingest, Source, one_line
-from polars_evals.jobs.open import open_store
-from polars_evals.jobs.outcome import Outcome, over_time, write_reports, write_whole
+from polars_evals.jobs.errors import ConfigError, InputError, StoreError, one_line
+from polars_evals.jobs.ingest import Ingest, Source, relative
+from polars_evals.jobs.judging import judge
+from polars_evals.jobs.open import open_folder, open_store
+from polars_evals.jobs.outcome import Outcome
+from polars_evals.jobs.remembering import remember
+from polars_evals.jobs.reports import write_reports, write_whole
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.settle import PART, outdated, without
-from polars_evals.jobs.store import Part, Snapshot, State, Store, scan_parts, write_parts
-
-# Data files smaller than this are put together when there are so many of them.
-SMALL_BYTES, SMALL_FILES = 16 << 20, 32
+from polars_evals.jobs.store import (
+    SMALL_BYTES,
+    SMALL_FILES,
+    Part,
+    Snapshot,
+    State,
+    Store,
+    scan_parts,
+    write_parts,
+)
+from polars_evals.wording import counted
 
 
 @dataclass
@@ -85,19 +90,20 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     if not isinstance(job, Job):
         job = Job.load(job)
     watch = watch or Watch()
-    store = open_store(job.store.path, job.store.format)
+    store = open_store(open_folder(job.store.path, job.store.storage_options), job.store.format)
     try:
-        with store.locked(lambda: watch.say(f"another run holds {store.path}; waiting for it")):
+        with store.locked(lambda: watch.say(f"another run holds {store.address}; waiting for it")):
             outcome, snapshot = update(job, store, rescore=rescore, watch=watch)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
-            f"the store {str(store.path)!r} cannot be written: {one_line(error)}; nothing was added"
+            f"the store {store.address!r} cannot be written: {one_line(error)}; nothing was added"
         ) from error
     if snapshot is not None:
-        outcome = judge(job, snapshot, outcome)
+        outcome = judge(job, snapshot, replace(outcome, nothing_new=job.nothing_new))
+        outcome = remember(job, store.folder, outcome)
     outcome = replace(outcome, reports=write_reports(outcome, job.report))
     if job.report.summary is not None:
-        write_whole(job.report.summary, outcome.to_json())
+        write_whole(job.report.summary, outcome.to_json(), job.report.storage_options)
     return outcome
 
 
@@ -109,9 +115,17 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
     check_fit(job, before, changed=changed and not rescore)
     sources, failures, notes = find_new(job, store, before)
     watch.start(len(sources))
-    with store.staging() as folder:
+    with store.folder.staging() as folder:
         live, schema = (before.parts, dict(before.schema)) if before else ((), {})
-        ingest = Ingest(job.input, job.suite, job.store.key, job.store.newest, folder, watch.advance)
+        ingest = Ingest(
+            job.input,
+            job.suite,
+            job.store.key,
+            job.store.newest,
+            folder,
+            watch.advance,
+            store.check_schema,
+        )
         if before is not None and changed:
             watch.say(f"scoring {counted(before.rows, 'row')} again")
             live, schema = rescored(before, ingest)
@@ -119,13 +133,16 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             ingest.score_columns |= set(before.state.score_columns)
         ingest.schema = drop(schema, SOURCE)
         ingest.take(sources)
+        if any(ingest.schema[name] != dtype for name, dtype in drop(schema, SOURCE).items()):
+            # Whole numbers are now followed by others.
+            live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         lost = outdated(live, ingest.parts, schema, key=job.store.key, newest=job.store.newest)
         after, updated = settled(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
         outcome = Outcome(
-            store=str(store.path),
+            store=store.address,
             rows=sum(part.rows for part in after),
             added=sum(part.rows for part in after) - sum(part.rows for part in live),
             updated=updated,
@@ -156,7 +173,7 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
     for name, stored, wanted in (("key", state.key, config.key), ("newest", state.newest, config.newest)):
         if stored != wanted:
             raise ConfigError(
-                f"the store {str(config.path)!r} was made with {name} = {stored!r}, the job says {wanted!r}; "
+                f"the store {config.path!r} was made with {name} = {stored!r}, the job says {wanted!r}; "
                 "put it back, or name another store"
             )
     if changed:
@@ -167,7 +184,7 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
             if state.signatures.get(name) != new.get(name)
         )
         raise ConfigError(
-            f"the suite is not the one that made the scores in {str(config.path)!r}:{differing}\n"
+            f"the suite is not the one that made the scores in {config.path!r}:{differing}\n"
             "Scores made in different ways are not mixed: run with --rescore to score all stored rows again, "
             "put the suite back, or name another store"
         )
@@ -176,24 +193,27 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
 def find_new(
     job: Job, store: Store, before: Snapshot | None
 ) -> tuple[list[Source], dict[str, str], list[str]]:
-    """List the inputs that are new or have changed; an input that was taken and is gone is no matter."""
-    try:
-        files = job.input.files(outside=store.path)
-    except InputError as error:
+    """List the inputs that are new or have changed; a file that was taken and is gone is no matter."""
+    listed = job.input.find(outside=job.store.path)
+    failures, notes = dict(listed.unreadable), list[str]()
+    if not listed.files:
+        reasons = "; ".join(failures.values())
         if before is None:
-            raise
-        return [], {}, [f"no input: {error}"]
+            raise InputError(reasons)
+        if job.input.allow_empty:
+            failures, notes = {}, [f"no input: {reasons}"]
     known = before.state.inputs if before else {}
-    found, failures = list[Source](), dict[str, str]()
-    for file in files:
+    found = list[Source]()
+    for file in listed.files:
         try:
-            source = Source.of(file, job.folder)
+            entry = listed.entries.get(file)
+            source = Source.of(file, job.folder) if entry is None else Source(file, file, entry)
         except OSError as error:
-            failures[Path(os.path.relpath(file, job.folder)).as_posix()] = one_line(error)
+            failures[relative(file, job.folder)] = one_line(error)
             continue
         if any(known.get(source.name, {}).get(mark) != value for mark, value in source.mark.items()):
             found.append(source)
-    return found, failures, []
+    return found, failures, notes
 
 
 def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[str, pl.DataType]]:
@@ -207,13 +227,20 @@ def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[s
     given = frame.collect_schema()
     ingest.score_columns |= {name for name in schema if name not in given}
     schema = {**drop(schema, SOURCE), **SOURCE}
-    parts = write_parts(
-        conform(scored, schema),
+    return rewritten(before.parts, schema, scored, ingest), schema
+
+
+def rewritten(
+    parts: Sequence[Part], schema: dict[str, pl.DataType], frame: pl.LazyFrame, ingest: Ingest
+) -> tuple[Part, ...]:
+    """Write the rows of data files again, with other columns."""
+    written = write_parts(
+        conform(frame, schema),
         ingest.folder / uuid4().hex,
         ingest.suite.metadata,
-        read=[part.path for part in before.parts],
+        read=parts,
     )
-    return tuple(part for part in parts if part.rows), schema
+    return tuple(part for part in written if part.rows)
 
 
 def settled(
@@ -238,7 +265,7 @@ def settled(
             scan_parts(small, schema),
             folder / uuid4().hex,
             metadata,
-            read=[part.path for part in small],
+            read=small,
         )
         after = [part for part in after if part not in small] + together
     return after, updated
@@ -253,57 +280,6 @@ def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], in
         inputs[name] = {**ingest.marks[name], "rows": rows, "run": number, "taken": now}
     columns = tuple(sorted(ingest.score_columns))
     return State(job.store.key, job.store.newest, signatures, columns, inputs, number)
-
-
-def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
-    """Compare the versions in the store and judge the gates."""
-    scored = snapshot.scan()
-    comparison, notes = None, list(outcome.notes)
-    if job.compare is not None:
-        comparison = compared(job, scored, notes)
-    judged = Judge(job, scored, comparison)
-    gates = judged.results()
-    if unknown := judged.unknown_items():
-        named = ", ".join(unknown[:5]) + (", …" if len(unknown) > 5 else "")
-        notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {named}")
-    line = followed(job, scored, comparison, notes)
-    return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
-
-
-def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | None:
-    """Compare, unless there is nothing to compare yet."""
-    settings = dict(job.compare or {})
-    settings.setdefault("metrics", [str(metric.name) for metric in job.suite.metrics])
-    schema, version = scored.collect_schema(), settings["version"]
-    try:
-        if version in schema:
-            present = scored.select(as_text(schema, version).unique()).collect(engine="streaming")
-            there = set(present.to_series().drop_nulls())
-            wanted = settings.get("candidate") or []
-            others = there - {version_text(schema, version, settings["baseline"])}
-            missing = [one for one in wanted if one not in there]
-            if missing:
-                notes.append(f"no rows yet of {', '.join(missing)}")
-                settings["candidate"] = [one for one in wanted if one in there]
-            if not others or settings.get("candidate") == []:
-                notes.append(f"nothing to compare {settings['baseline']} with yet")
-                return None
-        return compare(scored, **settings)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
-
-
-def followed(
-    job: Job, scored: pl.LazyFrame, comparison: Comparison | None, notes: list[str]
-) -> Timeline | None:
-    """Follow the scores over time, if the page is to show that; what is in the way costs no gate."""
-    if comparison is None or job.report.time is None:
-        return None
-    try:
-        return over_time(scored, comparison, time=job.report.time, every=job.report.every)
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        notes.append(f"the page has no timeline: [report]: {one_line(error)}")
-        return None
 
 
 def drop(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:

@@ -18,11 +18,11 @@ SOURCE: dict[str, pl.DataType] = {
 
 
 def storable(dtype: pl.DataType) -> pl.DataType | None:
-    """Return the type in which a store holds a column; None for one without values."""
+    """Return the type in which a store holds a column; None for one without values, or of empty objects."""
     stored: pl.DataType | None = None
     if isinstance(dtype, pl.List | pl.Array):
         stored = pl.List(storable(instance(dtype.inner)) or pl.String())
-    elif isinstance(dtype, pl.Struct):
+    elif isinstance(dtype, pl.Struct) and dtype.fields:
         stored = pl.Struct({f.name: storable(instance(f.dtype)) or pl.String() for f in dtype.fields})
     elif isinstance(dtype, pl.Datetime):
         stored = pl.Datetime("us", "UTC" if dtype.time_zone else None)
@@ -34,7 +34,7 @@ def storable(dtype: pl.DataType) -> pl.DataType | None:
         stored = pl.String()
     elif isinstance(dtype, pl.Boolean | pl.Date | pl.Decimal | pl.Binary):
         stored = dtype
-    elif not isinstance(dtype, pl.Null):
+    elif not isinstance(dtype, pl.Null | pl.Struct):
         raise InputError(f"a store cannot hold {dtype}; cast the column before")
     return stored
 
@@ -51,10 +51,19 @@ def merge_schemas(
             raise InputError(f"column {name!r}: {error}") from None
         if stored is None:
             continue
-        widened = isinstance(merged.get(name), pl.Float64) and stored == pl.Int64()
-        if merged.setdefault(name, stored) != stored and not widened:
+        wider = widened(merged.setdefault(name, stored), stored)
+        if wider is None:
             raise InputError(f"column {name!r} is {dtype}, but {merged[name]} in the store")
+        merged[name] = wider
     return merged
+
+
+def widened(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
+    """Return the type that holds both, in whatever order they come; None if there is none."""
+    if held == found:
+        return held
+    numbers = pl.Int64 | pl.Float64
+    return pl.Float64() if isinstance(held, numbers) and isinstance(found, numbers) else None
 
 
 def conform(frame: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
@@ -68,9 +77,33 @@ def conform(frame: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFr
 
 def cast(name: str, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
     """Cast a column if need be; an instant keeps its meaning in UTC."""
-    column = pl.col(name)
+    if isinstance(held, pl.Struct) and not held.fields:
+        return pl.lit(None, wanted).alias(name)
+    return converted(pl.col(name), held, wanted)
+
+
+def converted(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
+    """Convert values; inside of others, an empty object becomes its JSON text."""
     if held == wanted:
-        return column
+        return value
     if isinstance(held, pl.Datetime) and held.time_zone:
-        return column.dt.convert_time_zone("UTC").cast(wanted)
-    return column.cast(wanted)
+        return value.dt.convert_time_zone("UTC").cast(wanted)
+    if not holds_empty(held):
+        return value.cast(wanted)
+    if isinstance(held, pl.Struct) and isinstance(wanted, pl.Struct):
+        types = {field.name: instance(field.dtype) for field in wanted.fields}
+        return value.struct.with_fields(
+            converted(pl.field(field.name), instance(field.dtype), types[field.name]).alias(field.name)
+            for field in held.fields
+        )
+    if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List):
+        values = value.arr.to_list() if isinstance(held, pl.Array) else value
+        return values.list.eval(converted(pl.element(), instance(held.inner), instance(wanted.inner)))
+    return pl.when(value.is_not_null()).then(pl.lit("{}"))
+
+
+def holds_empty(dtype: pl.DataType) -> bool:
+    """Whether there are empty objects in a type, which no file format has."""
+    if isinstance(dtype, pl.Struct):
+        return not dtype.fields or any(holds_empty(instance(field.dtype)) for field in dtype.fields)
+    return isinstance(dtype, pl.List | pl.Array) and holds_empty(instance(dtype.inner))

@@ -63,5 +63,5 @@ def without(
 ) -> list[Part]:
     """Write a data file again without some of its rows."""
     kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
-    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part.path])
+    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part])
     return [part for part in written if part.rows]

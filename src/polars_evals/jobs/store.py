@@ -8,35 +8,41 @@ there before, and the next one does the same work again.
         part-<name>.parquet     data files
         _evals/lock             held by the run that is at work
         _evals/staging-<name>/  what that run is writing
+        _evals/runs/<time>.json what became of each run
         _delta_log/, _evals/state-<name>.json   the commits of a Delta table
         _evals/manifest-<number>.json           the commits of plain Parquet files
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import shutil
+import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.jobs.errors import ConfigError, StoreError
-from polars_evals.jobs.memory import small_steps
+from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_line
+from polars_evals.jobs.folder import Folder
+from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.wording import listed
 
 LAYOUT = 1
 KEPT = 10
 PART_BYTES = 512 << 20
+# Data files smaller than this are put together when there are so many of them.
+SMALL_BYTES, SMALL_FILES = 16 << 20, 32
+# How much larger texts are than the file that holds them, at most of the time.
+UNPACKED = 8
 
-# The folders that this process is writing to.
-staged: set[Path] = set()
+# Data files that no commit names are removed when they are older: a young one may be about to be committed.
+ABANDONED_NS = 24 * 3600 * 10**9
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON holds it."""
-        return {"layout": LAYOUT, **asdict(self)}
+        return {"layout": LAYOUT, **{one.name: getattr(self, one.name) for one in fields(self)}}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> State:
@@ -73,11 +79,26 @@ class State:
 
 @dataclass(frozen=True)
 class Part:
-    """A data file: where it is, and how many rows and bytes it has."""
+    """A data file: where it is, how many rows and bytes it has, and how to get there."""
 
     path: str
     rows: int
     size: int
+    options: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return re.split(r"[/\\]", self.path)[-1]
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is in an object store."""
+        return "://" in self.path
+
+    def row_bytes(self) -> float:
+        """Return the size of a row, about; of an object, by its size as it is packed."""
+        return UNPACKED * self.size / max(self.rows, 1) if self.is_remote else row_bytes(self.path)
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,10 @@ def scan_parts(
     if not parts:
         path = {include_file_paths: pl.String()} if include_file_paths else {}
         return pl.LazyFrame(schema={**schema, **path})
+    places = [[part for part in parts if part.is_remote == remote] for remote in (False, True)]
+    if all(places):
+        return pl.concat(scan_parts(place, schema, include_file_paths=include_file_paths) for place in places)
+    options = parts[0].options
     return pl.scan_parquet(
         [part.path for part in parts],
         glob=False,
@@ -113,6 +138,7 @@ def scan_parts(
         schema=dict(schema),
         missing_columns="insert",
         include_file_paths=include_file_paths,
+        storage_options=dict(options) if options else None,
     )
 
 
@@ -121,13 +147,14 @@ def write_parts(
     folder: Path,
     metadata: Mapping[str, str],
     *,
-    read: Sequence[str],
+    read: Sequence[str | Part],
     size: int | None = PART_BYTES,
 ) -> list[Part]:
     """Write a frame that reads some files to data files of about a size, complete on disk when done."""
     folder.mkdir()
     written = list[Part]()
-    with small_steps(read) as rows:
+    longest = max((one.row_bytes() if isinstance(one, Part) else row_bytes(one) for one in read), default=1.0)
+    with small_steps(longest) as rows:
         frame.sink_parquet(
             pl.PartitionBy(folder, approximate_bytes_per_file=size),
             metadata=dict(metadata),
@@ -146,10 +173,13 @@ class Store(ABC):
 
     format: str
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.own = path, path / "_evals"
-        # Stands until the first commit.
-        self.first = self.own / "first"
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+
+    @property
+    def address(self) -> str:
+        """What people call it."""
+        return self.folder.address
 
     @abstractmethod
     def exists(self) -> bool:
@@ -170,6 +200,17 @@ class Store(ABC):
     ) -> None:
         """Make the new state that of the store, unless another commit came in between."""
 
+    @abstractmethod
+    def tidy(self) -> None:
+        """Remove what no reader needs any more."""
+
+    @abstractmethod
+    def vacuum(self, keep_days: float) -> int:
+        """Remove files that were replaced so long ago, and return how many."""
+
+    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:  # noqa: B027
+        """Refuse columns that the store cannot hold, with an InputError."""
+
     def read(self) -> Snapshot | None:
         """Read the last commit and check that its files are there; None if there was none."""
         if not self.exists():
@@ -181,82 +222,57 @@ class Store(ABC):
         except Exception as error:
             # Whatever a broken log makes a library raise: it must never look like an empty store.
             raise self.broken(f"{type(error).__name__}: {error}") from error
+        held = self.folder.files()
         for part in snapshot.parts:
-            size = os.path.getsize(part.path) if os.path.exists(part.path) else None
-            if size != part.size:
-                found = "is missing" if size is None else f"has {size:,} bytes, not {part.size:,}"
+            entry = held.get(part.name)
+            if entry is None or entry.size != part.size:
+                found = "is missing" if entry is None else f"has {entry.size:,} bytes, not {part.size:,}"
                 raise self.broken(f"{part.path} {found}")
         return snapshot
 
     def broken(self, what: str) -> StoreError:
         """Say that the store is not what a run left there."""
         return StoreError(
-            f"the store {str(self.path)!r} is damaged and was left as it is: {what}. "
+            f"the store {self.address!r} is damaged and was left as it is: {what}. "
             "Restore it from a copy, or name another path to start anew"
         )
 
     def overtaken(self) -> StoreError:
         """Say that another run committed first, which the lock prevents where locks work."""
         return StoreError(
-            f"another run changed the store {str(self.path)!r} meanwhile; nothing was added, run again"
+            f"another run changed the store {self.address!r} meanwhile; nothing was added, run again"
         )
 
     def check_place(self) -> None:
         """Refuse a folder of something else, of the other format, or of a store whose commits are gone."""
-        from polars_evals.jobs.open import kind_of
-
-        if not self.path.exists():
-            return
-        if not self.path.is_dir():
-            raise StoreError(f"the store {str(self.path)!r} is a file; name a folder")
-        kind = kind_of(self.path)
+        kind = kind_of(self.folder)
         if kind not in (None, self.format):
-            raise ConfigError(f'the store {str(self.path)!r} has format = "{kind}", not "{self.format}"')
+            raise ConfigError(f'the store {self.address!r} has format = "{kind}", not "{self.format}"')
+        files, folders = self.folder.files(), self.folder.folders()
+        own = "_evals" in folders
         # A first run that was killed may leave anything of its own but a commit.
-        own = [
-            "_evals",
-            *(["_delta_log"] if self.first.exists() or (self.own.exists() and self.exists()) else []),
-        ]
-        others = [entry for entry in self.path.iterdir() if entry.name not in own]
-        strangers = sorted(entry.name for entry in others if not is_part(entry))
+        first = own and FIRST in self.folder.files("_evals")
+        known = ["_evals", *(["_delta_log"] if first or (own and self.exists()) else [])]
+        strangers = [name for name in [*files, *folders] if name not in known and not is_part(name)]
         if strangers:
             raise StoreError(
-                f"{str(self.path)!r} is no store of scores: it holds "
-                f"{', '.join(strangers[:3])}; name another folder"
+                f"{self.address!r} is no store of scores: it holds {listed(sorted(strangers), 3)}; "
+                "name another folder"
             )
-        if others and not self.exists() and not self.first.exists():
+        if any(map(is_part, files)) and not first and not self.exists():
             raise self.broken("there are data files, but no commit")
 
     @contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold the store for one run; another that comes meanwhile waits. The lock ends with the process."""
+        """Hold the store for one run, where there are locks; another that comes meanwhile waits."""
         self.check_place()
-        self.own.mkdir(parents=True, exist_ok=True)
-        with open(self.own / "lock", "a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        self.folder.check()
+        with self.folder.locked(waiting):
             self.check_place()
-            for abandoned in self.own.glob("staging-*"):
-                shutil.rmtree(abandoned, ignore_errors=True)
             if not self.exists():
-                self.first.touch()
-                for abandoned in filter(is_part, self.path.iterdir()):
-                    abandoned.unlink()
+                with suppress(FileExistsError):
+                    self.folder.create(f"_evals/{FIRST}", b"")
             yield
-
-    @contextmanager
-    def staging(self) -> Iterator[Path]:
-        """Give a folder to write data files to, which nobody reads."""
-        folder = self.own / f"staging-{uuid4().hex}"
-        folder.mkdir()
-        staged.add(folder)
-        try:
-            yield folder
-        finally:
-            clear_staging()
 
     def commit(
         self,
@@ -267,57 +283,77 @@ class Store(ABC):
         removed: Sequence[Part],
     ) -> None:
         """Take staged files into the store and commit them."""
-        placed = []
-        for part in added:
-            path = self.path / f"part-{uuid4().hex}.parquet"
-            os.rename(part.path, path)
-            placed.append(Part(str(path), part.rows, part.size))
-        sync_folder(self.path)
+        names = [f"part-{uuid4().hex}.parquet" for _ in added]
+        placed = [
+            Part(self.folder.path(name), part.rows, part.size, self.folder.options)
+            for name, part in zip(names, added, strict=True)
+        ]
         try:
+            for part, name in zip(added, names, strict=True):
+                self.folder.take(part.path, name)
             self.write_commit(before, state, schema, placed, removed)
-        except StoreError:
-            # Only where it is certain that no commit names them.
-            for part in placed:
-                Path(part.path).unlink(missing_ok=True)
-            raise
-        self.first.unlink(missing_ok=True)
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            if not self.is_committed(state, names, error):
+                self.folder.remove(names)
+                raise error if isinstance(error, StoreError) else self.unwritten(error) from error
+        self.folder.remove([f"_evals/{FIRST}"])
         self.tidy()
 
-    @abstractmethod
-    def tidy(self) -> None:
-        """Remove what no reader needs any more."""
+    def is_committed(self, state: State, names: Sequence[str], error: BaseException) -> bool:
+        """Whether a commit counts, although its writer was told of an error."""
+        try:
+            snapshot = self.load() if self.exists() else None
+        except Exception as unreadable:
+            # The files stay: they may be part of the store.
+            raise StoreError(
+                f"the store {self.address!r} could not be written: {one_line(error)}; then it could not be "
+                f"read: {one_line(unreadable)}. The next run finds out whether the rows were added"
+            ) from error
+        if snapshot is None:
+            return False
+        return snapshot.state == state and {part.name for part in snapshot.parts} >= set(names)
+
+    def unwritten(self, error: BaseException) -> StoreError:
+        """Say that nothing was committed."""
+        return StoreError(
+            f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
+        )
+
+    def remove_abandoned(self, named: set[str], age_ns: float = ABANDONED_NS) -> int:
+        """Remove old data files that no commit of interest names."""
+        now = time.time_ns()
+        old = [
+            name
+            for name, entry in self.folder.files().items()
+            if is_part(name) and name not in named and now - entry.time_ns > age_ns
+        ]
+        self.folder.remove(old)
+        return len(old)
 
 
-def clear_staging() -> None:
-    """Remove what this process was writing; what it cannot, the next run does."""
-    while staged:
-        shutil.rmtree(staged.pop(), ignore_errors=True)
+# Stands until the first commit.
+FIRST = "first"
 
 
-def is_part(path: Path) -> bool:
+def kind_of(folder: Folder) -> str | None:
+    """Tell the format of the store in a folder; None if there is none."""
+    if "_delta_log" in folder.folders():
+        return "delta"
+    return "parquet" if any(map(is_manifest, folder.files("_evals"))) else None
+
+
+def is_part(name: str) -> bool:
     """Whether a file has the name of a data file."""
-    return path.name.startswith("part-") and path.suffix == ".parquet"
+    return name.startswith("part-") and name.endswith(".parquet")
 
 
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a file that is complete on disk when it has its name."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            json.dump(document, file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        # Unlike a rename, a link fails where the name is taken: two commits cannot have the same number.
-        os.link(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+def is_manifest(name: str) -> bool:
+    """Whether a file has the name of a commit of plain Parquet files."""
+    return name.startswith("manifest-") and name.endswith(".json")
 
 
-def sync_folder(path: Path) -> None:
-    """Make new names in a folder last."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def to_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return a document as JSON."""
+    return json.dumps(document, ensure_ascii=False).encode()

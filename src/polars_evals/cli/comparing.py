@@ -1,0 +1,78 @@
+"""The options of a comparison, written once for every command that makes one."""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from polars_evals.cli.console import explained
+from polars_evals.cli.options import (
+    Alpha,
+    Baseline,
+    By,
+    Candidates,
+    Cluster,
+    Item,
+    Margin,
+    Metrics,
+    MinEffect,
+    Version,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polars_evals.drift import ComparisonSpec
+
+
+def spec_of(
+    *,
+    version: Version,
+    baseline: Baseline,
+    candidate: Candidates = None,
+    item: Item = None,
+    cluster: Cluster = None,
+    by: By = None,
+    metrics: Metrics = None,
+    min_effect: MinEffect = 0.01,
+    alpha: Alpha = 0.05,
+    margin: Margin = None,
+) -> ComparisonSpec:
+    """Make a specification of the options; a list that was not given is None or empty."""
+    from polars_evals.drift import ComparisonSpec
+
+    return ComparisonSpec(
+        version=version, baseline=baseline, candidates=candidate or None, item=item, cluster=cluster,
+        by=slices(by), metrics=metrics or None, min_effect=min_effect, alpha=alpha,
+        margin=margin,
+    )  # fmt: skip
+
+
+def slices(by: list[str] | None) -> str | list[str | list[str]] | None:
+    """Read the slices: `auto`, columns, or columns joined by commas."""
+    if not by:
+        return None
+    return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
+
+
+def compares(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a comparison in the place of its argument `spec`."""
+    options = signature(spec_of).parameters
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        with explained():
+            spec = spec_of(**{name: given.pop(name) for name in options})
+        command(**given, spec=spec)
+
+    hints = {**get_type_hints(command, include_extras=True, localns={"ComparisonSpec": Any})}
+    hints |= get_type_hints(spec_of, include_extras=True, localns={"ComparisonSpec": Any})
+    taken: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        taken += options.values() if parameter.name == "spec" else [parameter]
+    typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in taken]
+    del hints["spec"]
+    run.__signature__ = Signature(typed)  # type: ignore[attr-defined]
+    run.__annotations__ = hints | {"return": None}
+    return run

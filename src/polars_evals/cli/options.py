@@ -1,0 +1,38 @@
+"""The options that several commands have."""
+
+from typing import Annotated
+
+import typer
+
+Scored = Annotated[
+    list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
+Baseline = Annotated[str, typer.Option(help="The version to compare with.")]
+Candidates = Annotated[
+    list[str] | None,
+    typer.Option("--candidate", help="The version to judge; repeat for several. [default: all]"),
+]
+Item = Annotated[str | None, typer.Option(help="Column that names the test case, to pair the versions on.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="Column that groups items which are not independent, such as the session.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(help="Column to slice by; repeat for several, `a,b` for both at once, `auto` to search."),
+]
+ByColumn = Annotated[
+    list[str] | None,
+    typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
+]
+Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Metric to look at. [default: all]")]
+MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
+Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
+Margin = Annotated[
+    float | None, typer.Option(help="How much worse a candidate may be and still count as not worse.")
+]
+FailOnInconclusive = Annotated[
+    bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 when nothing can be concluded.")
+]
+Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]

@@ -1,0 +1,123 @@
+"""Tell people when a job's status changes: a webhook, a command; never at the cost of the run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+from polars_evals.jobs.errors import ConfigError, one_line
+from polars_evals.jobs.secrets import keep_secrets
+from polars_evals.jobs.section import Section
+
+FORMS = ("slack", "json")
+ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
+MOST_LINES = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Alert:
+    """Whom to tell: an address to post to, in a form, and a command to run."""
+
+    webhook: str | None = None
+    form: str = "json"
+    command: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Alert(webhook={'***' if self.webhook else None}, form={self.form!r})"
+
+    def send(self, message: Mapping[str, Any]) -> list[str]:
+        """Tell, each way as often as it takes; returns what did not work."""
+        ways: dict[str, Callable[[], None]] = {}
+        if self.webhook:
+            ways["webhook"] = lambda: self.post(message)
+        if self.command:
+            ways["command"] = lambda: self.execute(message)
+        return [f"{way}: {problem}" for way, tell in ways.items() if (problem := attempted(tell))]
+
+    def post(self, message: Mapping[str, Any]) -> None:
+        """Post the message."""
+        assert self.webhook is not None
+        body = {"text": slack_text(message)} if self.form == "slack" else message
+        request = urllib.request.Request(
+            self.webhook,
+            json.dumps(body, ensure_ascii=False).encode(),
+            {"Content-Type": "application/json", "User-Agent": "polars-evals"},
+            method="POST",
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT):
+                pass
+        except HTTPError as error:
+            with error:
+                raise OSError(f"the server answers {error.code} {error.reason}") from None
+
+    def execute(self, message: Mapping[str, Any]) -> None:
+        """Run the command, with the message on its input and the main things in its environment."""
+        told = {f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")}
+        done = subprocess.run(
+            self.command,
+            input=json.dumps(message, ensure_ascii=False),
+            text=True,
+            env={**os.environ, **told},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode:
+            raise OSError(f"it ended with {done.returncode}: {done.stderr.strip()[-200:]}")
+
+
+def attempted(tell: Callable[[], None]) -> str | None:
+    """Try a few times, and return what went wrong in the end."""
+    for attempt in range(ATTEMPTS):
+        try:
+            tell()
+        except Exception as error:
+            # Whatever it is: an alert must not cost the run.
+            problem = one_line(error)
+            if attempt < ATTEMPTS - 1:
+                time.sleep(PATIENCE * 2**attempt)
+        else:
+            return None
+    return problem
+
+
+def slack_text(message: Mapping[str, Any]) -> str:
+    """Write the message as Slack shows it, in which three characters mean something."""
+    lines = [f"*{message['job']}: {message['status']}* (was: {message['was']})", *message["lines"]]
+    text = "\n".join(lines[:MOST_LINES])
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def read_alert(section: Section) -> Alert:
+    """Read `[alert]`."""
+    webhook = section.take("webhook", (str, dict), 'an address, or { env = "NAME" }')
+    form = section.choice("form", FORMS)
+    command = section.take("command", list, "a list: the program and its arguments")
+    section.finish()
+    if isinstance(webhook, dict):
+        variable = webhook.get("env")
+        if list(webhook) != ["env"] or not isinstance(variable, str):
+            raise section.wrong("webhook", 'an address, or { env = "NAME" }', list(webhook))
+        if variable not in os.environ:
+            raise ConfigError(f"{section.where}: `webhook` names the variable {variable}, which is not set")
+        webhook = os.environ[variable]
+    if webhook is not None and urlsplit(webhook).scheme not in ("http", "https"):
+        raise ConfigError(f"{section.where}: `webhook` must begin with https:// or http://")
+    if not (webhook or command):
+        raise ConfigError(f"{section.where}: name a `webhook`, a `command`, or both")
+    if command is not None and not (command and all(isinstance(one, str) for one in command)):
+        raise section.wrong("command", "a list of texts: the program and its arguments", command)
+    if webhook:
+        # Whoever knows the address can post to it.
+        keep_secrets({"secret": webhook})
+    slack = bool(webhook) and str(urlsplit(webhook).hostname).endswith("slack.com")
+    return Alert(webhook, form or ("slack" if slack else "json"), tuple(command or ()))

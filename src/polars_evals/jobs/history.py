@@ -1,0 +1,86 @@
+"""What became of each run, kept in the store: a small file for each, which never changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from polars_evals.jobs.folder import Folder
+
+RUNS = "_evals/runs"
+KEPT, SPARE = 1000, 100
+SENT = ".sent"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run: when, how it ended, what it took and what it set aside."""
+
+    time: str
+    status: str
+    exit_code: int
+    rows: int
+    added: int
+    updated: int
+    files: int
+    failures: Mapping[str, str] = field(default_factory=dict)
+    gates: tuple[Mapping[str, Any], ...] = ()
+    verdicts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    # Whether people are to be told, and which status they were told of before.
+    alert: bool = False
+    name: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON holds it."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Record:
+        """Read a record; what a later version adds to it is left out."""
+        stored = json.loads(content)
+        known = {one.name for one in fields(cls)}
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
+        }
+        return cls(**{key: value for key, value in given.items() if key in known}, name=name)
+
+    def states(self) -> dict[str, str]:
+        """Return the status of each gate."""
+        return {str(gate["gate"]): str(gate["status"]) for gate in self.gates}
+
+
+def now() -> str:
+    """Return the time, as records hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_history(folder: Folder, last: int = 10) -> list[Record]:
+    """Read the last runs, oldest first."""
+    names = [name for name in sorted(folder.files(RUNS)) if name.endswith(".json")]
+    return [Record.of(name, folder.read(f"{RUNS}/{name}")) for name in names[max(0, len(names) - last) :]]
+
+
+def append(folder: Folder, record: Record) -> str:
+    """Add a run, and return its name; the oldest ones go when there are very many."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    name = f"{stamp}-{uuid4().hex[:8]}.json"
+    folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict(), ensure_ascii=False).encode())
+    names = sorted(folder.files(RUNS))
+    if len(names) > KEPT + SPARE:
+        folder.remove(f"{RUNS}/{name}" for name in names[:-KEPT])
+    return name
+
+
+def is_sent(folder: Folder, name: str) -> bool:
+    """Whether people were told of a run."""
+    return f"{name}{SENT}" in folder.files(RUNS)
+
+
+def mark_sent(folder: Folder, name: str) -> None:
+    """Note that people were told of a run."""
+    folder.create(f"{RUNS}/{name}{SENT}", b"1")

@@ -1,0 +1,78 @@
+"""Compare the versions in the store, follow them over time, and judge the gates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from polars_evals.drift import Comparison, Timeline, compare_spec, timeline
+from polars_evals.drift.columns import as_text, version_text
+from polars_evals.jobs.config import Job, names_of
+from polars_evals.jobs.errors import ConfigError, one_line
+from polars_evals.jobs.outcome import Outcome
+from polars_evals.jobs.rules import Evidence, judge_all, unknown_items
+from polars_evals.jobs.store import Snapshot
+from polars_evals.wording import counted, listed
+
+
+def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
+    """Compare the versions in the store and judge the gates."""
+    scored = snapshot.scan()
+    comparison, notes = None, list(outcome.notes)
+    if job.compare is not None:
+        comparison = compared(job, scored, notes)
+    line = followed(job, scored, comparison, notes)
+    seen = Evidence(names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items)
+    gates = judge_all(seen)
+    if unknown := unknown_items(seen):
+        notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {listed(unknown)}")
+    return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
+
+
+def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | None:
+    """Compare, unless there is nothing to compare yet."""
+    assert job.compare is not None
+    spec, schema = job.compare, scored.collect_schema()
+    try:
+        if spec.version in schema:
+            present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
+            there = set(present.to_series().drop_nulls())
+            others = there - {version_text(schema, spec.version, spec.baseline)}
+            missing = [one for one in spec.candidates or () if one not in there]
+            if missing:
+                notes.append(f"no rows yet of {', '.join(missing)}")
+                others = there.intersection(spec.candidates)
+            if not others:
+                notes.append(f"nothing to compare {spec.baseline} with yet")
+                return None
+            if missing:
+                spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
+        return compare_spec(scored, spec)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
+
+
+def followed(
+    job: Job, scored: pl.LazyFrame, comparison: Comparison | None, notes: list[str]
+) -> Timeline | None:
+    """Follow the scores over time, if a gate or the page asks for that."""
+    try:
+        if job.timeline is not None:
+            return timeline(scored, **job.timeline)
+        if comparison is None or job.report.time is None:
+            return None
+        return timeline_of(scored, comparison, time=job.report.time, every=job.report.every)
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        section = "the page has no timeline: [report]" if job.timeline is None else "no timeline: [timeline]"
+        notes.append(f"{section}: {one_line(error)}")
+        return None
+
+
+def timeline_of(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every: str) -> Timeline:
+    """Follow the scores of a comparison over time, all versions together, for its page."""
+    spec = comparison.spec
+    return timeline(
+        scored, time=time, every=every, cluster=spec.cluster, by=spec.slices, metrics=spec.metrics,
+        min_effect=spec.min_effect, alpha=spec.alpha,
+    )  # fmt: skip

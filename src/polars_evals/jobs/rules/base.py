@@ -1,0 +1,221 @@
+"""What every gate is: a rule of the job file that judges what a run found, and says what to look at.
+
+A gate is a class with a `rule`, the key that names it in `[[gate]]`. It reads its own entries and judges;
+what it needs is said in class variables and checked for it. It returns how many rows or items it judged: a
+gate that judged none fails.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from polars_evals.drift import Comparison, ComparisonSpec, Timeline
+from polars_evals.jobs.errors import ConfigError
+from polars_evals.jobs.section import Section
+from polars_evals.wording import counted, did_you_mean
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What became of a gate: `passed`, `failed`, or `skipped` when there is nothing to judge yet."""
+
+    name: str
+    status: str
+    lines: tuple[str, ...] = ()
+    judged: int = 0
+    about: str = "row"
+
+    @property
+    def told(self) -> str:
+        """What became of the gate, and of how much, in a line."""
+        if self.status == SKIPPED:
+            return f"skipped {self.name}: {'; '.join(self.lines)}"
+        return f"{self.status} {self.name} ({counted(self.judged, self.about)} judged)"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """How many rows or items a gate judged, and a line for each thing that it objects to."""
+
+    judged: int
+    objections: Sequence[str] = ()
+    about: str = "row"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a job file says beside its gates, as far as gates depend on it."""
+
+    metrics: tuple[str, ...]
+    compare: ComparisonSpec | None
+    has_timeline: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that gates can look at."""
+
+    metrics: tuple[str, ...]
+    scored: pl.LazyFrame
+    compare: ComparisonSpec | None
+    comparison: Comparison | None
+    gates: tuple[Gate, ...] = ()
+    timeline: Timeline | None = None
+    # Where the items are written that newly fail, if they are.
+    items_file: str | None = None
+
+    @cached_property
+    def schema(self) -> pl.Schema:
+        """The columns of the scores."""
+        return self.scored.collect_schema()
+
+    def compared(self) -> Comparison:
+        """Return the comparison; gates that need one are not asked without."""
+        assert self.comparison is not None
+        return self.comparison
+
+    def require(self, name: str) -> None:
+        """Insist that the store has a column that a gate names."""
+        if name not in self.schema:
+            raise ConfigError(
+                f"a gate names the column {name!r}, which the store does not have"
+                f"{did_you_mean(name, self.schema)}"
+            )
+
+
+@dataclass(frozen=True)
+class Gate(ABC):
+    """A condition that fails the run."""
+
+    metric: str | None = None
+    by: str | None = None
+
+    rule: ClassVar[str]
+    # What must be there, and whether `by` and `metric` mean something.
+    needs_compare: ClassVar[bool] = False
+    needs_item: ClassVar[bool] = False
+    takes_by: ClassVar[bool] = True
+    takes_metric: ClassVar[bool] = True
+    needs_timeline: ClassVar[bool] = False
+
+    kinds: ClassVar[dict[str, type[Gate]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "rule" not in vars(cls):
+            # What some kinds share; it is abstract and cannot be asked for.
+            return
+        if cls.rule in cls.kinds:
+            raise TypeError(f"two gates have the rule {cls.rule!r}")
+        cls.kinds[cls.rule] = cls
+
+    @classmethod
+    @abstractmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Take the rule's entries; `about` holds `metric` and `by`, for the constructor."""
+
+    @property
+    @abstractmethod
+    def demand(self) -> str:
+        """What the gate demands, in the words of the job file."""
+
+    @abstractmethod
+    def judge(self, seen: Evidence) -> Findings:
+        """Look at the evidence."""
+
+    @property
+    def name(self) -> str:
+        """The gate in a line."""
+        about = (self.metric or "every metric") + (f" by {self.by}" if self.by else "")
+        return f"{about}: {self.demand}" if self.takes_metric else self.demand
+
+    def result(self, seen: Evidence) -> GateResult:
+        """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
+        if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
+            return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
+        found = self.judge(seen)
+        if not found.judged:
+            return GateResult(
+                self.name, FAILED, (found.reason or f"there is no {found.about} to judge",), 0, found.about
+            )
+        return GateResult(
+            self.name,
+            FAILED if found.objections else PASSED,
+            tuple(found.objections),
+            found.judged,
+            found.about,
+        )
+
+    @property
+    def waits_for_candidate(self) -> bool:
+        """Whether a job that compares has nothing for this gate before there is a candidate."""
+        return True
+
+    def metrics(self, seen: Evidence) -> list[str]:
+        """Name the metrics that the gate is about."""
+        return [self.metric] if self.metric else list(seen.metrics)
+
+
+def read_gate(section: Section, context: Context) -> Gate:
+    """Read a `[[gate]]`: one rule, about one metric or all."""
+    rules = [rule for rule in Gate.kinds if rule in section.entries]
+    section.known += [*Gate.kinds]
+    about = {
+        "metric": section.take("metric", str, "a metric of the suite"),
+        "by": section.take("by", str, "a column of [compare] by"),
+    }
+    if len(rules) != 1:
+        if not rules:
+            section.finish()
+        raise ConfigError(f"{section.where}: a gate has one of {', '.join(Gate.kinds)}")
+    kind = Gate.kinds[rules[0]]
+    gate = kind.read(section, about)
+    section.finish()
+    check(section, gate, context)
+    return gate
+
+
+def check(section: Section, gate: Gate, context: Context) -> None:
+    """Insist that the job has what a gate needs."""
+    compare, rule = context.compare, f"`{gate.rule}`"
+    if gate.metric is not None:
+        if not gate.takes_metric:
+            raise ConfigError(f"{section.where}: {rule} is not about a metric; leave out `metric`")
+        require_metric(section, gate.metric, context.metrics)
+    if gate.needs_timeline and not context.has_timeline:
+        raise ConfigError(f"{section.where}: {rule} needs a section [timeline]")
+    if compare is None and (gate.needs_compare or (gate.by and gate.takes_by)):
+        raise ConfigError(f"{section.where}: needs a section [compare]")
+    if gate.needs_item and (compare is None or compare.item is None):
+        raise ConfigError(f"{section.where}: {rule} needs `item` in [compare]")
+    if gate.by is None:
+        return
+    if not gate.takes_by:
+        raise ConfigError(f"{section.where}: {rule} knows no slices; leave out `by`")
+    slices = (compare.by if compare is not None else ()) or ()
+    if slices != "auto" and (gate.by,) not in slices:
+        raise ConfigError(f'{section.where}: "{gate.by}" is not in [compare] by')
+
+
+def require_metric(section: Section, name: str, metrics: Sequence[str]) -> None:
+    """Insist that the suite has a metric."""
+    if name not in metrics:
+        hint = did_you_mean(name, metrics) or f"; the suite has {', '.join(metrics)}"
+        raise ConfigError(f'{section.where}: unknown metric "{name}"{hint}')
+
+
+def where(metric: str, by: str | None, row: Mapping[str, Any]) -> str:
+    """Say which metric, slice and version a line is about."""
+    piece = row.get("slice")
+    shown = f" [{piece if by is None else f'{by}={piece}'}]" if piece is not None else ""
+    version = row.get("version")
+    return f"{metric}{shown}" + (f" of {version}" if version is not None else "")

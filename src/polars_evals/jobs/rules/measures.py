@@ -1,0 +1,179 @@
+"""Bounds on numbers of the rows: latency, cost, tokens; and on the share of rows that have an answer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from polars_evals.drift.columns import as_text
+from polars_evals.jobs.errors import ConfigError
+from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
+from polars_evals.jobs.section import Section
+
+NUMBER = (int, float)
+
+
+@dataclass(frozen=True)
+class RowsGate(Gate):
+    """A gate about the rows of each candidate, or about all rows where nothing is compared."""
+
+    column: str = ""
+    bound: float = 0.0
+
+    takes_metric: ClassVar[bool] = False
+
+    def grouped(self, seen: Evidence) -> tuple[pl.LazyFrame, dict[str, pl.Expr], list[str]]:
+        """Return the rows to look at, what tells groups apart, and the versions that must be there."""
+        groups, frame, expected = dict[str, pl.Expr](), seen.scored, list[str]()
+        if seen.comparison is not None:
+            spec = seen.comparison.spec
+            groups["version"] = as_text(seen.schema, spec.version)
+            expected = list(spec.candidates)
+            frame = frame.filter(groups["version"].is_in(expected))
+        if self.by is not None:
+            seen.require(self.by)
+            groups["slice"] = as_text(seen.schema, self.by)
+        return frame, groups, expected
+
+
+@dataclass(frozen=True)
+class Bound(RowsGate):
+    """A number made of a column's values must not exceed a bound."""
+
+    @abstractmethod
+    def value(self) -> pl.Expr:
+        """Make the number."""
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """What is bounded, in words."""
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the versions and slices whose number is too large, or that have none."""
+        seen.require(self.column)
+        if not seen.schema[self.column].is_numeric():
+            raise ConfigError(
+                f"a gate bounds {self.column!r}, which is {seen.schema[self.column]}, no number"
+            )
+        frame, groups, expected = self.grouped(seen)
+        chosen = frame.select(
+            *(expr.alias(name) for name, expr in groups.items()), value=pl.col(self.column).cast(pl.Float64)
+        )
+        measured = chosen.filter(pl.col("value").is_finite())
+        numbers = [pl.len().alias("n"), self.value().alias("value")]
+        found = measured.group_by(*groups).agg(numbers).sort(*groups) if groups else measured.select(numbers)
+        rows = found.collect(engine="streaming")
+        lacking = [one for one in expected if one not in rows["version"]] if expected else []
+        objections = [f"{self.column} of {one}: no row has a number" for one in lacking]
+        objections += [
+            f"{where(self.column, self.by, row)}: {self.what} {row['value']:,.6g} is above {self.bound:,.6g} "
+            f"(of {row['n']:,} rows)"
+            for row in rows.iter_rows(named=True)
+            if row["value"] is not None and row["value"] > self.bound
+        ]
+        return Findings(int(rows["n"].sum()), objections, reason=f"no row has a number in {self.column!r}")
+
+    @property
+    def demand(self) -> str:
+        """The bound."""
+        by = f" by {self.by}" if self.by else ""
+        return f"{self.column}{by}: {self.what} at most {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class MaxMean(Bound):
+    """A mean must not exceed a bound: `measure = "cost"`, `max_mean = 0.02`."""
+
+    rule: ClassVar[str] = "max_mean"
+
+    @classmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Read the column and the bound."""
+        bound = section.take(cls.rule, NUMBER, "a number")
+        column = section.take("measure", str, "a column of numbers", needed=True)
+        return cls(**about, column=column, bound=float(bound))
+
+    def value(self) -> pl.Expr:
+        """Take the mean."""
+        return pl.col("value").mean()
+
+    @property
+    def what(self) -> str:
+        """The mean."""
+        return "mean"
+
+
+@dataclass(frozen=True)
+class MaxQuantile(Bound):
+    """A quantile must not exceed a bound: `measure = "ms"`, `max_quantile = { q = 0.95, value = 900 }`."""
+
+    q: float = 0.5
+
+    rule: ClassVar[str] = "max_quantile"
+
+    @classmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Read the column, the quantile and the bound."""
+        entries = section.take(cls.rule, dict, "{ q = 0.95, value = 900 }")
+        inner = Section(f"{section.where}: {cls.rule}", entries)
+        q = inner.fraction("q", needed=True)
+        bound = inner.take("value", NUMBER, "a number", needed=True)
+        inner.finish()
+        column = section.take("measure", str, "a column of numbers", needed=True)
+        assert q is not None
+        return cls(**about, column=column, bound=float(bound), q=q)
+
+    def value(self) -> pl.Expr:
+        """Take the quantile."""
+        return pl.col("value").quantile(self.q, "linear")
+
+    @property
+    def what(self) -> str:
+        """The quantile."""
+        return f"{self.q:g} quantile"
+
+
+@dataclass(frozen=True)
+class MinAnswered(RowsGate):
+    """A share of the rows must have an answer, that is, an output that is not empty."""
+
+    rule: ClassVar[str] = "min_answered"
+
+    @classmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Read the share."""
+        least = section.fraction(cls.rule)
+        column = section.take("output", str, "the column of outputs") or "output"
+        assert least is not None
+        return cls(**about, column=column, bound=least)
+
+    @property
+    def demand(self) -> str:
+        """The least share."""
+        return f"min_answered = {self.bound:g}" + (f" by {self.by}" if self.by else "")
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the versions and slices that lack too many answers."""
+        seen.require(self.column)
+        frame, groups, expected = self.grouped(seen)
+        text = seen.schema[self.column] == pl.String()
+        column = pl.col(self.column)
+        answered = column.is_not_null() & (column.str.strip_chars() != "" if text else pl.lit(True))
+        chosen = frame.select(*(expr.alias(name) for name, expr in groups.items()), answered=answered)
+        numbers = [pl.len().alias("n"), pl.col("answered").sum()]
+        found = chosen.group_by(*groups).agg(numbers).sort(*groups) if groups else chosen.select(numbers)
+        rows = found.collect(engine="streaming")
+        objections = [
+            f"{where('answers', self.by, row)}: {row['answered'] / row['n']:.1%} of {row['n']:,} rows have "
+            f"one, fewer than {self.bound:.1%}; look at the rows whose {self.column} is missing or empty"
+            for row in rows.iter_rows(named=True)
+            if row["n"] and row["answered"] / row["n"] < self.bound
+        ]
+        lacking = [one for one in expected if one not in rows["version"]] if expected else []
+        objections += [f"answers of {one}: there are no rows" for one in lacking]
+        return Findings(int(rows["n"].sum()), objections)

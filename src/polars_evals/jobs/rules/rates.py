@@ -1,0 +1,82 @@
+"""A share of rows that must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drift.columns import as_text
+from polars_evals.drift.inference import wilson
+from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
+from polars_evals.jobs.section import Section
+
+
+@dataclass(frozen=True)
+class MinPassRate(Gate):
+    """So many rows of each candidate, and of each slice if wanted, must pass."""
+
+    least: float = 0.0
+
+    rule: ClassVar[str] = "min_pass_rate"
+
+    @classmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Read the share."""
+        least = section.fraction(cls.rule)
+        assert least is not None
+        return cls(**about, least=least)
+
+    @property
+    def demand(self) -> str:
+        """The least pass rate."""
+        return f"min_pass_rate = {self.least:g}"
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the versions and slices in which too few rows pass, or none is scored."""
+        groups, frame, expected = dict[str, pl.Expr](), seen.scored, list[str]()
+        if seen.comparison is not None:
+            spec = seen.comparison.spec
+            groups["version"] = as_text(seen.schema, spec.version)
+            frame = frame.filter(groups["version"].is_in(spec.candidates))
+            expected = list(spec.candidates)
+        if self.by is not None:
+            seen.require(self.by)
+            groups["slice"] = as_text(seen.schema, self.by)
+        judged, objections = 0, list[str]()
+        for metric in self.metrics(seen):
+            rates = self.rates(frame, metric, groups)
+            judged += int(rates["n"].sum())
+            objections += [
+                f"{where(metric, None, {'version': one})}: no row has a label to judge"
+                for one in expected
+                if one not in rates.filter(pl.col("n") > 0)["version"]
+            ]
+            objections += [
+                self.objection(metric, row)
+                for row in rates.iter_rows(named=True)
+                if row["n"] and row["passed"] / row["n"] < self.least
+            ]
+        return Findings(judged, objections, reason="no row has a label to judge")
+
+    def rates(self, frame: pl.LazyFrame, metric: str, groups: Mapping[str, pl.Expr]) -> pl.DataFrame:
+        """Count the rows, and those that pass."""
+        counted = frame.select(
+            *(expr.alias(name) for name, expr in groups.items()), passed=pl.col(f"{metric}_label") == "pass"
+        ).drop_nulls("passed")
+        totals = [pl.len().alias("n"), pl.col("passed").sum()]
+        rates = counted.group_by(*groups).agg(totals).sort(*groups) if groups else counted.select(totals)
+        return rates.collect(engine="streaming")
+
+    def objection(self, metric: str, row: Mapping[str, Any]) -> str:
+        """Say how far below the minimum a rate is."""
+        n, passed = row["n"], row["passed"]
+        low, high = (float(end[0]) for end in wilson(np.array([passed]), np.array([n]), 0.05))
+        return (
+            f"{where(metric, self.by, row)}: pass rate {passed / n:.1%} is below {self.least:.1%} "
+            f"({passed:,} of {n:,}, 95% interval {low:.1%} to {high:.1%}); "
+            f'look at the {n - passed:,} rows with {metric}_label = "fail"'
+        )

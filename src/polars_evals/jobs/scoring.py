@@ -1,0 +1,175 @@
+"""Score files into one Parquet file, streaming, and read scored files back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from uuid import uuid4
+
+import polars as pl
+
+from polars_evals.jobs import system
+from polars_evals.jobs.errors import ConfigError, InputError
+from polars_evals.jobs.folder import Entry, clearing
+from polars_evals.jobs.inputs import Input, scan_all
+from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_groups
+from polars_evals.jobs.open import find_store
+from polars_evals.jobs.remote import RemoteFolder, is_remote
+from polars_evals.suite import Suite, signatures
+from polars_evals.traces.files import reading_copies
+
+ENDINGS = (".parquet", ".pq")
+
+
+def score_files(
+    source: Input | str | Path | Sequence[str | Path], suite: Suite, output: str | Path
+) -> dict[str, Any]:
+    """
+    Score files into one Parquet file, streaming: they need not fit in memory.
+
+    Parameters
+    ----------
+    source
+        Files, folders and patterns, also of object stores; an `Input` also says how to read them.
+    suite
+        The metrics.
+    output
+        The Parquet file to write, on this machine or in an object store. It is there once it is complete.
+
+    Returns
+    -------
+    dict
+        How many rows came from how many files, and for each metric the mean score and the pass rate.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If the output is no Parquet file, or an input cannot be read; the error names it.
+
+    Examples
+    --------
+    >>> import polars_evals as pe
+    >>> from polars_evals.jobs import score_files
+    >>> done = score_files("data/traces.parquet", pe.Suite([pe.Metric("exact_match")]), "scored.parquet")
+    >>> done["rows"], done["files"], list(done["metrics"])
+    (2160, 1, ['exact_match'])
+    """
+    if not isinstance(source, Input):
+        listed = [source] if isinstance(source, str | Path) else source
+        source = Input([str(path) for path in listed])
+    output = str(output)
+    check_output(output)
+    listing = source.listed()
+    if any(is_same(file, output) for file in listing.files):
+        raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
+    with working_folder(output) as work:
+        entries = {file: listing.entries.get(file, Entry(0, 0)) for file in listing.files}
+        with source.copies(entries, work / "inputs") as unread:
+            for file, reason in unread.items():
+                raise InputError(f"{file}: {reason}")
+            written = score_into(work, source, listing.files, suite)
+        told = summary(written, suite)
+        if is_remote(output):
+            folder, _, name = output.rpartition("/")
+            RemoteFolder(folder, source.storage_options).take(str(written), name)
+        else:
+            system.replace(written, Path(output))
+    return {"output": output, "files": len(listing.files), **told}
+
+
+def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) -> Path:
+    """Score files that are on this machine into a file of a working folder."""
+    scan_all(source, files)
+    try:
+        held = [source.copy(file) for file in files]
+        read = {file: with_small_row_groups(file, work / "copies") for file in held}
+        with reading_copies(read):
+            frame = scan_all(source, files)
+        with small_steps(max(map(row_bytes, read.values()))) as rows:
+            suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
+    except pl.exceptions.PolarsError:
+        for file in files:
+            source.check(file)
+        raise
+    return work / "scored"
+
+
+@contextmanager
+def working_folder(output: str) -> Iterator[Path]:
+    """Give a folder next to the output, or on this machine for one in an object store."""
+    if is_remote(output):
+        work = Path(mkdtemp(prefix="polars-evals-"))
+    else:
+        path = Path(output)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work = path.with_name(f".{path.name}.{uuid4().hex}")
+    with clearing(work):
+        work.mkdir(exist_ok=True)
+        yield work
+
+
+def is_same(file: str, output: str) -> bool:
+    """Whether two names are of one file."""
+    if is_remote(file) or is_remote(output):
+        return file == output
+    return os.path.exists(output) and os.path.samefile(file, output)
+
+
+def check_output(output: str) -> None:
+    """Insist that the scores can have that name."""
+    if not output.lower().endswith(ENDINGS):
+        raise ConfigError(f"scores are written as Parquet: output must end in .parquet, got {output!r}")
+    if not is_remote(output) and Path(output).is_dir():
+        raise ConfigError(f"the output {output!r} is a folder; name a file")
+
+
+def summary(path: Path, suite: Suite) -> dict[str, Any]:
+    """Read means and pass rates back from the file that was written."""
+    names = [str(metric.name) for metric in suite.metrics]
+    scored = pl.scan_parquet(path, glob=path.stem == "*")
+    expected = "expected"
+    is_there = expected in scored.collect_schema()
+    totals = scored.select(
+        pl.len().alias("rows"),
+        (pl.col(expected).is_not_null().any() if is_there else pl.lit(True)).alias("any_expected"),
+        *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
+        *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
+    )
+    found = totals.collect(engine="streaming").row(0, named=True)
+    warnings = []
+    if found["rows"] and not found["any_expected"]:
+        warnings.append(
+            f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
+            "pe.with_expected, or name its column (--column expected=...)"
+        )
+    return {
+        "rows": found["rows"],
+        "warnings": warnings,
+        "metrics": {
+            name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
+        },
+        "signatures": suite.signature,
+    }
+
+
+def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
+    """Scan scored files, or the store of a job; scores that were made in different ways are refused."""
+    if len(paths) == 1 and not paths[0].lower().endswith(ENDINGS):
+        snapshot = find_store(paths[0], storage_options)
+        if snapshot is not None:
+            return snapshot.scan()
+    files = Input(paths, storage_options=storage_options).files()
+    options = dict(storage_options) if storage_options else None
+    try:
+        signatures(files, storage_options=options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    frames = [
+        pl.scan_parquet(file, glob=False, storage_options=options if is_remote(file) else None)
+        for file in files
+    ]
+    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")

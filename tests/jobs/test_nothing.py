@@ -1,0 +1,161 @@
+"""Nothing to judge is no success: gates, commands and inputs without anything fail, with the reason."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from polars_evals.cli import console
+from polars_evals.jobs import run
+from polars_evals.jobs.listing import list_local
+from tests.jobs.support import command, deliver, invoke, make_job, traces
+
+COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n'
+
+
+def shouted(rows: int = 50) -> pl.DataFrame:
+    """Make a second version that is wrong everywhere, and whose items are written in capitals."""
+    return traces(range(rows), "v2").with_columns(
+        pl.col("item_id").str.to_uppercase(), output=pl.lit("wrong")
+    )
+
+
+@pytest.mark.parametrize("gate", ['fail_on = "regressed"', 'must_not_flip = ["item-1"]'])
+def test_items_that_differ_only_in_case(tmp_path: Path, gate: str) -> None:
+    job = make_job(tmp_path, more=COMPARE + f"[[gate]]\n{gate}")
+    deliver(traces(range(50)), tmp_path / "traces/v1.parquet", 1)
+    deliver(shouted(), tmp_path / "traces/v2.parquet", 2)
+    outcome = run(job)
+    [found] = outcome.gates
+    assert (found.status, found.judged, outcome.exit_code()) == ("failed", 0, 1)
+    if "fail_on" in gate:
+        assert "no item has a score in both versions" in found.lines[0]
+        assert "'item_id' differ only in case" in found.lines[0]
+    else:
+        assert "v2 has none of the items item-1" in found.lines[0]
+
+
+def test_a_candidate_without_scores(tmp_path: Path) -> None:
+    """Whose outputs are missing, in a suite that leaves them out."""
+    suite = 'metric = [{ type = "exact_match", missing = "null" }]'
+    job = make_job(tmp_path, more=COMPARE + "[[gate]]\nmin_pass_rate = 0.9", suite=suite)
+    deliver(traces(range(50)), tmp_path / "traces/v1.parquet", 1)
+    mute = traces(range(50), "v2").with_columns(output=pl.lit(None, pl.String))
+    deliver(mute, tmp_path / "traces/v2.parquet", 2)
+    outcome = run(job)
+    assert (outcome.gates[0].status, outcome.exit_code()) == ("failed", 1)
+    assert "no row has a label to judge" in outcome.gates[0].lines[0]
+
+
+def test_the_row_of_a_gate_says_how_much_it_judged(tmp_path: Path) -> None:
+    gates = '[[gate]]\nfail_on = "regressed"\n[[gate]]\nmetric = "levenshtein"\nmin_pass_rate = 0.1'
+    job = make_job(tmp_path, more=COMPARE + gates)
+    for model in ("v1", "v2"):
+        deliver(traces(range(50), model), tmp_path / f"traces/{model}.parquet", 1)
+    told = run(job).lines()
+    assert told[0] == "passed every metric: fail_on = regressed (100 items judged)"
+    assert told[1] == "passed levenshtein: min_pass_rate = 0.1 (50 rows judged)"
+
+
+@pytest.mark.parametrize("options", [[], ["--item", "item_id"]])
+def test_compare_without_anything_shared(tmp_path: Path, options: list[str]) -> None:
+    scores = [pl.lit(1.0).alias("exact_match_score"), pl.lit("pass").alias("exact_match_label")]
+    mute = [] if options else [pl.lit(None, pl.Float64).alias("exact_match_score")]
+    both = pl.concat(
+        [traces(range(50)).with_columns(scores), shouted().with_columns(scores).with_columns(mute)]
+    )
+    both.write_parquet(tmp_path / "scored.parquet")
+    code, _, told = invoke(
+        "compare", tmp_path / "scored.parquet", "--version", "model", "--baseline", "v1", *options
+    )
+    assert (code, "nothing is compared" in told) == (3, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no such permission")
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/open/a.parquet", 1)
+    deliver(traces(range(3, 6)), tmp_path / "traces/shut/b.parquet", 1)
+    scandir = os.scandir
+
+    def refuse(path: Any = ".") -> Any:
+        # The tests may run as root, whom permissions do not stop.
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    outcome = run(job)
+    assert (outcome.rows, outcome.exit_code()) == (3, 3)
+    assert outcome.failures == {str(tmp_path / "traces/shut"): "the folder cannot be read: Permission denied"}
+
+
+def test_links_that_go_round_end(tmp_path: Path) -> None:
+    deliver(traces(range(3)), tmp_path / "a/b/x.parquet", 1)
+    (tmp_path / "a/up").symlink_to(tmp_path / "a")
+    (tmp_path / "a/b/round").symlink_to(tmp_path / "a")
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "a/b")
+    found = list_local(f"{tmp_path}/**/*.parquet")
+    assert found.unreadable == {}
+    assert [os.path.relpath(file, tmp_path) for file in found.files] == [
+        "a/b/x.parquet",
+        "elsewhere/x.parquet",
+    ]
+
+
+def test_patterns_find_what_the_shell_finds(tmp_path: Path) -> None:
+    from glob import glob
+
+    for name in ("a.jsonl", "b/c.jsonl", "b/d/e.parquet", ".hidden/f.jsonl", "b/.g.jsonl", "b/[h].jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for pattern in (
+        "*",
+        "**/*",
+        "*/*.jsonl",
+        "**/*.parquet",
+        "b/?.jsonl",
+        "[ab]*/**/*",
+        "**",
+        "b/[[]h*",
+        "[!b]*",
+    ):
+        files = sorted(f for f in glob(f"{tmp_path}/{pattern}", recursive=True) if os.path.isfile(f))
+        assert list_local(f"{tmp_path}/{pattern}").files == files, pattern
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RuntimeError("boom"), 70),
+        (RecursionError("deep"), 70),
+        (pl.exceptions.PanicException("native"), 70),
+        (AssertionError(), 70),
+        (ModuleNotFoundError("No module named 'x'"), 2),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_errors_that_are_no_verdict_never_exit_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("polars_evals.jobs.runner.run", fail)
+    found, _, told = invoke("--log", tmp_path / "trace.log", "run", make_job(tmp_path))
+    assert found == code
+    assert "Traceback" not in told
+    if code != 130:
+        assert len(told.splitlines()) == 1
+        assert "Traceback" in (tmp_path / "trace.log").read_text()
+    monkeypatch.setattr(console, "log", None)
+
+
+def test_a_job_file_nested_beyond_all_bounds(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    job.write_text(f"x = {'[' * 50_000}{']' * 50_000}\n" + job.read_text())
+    ended = command("run", job)
+    assert (ended.returncode, "nested too deeply" in ended.stderr) == (2, True)
