@@ -12,8 +12,8 @@ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --syste
 $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
 endef
 
-.PHONY: setup demo test test-cluster java lint browser notebooks docs faults simulate bench bench-scale sanitize \
-	wheel clean
+.PHONY: setup demo test test-arm test-windows test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
+	sanitize wheel clean
 
 setup: .venv/developed
 
@@ -38,6 +38,11 @@ test-cluster: setup java
 	$(call install,ray spark)
 	$(BIN)/python -m pytest tests/cluster -m cluster --show-capture=no --durations=5
 
+# Jobs in object stores: moto's server speaks as Amazon S3 does, Azurite (from npm) as Azure.
+test-stores: setup
+	test -x build/azurite/node_modules/.bin/azurite-blob || npm install --silent --prefix build/azurite azurite
+	AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m pytest tests/jobs/test_stores.py -m stores --durations=5
+
 # Spark needs Java 17 or newer.
 java:
 	command -v java > /dev/null || (apt-get update -qq && apt-get install -qq --yes openjdk-17-jre-headless)
@@ -50,6 +55,10 @@ lint: setup
 # A browser for the tests of the report page, where there is none: Debian's, which takes root to install.
 browser:
 	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+
+# The exports in tests/traces/real, anew: runs each tool in an environment of its own. TOOLS="mlflow otel" runs some.
+fixtures: setup
+	$(BIN)/python -m tests.traces.real.make $(TOOLS)
 
 # Runs every notebook and stores what it shows.
 notebooks: setup
@@ -64,9 +73,25 @@ docs: setup
 faults: setup
 	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
 
-# False alarms, coverage and power of the statistics, over thousands of simulated comparisons.
+# The native tests for ARM, under qemu, plain and with the undefined-behaviour sanitizer; fewer rows, for it is slow.
+test-arm:
+	command -v qemu-aarch64 aarch64-linux-gnu-g++ > /dev/null || (apt-get update -qq && \
+		apt-get install -qq --yes --no-install-recommends g++-aarch64-linux-gnu qemu-user > /dev/null)
+	$(MAKE) -C tests/native test-arm ROWS=1000
+
+# The native tests for Windows, under wine.
+test-windows:
+	command -v x86_64-w64-mingw32-g++-posix /usr/lib/wine/wine64 > /dev/null || (apt-get update -qq && \
+		apt-get install -qq --yes --no-install-recommends g++-mingw-w64-x86-64-posix wine64 > /dev/null)
+	$(MAKE) -C tests/native test-windows ROWS=1000
+
+# The edit metrics on a hundred thousand random pairs each, equal to RapidFuzz to the last bit.
+fuzz-edit: setup
+	EVALS_PAIRS=100000 $(BIN)/python -m pytest tests/metrics/test_edit_variants.py -k random_pairs
+
+# How often verdicts are wrong and what they find, over a thousand data sets for each promise; writes docs/simulated.md.
 simulate: setup
-	$(BIN)/python -m pytest tests/drift/simulations.py
+	$(BIN)/python -m tests.drift.simulate
 
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup

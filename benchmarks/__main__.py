@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.harness import Row
 from benchmarks.report import write
 
-PARTS = ["edit", "words", "drift", "jobs"]
+PARTS = ["edit", "words", "drift", "jobs", "traces"]
 
 
 def main() -> None:

@@ -6,12 +6,13 @@ import duckdb
 import polars as pl
 import polars_distance as pld
 import polars_ds as pds
+import polars_strsim as strsim
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 import polars_evals as pe
 from benchmarks.harness import OURS, Row, in_process, print_rows, race
-from benchmarks.texts import MIXED, alike, unlike
+from benchmarks.texts import MIXED, alike, language, unlike
 
 PART = "levenshtein"
 SLOW_ROWS = {20: 100_000, 100: 10_000, 1_700: 20, 2_000: 20, 10_000: 1}
@@ -51,6 +52,7 @@ def contenders(frame: pl.DataFrame, size: int) -> dict[str, Callable[[], object]
         "polars-distance": lambda: frame.select(
             pld.DistancePairWiseString(output).levenshtein(expected, normalized=True)
         ),
+        "polars-strsim": lambda: frame.select(strsim.levenshtein(output, expected)),
         "DuckDB": duck,
     }
 
@@ -63,6 +65,7 @@ def levenshtein() -> Iterator[Row]:
         ("100 characters, mixed scripts", 100, unlike(100_000, 100, MIXED)),
         ("1,700 characters", 1_700, unlike(2_000, 1_700)),
         ("1,700 characters, mixed scripts", 1_700, unlike(2_000, 1_700, MIXED)),
+        ("language, 1,400 characters", 1_700, language(2_000)),
         ("2,000 characters, 2% edits", 2_000, alike(4_000, 2_000, 0.02)),
         ("2,000 characters, 2% edits, mixed scripts", 2_000, alike(4_000, 2_000, 0.02, MIXED)),
         ("2,000 characters, 10% edits", 2_000, alike(4_000, 2_000, 0.1)),

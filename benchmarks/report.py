@@ -1,14 +1,14 @@
 """Results as a Markdown table and a chart: times of this run, and how many times longer each peer takes."""
 
 import json
+import math
 import os
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from xml.sax.saxutils import escape
 
-import altair as alt
 import polars as pl
 
 import polars_evals as pe
@@ -25,7 +25,7 @@ def write(rows: list[Row], folder: Path) -> None:
     rows = [*(row for row in old if row.part not in ran), *rows]
     results.write_text(json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False))
     folder.joinpath("results.md").write_text(markdown(rows))
-    chart(rows).save(folder / "chart.svg")
+    folder.joinpath("chart.svg").write_text(chart(rows))
     print(f"wrote {folder / 'results.md'} and {folder / 'chart.svg'}")
 
 
@@ -66,23 +66,35 @@ def ratio(row: Row, rows: list[Row]) -> str:
     return f"{(row.seconds / row.rows) / (ours.seconds / ours.rows):,.2f}"
 
 
-def chart(rows: list[Row]) -> Any:
-    """Draw the times a row, on a logarithmic axis, a panel for each case."""
-    frame = pl.DataFrame(
-        {
-            "case": [f"{row.part}: {row.case}" for row in rows],
-            "contender": [row.contender for row in rows],
-            "microseconds": [row.seconds / row.rows * 1e6 for row in rows],
-            "whose": ["polars-evals" if row.contender.startswith(OURS) else "peer" for row in rows],
-        }
+def chart(rows: list[Row]) -> str:
+    """Draw the times a row as a small SVG: a panel for each case, a point for each contender, logarithmic."""
+    line, indent, width = 16, 300, 420
+    parts: list[str] = []
+    y = 30
+    for part, case in dict.fromkeys((row.part, row.case) for row in rows):
+        found = sorted(
+            (r for r in rows if (r.part, r.case) == (part, case)), key=lambda r: r.seconds / r.rows
+        )
+        times = [math.log10(row.seconds / row.rows) for row in found]
+        low, high = times[0], max(times[-1], times[0] + 0.5)
+        parts.append(f'<text x="8" y="{y}" class="c">{escape(f"{part}: {case}")}</text>')
+        for row, time in zip(found, times, strict=True):
+            y += line
+            x = indent + 10 + round((time - low) / (high - low) * (width - 110))
+            kind = "o" if row.contender.startswith(OURS) else "p"
+            parts.append(
+                f'<text x="{indent}" y="{y}" class="n">{escape(row.contender)}</text>'
+                f'<circle cx="{x}" cy="{y - 4}" r="4" class="{kind}"/>'
+                f'<text x="{x + 8}" y="{y}">{row.per_row}</text>'
+            )
+        y += 2 * line
+    style = (
+        "text{font:11px sans-serif;fill:#333}.c{font-weight:bold}.n{text-anchor:end}"
+        f".o{{fill:{COLOURS[0]}}}.p{{fill:{COLOURS[1]}}}"
     )
-    base = alt.Chart(frame).mark_point(filled=True, size=90)
-    return base.encode(
-        x=alt.X("microseconds:Q", scale=alt.Scale(type="log"), title="microseconds a row (logarithmic)"),
-        y=alt.Y("contender:N", sort="x", title=None),
-        color=alt.Color(
-            "whose:N", title=None, scale=alt.Scale(domain=["polars-evals", "peer"], range=COLOURS)
-        ),
-        shape=alt.Shape("whose:N", title=None),
-        facet=alt.Facet("case:N", columns=2, title=None, sort=list(dict.fromkeys(frame["case"]))),
-    ).resolve_scale(x="independent", y="independent")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {indent + width} {y}">'
+        f"<style>{style}</style>"
+        '<text x="8" y="12">time a row, logarithmic within each panel; blue is polars-evals</text>'
+        f"{''.join(parts)}</svg>\n"
+    )

@@ -1,8 +1,12 @@
 """Word overlap, from a Polars frame to a Polars column, with the default options."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 from rouge_score.rouge_scorer import RougeScorer
@@ -12,15 +16,20 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 import polars_evals as pe
 from benchmarks.harness import OURS, Row, race
-from benchmarks.texts import MIXED, unlike
+from benchmarks.texts import MIXED, language, unlike
 
-CHARACTERS, ROWS = 1_700, 4_000
-SLOW_ROWS = {"rouge-score": 20, "sacrebleu": 50, "Python sets": 1_000}
+CHARACTERS, ROWS = 1_700, 8_000
+SLOW_ROWS = {"rouge-score": 100, "sacrebleu": 100, "Python sets": 1_000, "Rust": 200}
+
+
+def spread(frame: pl.DataFrame, rows: int) -> pl.DataFrame:
+    """Take some rows from all over a frame: texts differ too much for the first ones to stand for all."""
+    return frame.gather_every(len(frame) // rows).head(rows)
 
 
 def python(frame: pl.DataFrame, peer: str, score: Callable[[str, str], float]) -> Callable[[], object]:
     """Run a scorer of Python strings over the rows that a slow peer gets."""
-    few = frame.head(SLOW_ROWS[peer])
+    few = spread(frame, SLOW_ROWS[peer])
     return lambda: pl.Series([score(output, expected) for output, expected in few.iter_rows()])
 
 
@@ -128,12 +137,64 @@ def files(frame: pl.DataFrame, case: str) -> Iterator[Row]:
         )
 
 
-def rows() -> Iterator[Row]:
-    """Run everything of this part."""
-    frame, case = unlike(ROWS, CHARACTERS), f"{CHARACTERS:,} characters"
+def suite(frame: pl.DataFrame, case: str) -> Iterator[Row]:
+    """Compare seven metrics in one suite with the same metrics one after the other."""
+    variants = [pe.Metric("rouge", variant=variant) for variant in ("rouge1", "rouge2", "rougeL")]
+    metrics = variants + [pe.Metric(name) for name in ("token_f1", "jaccard", "recall", "bleu")]
+    together, alone = pe.Suite(metrics), [pe.Suite([metric]) for metric in metrics]
+    yield from race(
+        "seven word metrics",
+        case,
+        len(frame),
+        {
+            f"{OURS}, one suite": lambda: together.score(frame),
+            f"{OURS}, one by one": lambda: [one.score(frame) for one in alone],
+        },
+    )
+
+
+def small_peers(frame: pl.DataFrame, case: str) -> Iterator[Row]:
+    """Compare with packages in Rust that score single pairs, where they are installed."""
+    few = spread(frame, SLOW_ROWS["Rust"])
+    outputs, expected = ([[text] for text in few[name]] for name in ("output", "expected"))
+    peers: dict[str, tuple[str, pl.Expr, Callable[[Any], object]]] = {
+        "chrf": (
+            "fastchrf",
+            pe.chrf("output", "expected"),
+            lambda fastchrf: fastchrf.pairwise_chrf(outputs, expected),
+        ),
+        "bleu": (
+            "bleuscore",
+            pe.bleu("output", "expected"),
+            lambda bleuscore: [
+                bleuscore.compute(references=[right], predictions=left, max_order=4, smooth=True)
+                for left, right in zip(outputs, expected, strict=True)
+            ],
+        ),
+    }
+    for metric, (package, expr, score) in peers.items():
+        if find_spec(package) is None:
+            continue
+        contenders: dict[str, Callable[[], object]] = {
+            OURS: partial(frame.select, expr),
+            package: partial(score, import_module(package)),
+        }
+        yield from race(metric, case, len(frame), contenders, slow_share={package: len(few)})
+
+
+def scored(frame: pl.DataFrame, case: str) -> Iterator[Row]:
+    """Run what is also run on texts of a file: `python -m benchmarks.agreement`."""
     yield from rouge(frame, case)
     yield from word_sets(frame, case)
     yield from translation(frame, case)
-    mixed = unlike(ROWS, CHARACTERS, MIXED)
-    yield from word_sets(mixed, f"{case}, mixed scripts")
+    yield from suite(frame, case)
+
+
+def rows() -> Iterator[Row]:
+    """Run everything of this part."""
+    frame, case = language(ROWS), "language, 1,400 characters"
+    yield from scored(frame, case)
+    yield from small_peers(frame, case)
+    mixed = unlike(ROWS // 2, CHARACTERS, MIXED)
+    yield from word_sets(mixed, f"{CHARACTERS:,} characters, mixed scripts")
     yield from files(frame, case)

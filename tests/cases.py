@@ -67,6 +67,42 @@ VECTORS = [
 ]
 
 
+CALLS = [
+    '[{"name": "f", "arguments": {"x": 1}}, {"name": "g"}]',
+    '[{"name": "g"}, {"function": {"name": "f", "arguments": "{\\"x\\": 1.0}"}}]',
+    '{"content": [{"type": "text"}, {"type": "tool_use", "name": "f", "input": {"x": 1, "y": 2}}]}',
+    None,
+    "[]",
+    '{"role": "assistant", "content": "no call"}',
+    '[{"name": "f", "args": {"x": 1}}]',
+    '{"role": "assistant", "tool_calls": [{"name": "f", "args": {"x": 1}}, {"name": "g"}]}',
+    "",
+    None,
+    "prose",
+    '[{"name": "f"}, {"name": "f"}]',
+]
+
+IDS = [
+    ["a", "b", "c"],
+    ["b", "b", "a", "d"],
+    ["c"],
+    None,
+    ["d", None, "b"],
+    [],
+    ["x", "y", "z", "a", "b", "c", "d", "e", "f", "g", "h", "i"],
+    ["a"],
+    ["Straße", "b"],
+    None,
+    [None],
+    ["h", "i", "a"],
+]
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    """A small encoder: how often each letter occurs."""
+    return [[float(text.lower().count(chr(97 + i))) for i in range(26)] for text in texts]
+
+
 @dataclass(frozen=True)
 class Case:
     """A metric, its options, and columns that fit it."""
@@ -116,14 +152,16 @@ CASES = [
     ),
     Case(pe.levenshtein),
     Case(pe.levenshtein, {"case_sensitive": True, "decimals": None, "max_chars": 5}),
-    Case(pe.rouge, reflexive=False),
-    Case(pe.rouge, {"variant": "rougeL", "measure": "recall", "stemmer": False}, reflexive=False),
+    Case(pe.rouge),
+    Case(pe.rouge, {"tokenizer": "rouge"}, reflexive=False),
+    Case(pe.rouge, {"variant": "rougeL", "measure": "recall", "stemmer": False}),
     Case(pe.rouge, {"variant": "rougeLsum", "tokenizer": "unicode", "threshold": 0.5, "stemmer": True}),
     Case(pe.rouge, {"variant": "rouge2", "tokenizer": r"[\w']+"}),
     Case(pe.jaccard),
     Case(pe.jaccard, {"tokenizer": "characters", "case_sensitive": True}),
     Case(pe.recall),
     Case(pe.recall, {"tokenizer": r"\w+"}),
+    Case(pe.recall, {"tokenizer": "auto", "case_sensitive": True}),
     Case(pe.token_f1),
     Case(pe.bleu, reflexive=False),
     Case(pe.bleu, {"tokenize": "intl", "lowercase": True}, reflexive=False),
@@ -170,5 +208,58 @@ CASES = [
         columns="vectors",
         same=[1.0, 2.0],
         other=[2.0, -1.0],
+    ),
+    Case(pe.wer),
+    Case(pe.wer, {"tokenizer": "auto", "case_sensitive": True}),
+    Case(pe.cer),
+    Case(pe.gleu),
+    Case(pe.gleu, {"case_sensitive": False, "min_len": 2, "max_len": 3}),
+    Case(pe.choice, reflexive=False, same="(B)", other="C", output=[*TEXTS[:10], "A", "so it is B"]),
+    Case(pe.choice, {"choices": ["fox", "dog"]}, reflexive=False, same="fox", other="dog"),
+    Case(pe.semantic, {"encoder": letters}),
+    Case(pe.json_fields, output=DOCUMENTS, expected=SHIFTED, reflexive=False, same="[1]", other="[2]"),
+    Case(
+        pe.json_fields,
+        {"abs_tol": 1.0, "ignore": ("$.b",)},
+        output=DOCUMENTS,
+        expected=SHIFTED,
+        reflexive=False,
+        same='{"a": 1}',
+        other='{"a": 3}',
+    ),
+    *(
+        Case(
+            pe.tool_calls,
+            {"mode": mode, "arguments": arguments},
+            output=CALLS,
+            expected=(*CALLS[1:], CALLS[0]),
+            reflexive=False,
+            same='[{"name": "f"}]',
+            other='[{"name": "g"}]',
+        )
+        for mode, arguments in [
+            ("strict", "exact"),
+            ("unordered", "exact"),
+            ("subset", "names"),
+            ("superset", "subset"),
+            ("f1", "exact"),
+        ]
+    ),
+    *(
+        Case(
+            metric,
+            options,
+            output=IDS,
+            expected=(*IDS[3:], *IDS[:3]),
+            columns="vectors",
+            same=["a"],
+            other=["b"],
+        )
+        for metric, options in [
+            (pe.recall_at_k, {"k": 3}),
+            (pe.precision_at_k, {"k": 2}),
+            (pe.ndcg, {}),
+            (pe.reciprocal_rank, {}),
+        ]
     ),
 ]

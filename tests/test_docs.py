@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 import polars_evals as pe
-from polars_evals import metrics
+from polars_evals import clean, metrics
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -51,10 +52,27 @@ def test_the_overview_names_every_metric() -> None:
 def test_the_reference_has_every_public_name() -> None:
     reference = (DOCS / "reference.md").read_text("utf-8")
     assert "::: polars_evals.metrics\n" in reference
+    assert "::: polars_evals.clean\n" in reference
     entries = {
         path.rpartition(".")[2] for path in re.findall(r"^::: ([\w.]+)$", reference, flags=re.MULTILINE)
     }
-    assert entries - {"metrics"} == set(pe.__all__) - set(metrics.__all__) - {"__version__"}
+    assert entries - {"metrics", "clean"} == set(pe.__all__) - set(metrics.__all__) - set(clean.__all__) - {
+        "__version__"
+    }
+
+
+def test_what_the_reference_names_is_what_the_package_gives() -> None:
+    reference = (DOCS / "reference.md").read_text("utf-8")
+    for path in re.findall(r"^::: ([\w.]+)$", reference, flags=re.MULTILINE):
+        module, _, name = path.rpartition(".")
+        if name not in {"metrics", "clean"}:
+            assert getattr(import_module(module), name) is getattr(pe, name), path
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    assert [
+        name for name in pe.__all__ if name != "__version__" and not inspect.getdoc(getattr(pe, name))
+    ] == []
 
 
 def test_the_site_has_every_page() -> None:
@@ -67,3 +85,28 @@ def test_the_site_has_every_page() -> None:
 
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     assert sorted(pages(config["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("name", clean.__all__)
+def test_every_step_has_its_place_in_the_page_on_cleaning(name: str) -> None:
+    page = (DOCS / "cleaning.md").read_text("utf-8")
+    assert f"`{name}" in page
+
+
+def test_the_page_on_architecture_names_files_that_exist_and_every_module() -> None:
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    package = ROOT / "src" / "polars_evals"
+    files = [str(path) for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")]
+    named = re.findall(r"`([\w/]+\.py)`", page)
+    assert named
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+    modules = {
+        path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert [name for name in sorted(modules - {"__init__"}) if not re.search(rf"`{name}\b", page)] == []
+
+
+def test_contributing_names_targets_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))
+    assert set(re.findall(r"^make ([\w-]+)", text, flags=re.MULTILINE)) <= targets

@@ -58,9 +58,10 @@ def test_other_layouts_are_refused() -> None:
 
 def test_a_result_outlives_its_parts() -> None:
     frame = pl.DataFrame(
-        _native.levenshtein(
+        _native.edit_similarity(
             pl.Series(TEXTS),
             pl.Series(TEXTS),
+            metric="levenshtein",
             fold_case=True,
             max_chars=None,
             decimals=2,
@@ -156,3 +157,34 @@ def test_import_costs_little_more_than_polars() -> None:
     assert not loaded & {"numpy", "scipy", "rapidfuzz", "yaml", "pyarrow", "altair", "deltalake", "typer"}, (
         loaded
     )
+
+
+SCORES = """
+import random, polars as pl, polars_evals as pe
+rng = random.Random(3)
+alphabets, sizes = ["ab", "the quick Brown fox ", "aé中🙂"], [5, 30, 60, 90, 500, 2000]
+texts = ["".join(rng.choices(rng.choice(alphabets), k=rng.choice(sizes))) for _ in range(600)]
+frame = pl.DataFrame({"output": texts[::2], "expected": texts[1::2]})
+metrics = [pe.levenshtein, pe.osa, pe.indel, pe.damerau_levenshtein, pe.hamming, pe.jaro_winkler]
+print(frame.select(metric("output", "expected", decimals=None) for metric in metrics).hash_rows().to_list())
+"""
+
+
+def run_with_target(name: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"POLARS_EVALS_TARGET": name}
+    return subprocess.run(
+        [sys.executable, "-c", SCORES], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_target_gives_the_same_scores() -> None:
+    assert _native.targets()[0] == "portable"
+    scores = {run_with_target(name).stdout for name in ["", *_native.targets()]}
+    assert len(scores) == 1
+    assert len(scores.pop()) > 300
+
+
+def test_an_unknown_target_is_refused() -> None:
+    failed = run_with_target("mmx")
+    assert failed.returncode != 0
+    assert "POLARS_EVALS_TARGET is 'mmx'; this machine can do: portable" in failed.stderr

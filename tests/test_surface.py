@@ -6,8 +6,8 @@ import re
 import polars as pl
 
 import polars_evals as pe
-from polars_evals import metrics
-from polars_evals.namespace import ExprEvals, SeriesEvals
+from polars_evals import clean, metrics
+from polars_evals.namespace import Evals
 from tests.cases import CASES
 
 DISTANCES = {"levenshtein_distance"}
@@ -22,19 +22,18 @@ def public(namespace: type) -> set[str]:
 def test_every_metric_is_a_function_a_method_and_a_case() -> None:
     names = set(metrics.__all__)
     assert names <= set(pe.__all__)
-    assert public(ExprEvals) == names
-    assert public(SeriesEvals) == names
+    assert public(Evals) == names | set(clean.__all__)
     assert {case.name for case in CASES} == names - DISTANCES
 
 
-def test_every_metric_is_documented() -> None:
-    for name in metrics.__all__:
+def test_everything_is_documented() -> None:
+    for name in [*clean.__all__, *metrics.__all__]:
         function = getattr(pe, name)
         assert function.__name__ == name
         documented = inspect.getdoc(function) or ""
         assert ">>>" in documented, name
         for option in inspect.signature(function).parameters:
-            assert re.search(rf"^(\w+, )*{option}(, \w+)*$", documented, re.MULTILINE), (name, option)
+            assert re.search(rf"^(\w+, )*\*?{option}(, \w+)*$", documented, re.MULTILINE), (name, option)
 
 
 def test_options_are_keywords_and_every_score_has_the_common_ones() -> None:

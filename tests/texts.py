@@ -1,12 +1,54 @@
 """Texts for tests against oracles: real-looking ones, and pieces that tokenizers disagree about."""
 
 import random
+import re
 from pathlib import Path
 
 import polars as pl
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[1]
+# Real texts beside the project, where there are some.
+SHARED = ROOT.parent / "shared/data"
+
+SCRIPTS = [
+    *(
+        "Привет, мир!",
+        "Ça va très bien",
+        "你好，世界",
+        "สวัสดี",
+        "...",
+        "🙂",
+        "",
+        "コーヒー",
+        "ສະບາຍດີ",
+        "ជំរាបសួរ",
+        "မင်္ဂလာပါ",
+    ),
+    *(
+        "안녕하세요",
+        "नमस्ते दुनिया",
+        "שלום עולם",
+        "مرحبا بالعالم",
+        "Γειά σου Κόσμε",
+        "བཀྲ་ཤིས་",
+        "١٢٣",
+        "ꦲꦏ꧀ꦱꦫ",
+        "½",
+        "да",
+    ),
+]
+
+
+def has_wide_words(*texts: str) -> bool:
+    """Whether a text has a letter or digit outside ASCII."""
+    return any(c > "\x7f" and (c.isalpha() or c.isdecimal()) for text in texts for c in text)
+
+
+def has_words(text: str) -> bool:
+    """Whether rouge-score finds a word."""
+    return re.search("[a-z0-9]", text.lower()) is not None
+
 
 PIECES = [
     *(

@@ -15,24 +15,38 @@ shape: (1, 2)
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-from polars_evals import metrics
-from polars_evals import namespace as namespace
+from polars_evals import clean, drawing, metrics
 from polars_evals._version import __version__
+from polars_evals.clean import *  # noqa: F403
+from polars_evals.later import imported_later
 from polars_evals.metrics import *  # noqa: F403
+from polars_evals.namespace import col, evals
 
 if TYPE_CHECKING:
     from polars_evals.drift import (
+        Agreement,
         Calibration,
         Comparison,
+        ComparisonSpec,
+        Ranking,
+        Repeats,
+        SamplePlan,
         Timeline,
         against_baseline,
+        agreement,
         calibrate,
         compare,
+        compare_spec,
+        plan,
+        rank,
+        runs,
         timeline,
     )
+    from polars_evals.metrics.speech import pooled
     from polars_evals.suite import Metric, Suite, signatures
+    from polars_evals.suite.own import metric
     from polars_evals.traces import (
         check_traces,
         conversations,
@@ -43,39 +57,69 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Agreement",
     "Calibration",
     "Comparison",
+    "ComparisonSpec",
     "Metric",
+    "Ranking",
+    "Repeats",
+    "SamplePlan",
     "Suite",
     "Timeline",
     "__version__",
     "against_baseline",
+    "agreement",
     "calibrate",
     "check_traces",
+    "col",
     "compare",
+    "compare_spec",
     "conversations",
     "detect_traces",
+    "evals",
+    "metric",
+    "plan",
+    "pooled",
+    "rank",
+    "runs",
     "scan_traces",
     "signatures",
     "timeline",
     "unmatched_items",
     "with_expected",
 ]
+__all__ += clean.__all__
 __all__ += metrics.__all__
+
+# Results draw themselves with the report, which is imported when the first one does.
+drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.report")))
 
 # Imported when first used, so that `import polars_evals` costs little more than `import polars`.
 _LATER = {
+    "Agreement": "drift",
     "Calibration": "drift",
     "Comparison": "drift",
+    "ComparisonSpec": "drift",
     "Metric": "suite",
+    "Ranking": "drift",
+    "Repeats": "drift",
+    "SamplePlan": "drift",
     "Suite": "suite",
     "Timeline": "drift",
     "against_baseline": "drift",
+    "agreement": "drift",
     "calibrate": "drift",
     "check_traces": "traces",
     "compare": "drift",
+    "compare_spec": "drift",
     "conversations": "traces",
     "detect_traces": "traces",
+    "plan": "drift",
+    "rank": "drift",
+    "runs": "drift",
+    "metric": "suite.own",
+    "pooled": "metrics.speech",
     "scan_traces": "traces",
     "signatures": "suite",
     "timeline": "drift",
@@ -84,7 +128,10 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+# A type checker reads the imports above, and must not take any other name for granted.
+if not TYPE_CHECKING:
+    __getattr__ = imported_later(__name__, _LATER, __all__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,9 +1,23 @@
+from typing import Any
+
 from polars import Series
 
 class Result:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
-def levenshtein(
+def targets() -> list[str]: ...
+def edit_similarity(
+    output: Series,
+    expected: Series,
+    *,
+    metric: str,
+    fold_case: bool,
+    max_chars: int | None,
+    decimals: int | None,
+    details: bool,
+    threads: int,
+) -> Result: ...
+def jaro_winkler(
     output: Series,
     expected: Series,
     *,
@@ -25,62 +39,30 @@ def json_readable(texts: Series, *, max_depth: int, threads: int) -> Result: ...
 def similarity(
     output: Series, expected: Series, *, words: bool, n: int, fold_case: bool, threads: int
 ) -> Result: ...
-def rouge(
-    output: Series,
-    expected: Series,
-    *,
-    variant: str,
-    measure: str,
-    tokenizer: str,
-    stemmer: bool,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def word_sets(
-    output: Series,
-    expected: Series,
-    *,
-    metric: str,
-    tokenizer: str,
-    fold_case: bool,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def token_f1(output: Series, expected: Series, *, details: bool, threads: int) -> Result: ...
-def bleu(
-    output: Series,
-    expected: Series,
-    *,
-    tokenize: str,
-    lowercase: bool,
-    smooth_method: str,
-    smooth_value: float,
-    max_ngram_order: int,
-    effective_order: bool,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def chrf(
-    output: Series,
-    expected: Series,
-    *,
-    char_order: int,
-    word_order: int,
-    beta: float,
-    lowercase: bool,
-    whitespace: bool,
-    eps_smoothing: bool,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def response(
-    output: Series,
-    expected: Series,
-    *,
-    match_type: str,
-    fold_case: bool,
-    normalize_whitespace: bool,
-    details: bool,
-    threads: int,
-) -> Result: ...
+def place(texts: Series) -> tuple[int, ...]: ...
+def words(
+    output: Series, expected: Series, metrics: list[tuple[str, dict[str, Any]]], *, threads: int
+) -> list[Result]: ...
 def cosine(output: Series, expected: Series, *, threads: int) -> Result: ...
+
+class TextColumns:
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class JsonSplitter:
+    def __init__(self, lists: list[list[str]]) -> None: ...
+    def feed(self, piece: bytes) -> list[tuple[bool, bytes]]: ...
+    def pending(self) -> int: ...
+    def is_open(self) -> bool: ...
+    def around(self) -> bytes: ...
+
+def read_records(
+    texts: Series, columns: list[tuple[str, list[tuple[str, str]]]], *, broken: str, threads: int
+) -> list[TextColumns]: ...
+def split_lines(data: bytes, *, name: str) -> TextColumns: ...
+
+class Texts:
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+def clean(
+    texts: Series, *, step: str, words: list[str], case_sensitive: bool, threads: int
+) -> tuple[Texts, Result]: ...

@@ -6,6 +6,7 @@ lists, labels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -49,6 +50,7 @@ def lift(
     name: str | None = None,
     expected_name: str = "expected",
     output_alone: bool = False,
+    read: Callable[[pl.Series], pl.Series] | None = None,
 ) -> pl.Expr:
     """Make the expression of a metric.
 
@@ -83,11 +85,16 @@ def lift(
     output_alone
         Whether the metric has no second argument: then `expected` is ignored, and the kernel gets the output
         twice.
+    read
+        Brings columns of other types to text, before anything else.
     """
+    note_kernel(kernel)
     kinds = result_fields(fields if details else None)
     arguments = {"output": output} if output_alone else {"output": output, expected_name: expected}
 
     def score(columns: Sequence[pl.Series]) -> pl.Series:
+        if read is not None:
+            columns = [read(column) for column in columns]
         texts = [read_text(metric, *c) for c in zip(arguments, columns, strict=True)]
         left, right = texts[0], texts[-1]
         if left.dtype == pl.String and right.dtype == pl.String:
@@ -182,6 +189,41 @@ def elementwise(
 
     columns = [as_expr(metric, argument, value) for argument, value in arguments.items()]
     return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=True)
+
+
+def announced(
+    output: IntoText, expected: IntoText, announce: Callable[[pl.Series, pl.Series], None]
+) -> pl.Expr:
+    """Hand the output on as it is, and tell `announce` of each batch that comes by."""
+
+    def hand_on(columns: Sequence[pl.Series]) -> pl.Series:
+        left, right = columns
+        announce(left, right)
+        return left
+
+    return elementwise("announced", {"output": output, "expected": expected}, hand_on, pl.String())
+
+
+# The kernels that `lift` is given, while someone asks for them.
+NOTED: ContextVar[list[Kernel] | None] = ContextVar("NOTED", default=None)
+
+
+def note_kernel(kernel: Kernel) -> None:
+    """Note a kernel for `kernels_of`."""
+    noted = NOTED.get()
+    if noted is not None:
+        noted.append(kernel)
+
+
+def kernels_of(make: Callable[[], pl.Expr]) -> list[Kernel]:
+    """Return the kernels behind the expression that `make` makes."""
+    kernels: list[Kernel] = []
+    token = NOTED.set(kernels)
+    try:
+        make()
+    finally:
+        NOTED.reset(token)
+    return kernels
 
 
 def align(columns: Sequence[pl.Series], rows: int) -> list[pl.Series]:

@@ -1,18 +1,12 @@
 """Checks of options, made when an expression is built: a bad option never waits for data."""
 
 from collections.abc import Collection
-from difflib import get_close_matches
-from reprlib import Repr
 from sys import float_info
-from typing import Any
+
+from polars_evals.wording import did_you_mean, shown
 
 # What the kernels can count.
 LARGEST_WHOLE = 2**31 - 1
-
-# A value in an error message is there to be recognized; a whole file in a message hides the message.
-SHORT = Repr()
-SHORT.maxlevel = 3
-SHORT.maxstring = SHORT.maxother = 120
 
 
 def check_common(metric: str, *, threshold: object, missing: object, details: object) -> None:
@@ -71,14 +65,3 @@ def check_whole(
         raise ValueError(
             f"{metric}: `{option}` must be a whole number from {least} to {most}{none}, got {shown(value)}"
         )
-
-
-def did_you_mean(word: Any, known: Collection[str]) -> str:
-    """Name the nearest known word, for the end of an error message."""
-    near = get_close_matches(str(word), known, n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
-
-
-def shown(value: object) -> str:
-    """Write a value for an error message, shortened if it is long."""
-    return SHORT.repr(value)

@@ -1,0 +1,75 @@
+"""`scan_traces` of JSON Lines beside `pl.scan_ndjson` of the same file, which only parses them."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import polars as pl
+
+import polars_evals as pe
+from benchmarks.harness import OURS, Row, race
+from benchmarks.texts import Writer
+
+RECORDS = 200_000
+QUESTION, ANSWER = 500, 900
+
+
+def spans() -> Iterator[dict[str, object]]:
+    """Write observations as Langfuse exports them: a chat request, its answer and what it took."""
+    writer = Writer(7)
+    texts = [(writer.text(QUESTION), writer.text(ANSWER)) for _ in range(2_000)]
+    for number in range(RECORDS):
+        asked, said = texts[number % len(texts)]
+        yield {
+            "id": str(UUID(int=number)),
+            "trace_id": str(UUID(int=2**64 + number)),
+            "project_id": "p",
+            "parent_observation_id": None,
+            "type": "GENERATION",
+            "start_time": f"2026-01-01 10:{number // 60 % 60:02}:{number % 60:02}.123",
+            "end_time": f"2026-01-01 10:{number // 60 % 60:02}:{number % 60:02}.987",
+            "provided_model_name": f"model-{number % 2}",
+            "input": [
+                {"role": "system", "content": "Be short."},
+                {"role": "user", "content": f"{number // 2} {asked}"},
+            ],
+            "output": {"role": "assistant", "content": said},
+            "metadata": {"tier": "free", "region": "eu"},
+            "usage_details": {"input": 100 + number % 50, "output": 200},
+            "total_cost": 0.0021,
+            "session_id": f"s{number // 8}",
+            "version": "v1",
+        }
+
+
+def rows() -> list[Row]:
+    """Time both over the same file: all columns, and one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "observations.jsonl"
+        with file.open("w") as stream:
+            stream.writelines(json.dumps(span) + "\n" for span in spans())
+        case = f"JSON Lines, {RECORDS:,} records, {file.stat().st_size >> 20} MB"
+        return [
+            *race(
+                "traces",
+                f"{case}: all columns",
+                RECORDS,
+                {
+                    OURS: lambda: pe.scan_traces(file).collect(),
+                    "pl.scan_ndjson": lambda: pl.scan_ndjson(file).collect(),
+                },
+                rounds=3,
+            ),
+            *race(
+                "traces",
+                f"{case}: every model call's output",
+                RECORDS,
+                {
+                    OURS: lambda: pe.scan_traces(file, rows="spans").select("output").collect(),
+                    "pl.scan_ndjson": lambda: pl.scan_ndjson(file).select("output").collect(),
+                },
+                rounds=3,
+            ),
+        ]

@@ -1,0 +1,39 @@
+"""
+The door to charts and pages: results ask here, and do not know who draws.
+
+`polars_evals` names who draws when it is imported, so that drift can offer `plot` and `to_html` without
+importing the layer above it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Drawing(Protocol):
+    """What charts and pages are made with."""
+
+    def page_of(self, result: Any, **options: Any) -> str:
+        """Return a result as a page that opens offline."""
+
+    def items_frame(self, result: Any, height: int) -> str:
+        """Return the items of a comparison as a frame for a notebook."""
+
+    def plots_of(self, result: Any) -> Any:
+        """Return the charts of a result."""
+
+
+_open: list[Callable[[], Drawing]] = []
+
+
+def draw_with(opened: Callable[[], Drawing]) -> None:
+    """Name what gives the drawing; it is called when something is drawn."""
+    _open[:] = [opened]
+
+
+def drawing() -> Drawing:
+    """Return what draws."""
+    return _open[0]()
