@@ -59,6 +59,8 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
         return scored(left, right, metrics, threads=threads)
 
     monkeypatch.setattr(_native, "words", words_seen)
+    # A test whose query failed before this one may have left batches in the shared place.
+    monkeypatch.setattr(words, "BATCHES", words.Batches())
     yield seen
     assert not words.BATCHES.batches, "a batch was kept that nobody asks for"
 
