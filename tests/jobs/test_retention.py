@@ -1,4 +1,4 @@
-"""Rows do not stay for ever where the job says so, nor do they come back with the files that they are from."""
+"""Rows do not stay for ever where the job says so, and do not come back with the files they came from."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
