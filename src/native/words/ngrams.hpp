@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "followers.hpp"
 #include "vocabulary.hpp"
 
 namespace pe {
@@ -20,6 +21,8 @@ public:
         tokens_ = &tokens;
         ngrams_ = tokens;
         levels_used_ = 0;
+        distinct_ = distinct;
+        if (has_few_tokens()) shorten(tokens, expected_bytes_);
         if (versions_ > most_versions) {  // before old slots would look new
             levels_.clear();
             versions_ = 0;
@@ -42,6 +45,7 @@ public:
         }
         alive_.resize(alive);
         shared[0] = matches;
+        if (has_few_tokens()) shorten(output, output_bytes_);
         for (std::size_t n = 2; n <= shared.size(); ++n) shared[n - 1] = alive_.empty() ? 0 : extend(output, n);
     }
 
@@ -52,8 +56,10 @@ private:
         std::uint64_t key = 0;
         std::uint32_t name = 0, version = 0;  // the slot is free unless this is the level's
     };
+    // The n-grams of one length: how many there are of each, and how to find them.
     struct Level {
-        std::vector<Slot> slots;  // none for single tokens
+        Followers followers;      // where there are few different tokens
+        std::vector<Slot> slots;  // where there are many
         std::uint32_t version = 0;
         std::vector<std::uint32_t> counts, left;
 
@@ -78,9 +84,14 @@ private:
             return taken;
         }
     };
-    struct Ngram {
-        std::uint32_t begin, name;
-    };
+
+    // One number is left for the tokens that expected does not have.
+    bool has_few_tokens() const { return distinct_ < Followers::most_tokens; }
+    void shorten(const Numbers& tokens, Followers::Tokens& bytes) const {
+        const auto unknown = static_cast<std::uint32_t>(distinct_);
+        bytes.resize(tokens.size());
+        for (std::size_t i = 0; i < tokens.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::min(tokens[i], unknown));
+    }
 
     Level& next_level() {
         if (levels_used_ == levels_.size()) levels_.emplace_back();
@@ -91,11 +102,12 @@ private:
         if (n > levels_used_) number_expected(n);
         Level& level = levels_[n - 1];
         level.start_output();
+        if (has_few_tokens()) return level.followers.extend(output_bytes_, n, alive_, level.left);
         std::size_t alive = 0, matches = 0;
         for (const Ngram& ngram : alive_) {
             const std::size_t last = ngram.begin + n - 1;
             if (last >= output.size() || output[last] == no_number) continue;
-            const Slot& slot = level.slots[level.find(key(ngram.name, output[last]))];
+            const Slot& slot = level.slots[level.find(key(ngram.number, output[last]))];
             const std::uint32_t name = slot.version == level.version ? slot.name : no_number;
             alive_[alive] = {ngram.begin, name};
             alive += name != no_number;
@@ -108,6 +120,12 @@ private:
     void number_expected(std::size_t n) {
         Level& level = next_level();
         if (!ngrams_.empty()) ngrams_.pop_back();
+        if (has_few_tokens()) {
+            const std::size_t shorter = levels_[n - 2].counts.size();
+            level.counts.assign(level.followers.set(distinct_ + 1, shorter, expected_bytes_, n - 1, ngrams_), 0);
+            for (const std::uint32_t ngram : ngrams_) ++level.counts[ngram];
+            return;
+        }
         std::size_t size = 16;
         while (size < 2 * ngrams_.size()) size *= 2;
         if (level.slots.size() != size) level.slots.assign(size, Slot{});
@@ -129,7 +147,9 @@ private:
     }
 
     const Numbers* tokens_ = nullptr;
+    std::size_t distinct_ = 0;
     Numbers ngrams_;  // of expected, at the longest level so far
+    Followers::Tokens expected_bytes_, output_bytes_;
     std::vector<Level> levels_;
     std::size_t levels_used_ = 0;
     std::uint32_t versions_ = 0;
