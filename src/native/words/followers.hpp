@@ -32,20 +32,19 @@ public:
         words_ = (tokens_different + 63) / 64;
         table_.assign(ngrams_different * words_, Word{});
 #if defined(PE_VECTORS_X86)
-        if (has_popcount()) return set_fast(tokens.data() + next, ngrams);
+        if (has_bit_instructions()) return set_fast(tokens.data() + next, ngrams);
 #endif
         return set_any(tokens.data() + next, ngrams);
     }
 
-    // Makes n-grams of n - 1 tokens of an output longer, and keeps those that the text has. `left` says how often each may
-    // still be taken, and ends with a zero for all others. Returns how many were taken.
-    std::size_t extend(const Tokens& output, std::size_t n, std::vector<Ngram>& ngrams, Numbers& left) const {
+    // Makes n-grams of n - 1 tokens of an output one token longer, and keeps those that the text has.
+    void extend(const Tokens& output, std::size_t n, std::vector<Ngram>& ngrams) const {
         while (!ngrams.empty() && ngrams.back().begin + n > output.size()) ngrams.pop_back();
-        if (ngrams.empty()) return 0;
+        if (ngrams.empty()) return;
 #if defined(PE_VECTORS_X86)
-        if (has_popcount()) return extend_fast(output.data() + n - 1, ngrams, left);
+        if (has_bit_instructions()) return extend_fast(output.data() + n - 1, ngrams);
 #endif
-        return extend_any(output.data() + n - 1, ngrams, left);
+        extend_any(output.data() + n - 1, ngrams);
     }
 
 private:
@@ -73,38 +72,32 @@ private:
         for (std::size_t i = 0; i < ngrams.size(); ++i) ngrams[i] = table[ngrams[i] * words + last[i] / 64].number(last[i]);
         return different;
     }
-    [[gnu::always_inline]] std::size_t extend_any(const std::uint8_t* last, std::vector<Ngram>& ngrams, Numbers& left) const {
+    [[gnu::always_inline]] void extend_any(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
         const std::size_t words = words_, size = ngrams.size();
         const Word* const table = table_.data();
         Ngram* const all = ngrams.data();
-        std::uint32_t* const left_of = left.data();
-        const auto none = static_cast<std::uint32_t>(left.size() - 1);
-        std::size_t kept = 0, taken = 0;
+        std::size_t kept = 0;
         for (std::size_t i = 0; i < size; ++i) {
-            const std::uint32_t begin = all[i].begin;
-            const unsigned token = last[begin];
-            const Word word = table[all[i].number * words + token / 64];
-            const std::uint32_t number = word.number(token);
-            const bool is_there = word.has(token);
-            all[kept] = {begin, number};
-            kept += is_there;
-            std::uint32_t& of_number = left_of[is_there ? number : none];
-            const std::uint32_t takes = of_number != 0;
-            of_number -= takes;
-            taken += takes;
+            const Ngram ngram = all[i];
+            const unsigned token = last[ngram.begin];
+            const Word& word = table[ngram.number * words + token / 64];
+            all[kept] = {ngram.begin, word.number(token)};
+            kept += word.has(token);
         }
         ngrams.resize(kept);
-        return taken;
     }
 
 #if defined(PE_VECTORS_X86)
-    // The same for machines that count bits in one instruction: nearly all, but not all that the compiler has in mind.
-    [[gnu::target("popcnt")]] std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) { return set_any(last, ngrams); }
-    [[gnu::target("popcnt")]] std::size_t extend_fast(const std::uint8_t* last, std::vector<Ngram>& ngrams, Numbers& left) const {
-        return extend_any(last, ngrams, left);
+    // The same for machines that count and mask bits in one instruction: nearly all, but not all that a package is for.
+    [[gnu::target("popcnt,bmi,bmi2")]] std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) {
+        return set_any(last, ngrams);
     }
-    static bool has_popcount() {
-        static const bool has = __builtin_cpu_supports("popcnt");
+    [[gnu::target("popcnt,bmi,bmi2")]] void extend_fast(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
+        extend_any(last, ngrams);
+    }
+    static bool has_bit_instructions() {
+        static const bool has =
+            __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
         return has;
     }
 #endif

@@ -35,18 +35,17 @@ public:
     // are `no_number`.
     void count(const Numbers& output, std::vector<std::size_t>& shared) {
         alive_.resize(output.size());
-        Level& words = levels_[0];
-        words.start_output();
-        std::size_t alive = 0, matches = 0;
+        std::size_t alive = 0;
         for (std::size_t i = 0; i < output.size(); ++i) {
-            matches += words.take(output[i]);
             alive_[alive] = {static_cast<std::uint32_t>(i), output[i]};
             alive += output[i] != no_number;
         }
         alive_.resize(alive);
-        shared[0] = matches;
         if (has_few_tokens()) shorten(output, output_bytes_);
-        for (std::size_t n = 2; n <= shared.size(); ++n) shared[n - 1] = alive_.empty() ? 0 : extend(output, n);
+        for (std::size_t n = 1; n <= shared.size(); ++n) {
+            if (n > 1 && !alive_.empty()) extend(output, n);
+            shared[n - 1] = alive_.empty() ? 0 : levels_[n - 1].count(alive_);
+        }
     }
 
 private:
@@ -61,7 +60,7 @@ private:
         Followers followers;      // where there are few different tokens
         std::vector<Slot> slots;  // where there are many
         std::uint32_t version = 0;
-        std::vector<std::uint32_t> counts, left;
+        std::vector<std::uint32_t> counts, found;
 
         // Where the n-gram is, or belongs.
         std::size_t find(std::uint64_t wanted) const {
@@ -71,17 +70,13 @@ private:
             while (slots[at].version == version && slots[at].key != wanted) at = (at + 1) & (slots.size() - 1);
             return at;
         }
-        void start_output() {
-            left = counts;
-            left.push_back(0);  // for all that expected does not have
-        }
-        // Takes one away if any is left, and says how many that is. No branch: whether an n-gram is shared is hard to
-        // predict.
-        std::size_t take(std::uint32_t name) {
-            std::uint32_t& of_name = left[std::min<std::size_t>(name, counts.size())];
-            const std::uint32_t taken = of_name != 0;
-            of_name -= taken;
-            return taken;
+        // The size of the multiset intersection with n-grams of an output that expected has.
+        std::size_t count(const std::vector<Ngram>& ngrams) {
+            found.assign(counts.size(), 0);
+            for (const Ngram& ngram : ngrams) ++found[ngram.number];
+            std::uint32_t shared = 0;
+            for (std::size_t i = 0; i < counts.size(); ++i) shared += std::min(counts[i], found[i]);
+            return shared;
         }
     };
 
@@ -97,24 +92,20 @@ private:
         if (levels_used_ == levels_.size()) levels_.emplace_back();
         return levels_[levels_used_++];
     }
-    // From the n-grams of output that expected has to those that are one token longer; returns how many are shared.
-    std::size_t extend(const Numbers& output, std::size_t n) {
+    // From the n-grams of output that expected has to those that are one token longer.
+    void extend(const Numbers& output, std::size_t n) {
         if (n > levels_used_) number_expected(n);
-        Level& level = levels_[n - 1];
-        level.start_output();
-        if (has_few_tokens()) return level.followers.extend(output_bytes_, n, alive_, level.left);
-        std::size_t alive = 0, matches = 0;
+        const Level& level = levels_[n - 1];
+        if (has_few_tokens()) return level.followers.extend(output_bytes_, n, alive_);
+        std::size_t alive = 0;
         for (const Ngram& ngram : alive_) {
             const std::size_t last = ngram.begin + n - 1;
             if (last >= output.size() || output[last] == no_number) continue;
             const Slot& slot = level.slots[level.find(key(ngram.number, output[last]))];
-            const std::uint32_t name = slot.version == level.version ? slot.name : no_number;
-            alive_[alive] = {ngram.begin, name};
-            alive += name != no_number;
-            matches += level.take(name);
+            alive_[alive] = {ngram.begin, slot.name};
+            alive += slot.version == level.version;
         }
         alive_.resize(alive);
-        return matches;
     }
     // Levels are made when an output gets that far.
     void number_expected(std::size_t n) {
