@@ -1,4 +1,4 @@
-"""Object stores under stress, on servers of this machine: kills, runs at once, many objects, Azure."""
+"""Object stores under stress, on servers of this machine: kills, runs at once, many objects."""
 
 import json
 import os
@@ -15,7 +15,15 @@ from polars.testing import assert_frame_equal
 from polars_evals.jobs import StoreError, run
 from polars_evals.jobs.remote import RemoteFolder, list_remote
 from polars_evals.jobs.runner import Watch
-from tests.jobs.objects import Bucket, azure_container, azure_server, s3_bucket, s3_server
+from tests.jobs.objects import (
+    Bucket,
+    azure_container,
+    azure_server,
+    google_bucket,
+    s3_bucket,
+    s3_server,
+    speaking_as_google,
+)
 from tests.jobs.support import FORMATS, command, deliver, make_job, start, table, traces
 
 pytestmark = pytest.mark.stores
@@ -35,11 +43,16 @@ def _azure() -> Iterator[str]:
         yield endpoint
 
 
-@pytest.fixture(name="bucket", params=["s3", "azure"])
+@pytest.fixture(name="google", scope="module")
+def _google() -> Iterator[str]:
+    with s3_server(speaking_as_google) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(name="bucket", params=["s3", "google", "azure"])
 def _bucket(request: pytest.FixtureRequest) -> Bucket:
-    endpoint = request.getfixturevalue(request.param)
-    make = s3_bucket if request.param == "s3" else azure_container
-    return make(endpoint, f"b-{uuid4().hex[:12]}")
+    make = {"s3": s3_bucket, "google": google_bucket, "azure": azure_container}[request.param]
+    return make(request.getfixturevalue(request.param), f"b-{uuid4().hex[:12]}")
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -76,11 +76,16 @@ def append(folder: Folder, record: Record) -> str:
     return name
 
 
-def is_sent(folder: Folder, name: str) -> bool:
-    """Whether people were told of a run."""
-    return f"{name}{SENT}" in folder.files(RUNS)
+def sent(folder: Folder, name: str) -> set[str]:
+    """Return the ways in which people were told of a run."""
+    start = f"{name}."
+    return {
+        file[len(start) : -len(SENT)]
+        for file in folder.files(RUNS)
+        if file.startswith(start) and file.endswith(SENT)
+    }
 
 
-def mark_sent(folder: Folder, name: str) -> None:
-    """Note that people were told of a run."""
-    folder.create(f"{RUNS}/{name}{SENT}", b"1")
+def mark_sent(folder: Folder, name: str, way: str) -> None:
+    """Note that people were told of a run, in a way."""
+    folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")

@@ -50,7 +50,10 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
                 spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
         return compare_spec(scored, spec)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
+        retention = job.store.retention
+        hint = "" if retention is None else f'; old rows go, by keep = "{retention.keep}" in [store]'
+        hint += ", unless keep_baseline = true" if retention and retention.spared is None else ""
+        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
 
 
 def followed(
