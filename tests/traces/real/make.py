@@ -73,6 +73,9 @@ PYTHON_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
     "ragas": {"0.4.3": ("ragas==0.4.3", "langchain-community<0.4")},
     "deepeval": {"4.3.1": ("deepeval==4.3.1",)},
     "helm": {"0.5.16": ("crfm-helm==0.5.16",)},
+    "weave": {
+        "0.52.10": ("weave==0.52.10", "openai==1.109.1", "ddtrace", "emoji", "litellm", "numpy", "sqlparse")
+    },
     "conversations": {"1.0": ("polars==1.35.2",)},
 }
 NODE_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
