@@ -66,8 +66,7 @@ notebooks: setup
 
 # The site, in site/. Building it needs no network.
 docs: setup
-	$(call install,docs)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --strict --clean
 
 # The job under kill -9, at many more points than `test` has time for.
 faults: setup

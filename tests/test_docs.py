@@ -2,13 +2,13 @@
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import polars_evals as pe
 from polars_evals import clean, metrics
@@ -83,8 +83,17 @@ def test_the_site_has_every_page() -> None:
             for part in entry.values() if isinstance(entry, dict) else entry:
                 yield from pages(part)
 
-    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
-    assert sorted(pages(config["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    config = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))
+    assert sorted(pages(config["project"]["nav"])) == sorted(
+        str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")
+    )
+
+
+def test_pictures_are_there_and_say_what_they_show() -> None:
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for text, path in re.findall(r"!\[(.*?)\]\((.*?)\)", page.read_text("utf-8")):
+            assert (page.parent / path).is_file(), f"{page.name}: {path}"
+            assert len(text) > 20, f"{page.name}: {path}"
 
 
 @pytest.mark.parametrize("name", clean.__all__)

@@ -123,7 +123,9 @@ Numbers localized(const Numbers& words, const Numbers& expected) {
 
 void check_sequences(pe::PairedWords& pair) {
     const std::size_t longest = below(20) == 0 ? 2500 : below(4) == 0 ? 150 : 20;
-    const std::size_t limit = 1 + below(below(2) == 0 ? 3 : 3000);
+    // About the numbers of different tokens from which on n-grams are found in other ways.
+    static constexpr std::size_t limits[] = {3, 66, 260, 3000};
+    const std::size_t limit = 1 + below(limits[below(4)]);
     const std::size_t orders = 1 + below(6);
     const Numbers expected = random_numbers(longest, limit);
     pair.set_longest_ngrams(orders);

@@ -273,3 +273,30 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "polars_evals.report")
     with pytest.raises(ImportError, match=r"need altair: pip install 'polars-evals\[report\]'"):
         importlib.import_module("polars_evals.report")
+
+
+def test_a_timeline_begins_with_what_moved_and_leads_to_its_chart(timeline: pe.Timeline) -> None:
+    text = timeline.to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "topic=medicine got worse: levenshtein" in header
+    assert [link["href"] for link in elements(header, "a")] == ["#series-0"]
+    assert 'id="series-0"' in text
+
+
+def test_versions_that_are_worse_over_all_are_not_said_to_be_so_in_slices_too() -> None:
+    changes = {"old": (0.0, 0.0), "bad": (-0.3, -0.3), "mixed": (-0.2, 0.2)}
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(400), "v": version, "part": ["x", "y"] * 200,
+                "m_score": [0.5 + 0.001 * (at % 7) + moved[at % 2] for at in range(400)],
+            }
+        )
+        for version, moved in changes.items()
+    )  # fmt: skip
+    text = pe.compare(frame, version="v", baseline="old", item="id", by="part").to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "bad is worse on m</a>" in header
+    assert "mixed got worse in x</a>" in header
+    assert "bad got worse" not in header
+    assert header.index("bad is worse") < header.index("mixed got worse in x")

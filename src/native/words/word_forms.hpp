@@ -88,16 +88,14 @@ private:
     void cut(Text text) {
         cut_.clear();
         short_.clear();
-        cutter_.split(text, [this](const char* word, std::size_t length) {
-            cut_.push(word, length);
-            if (length <= longest_word) short_.push(word, length);
-        });
+        cutter_.split(text, cut_);
+        for (std::size_t i = 0; i < cut_.size(); ++i)
+            if (cut_[i].length <= longest_word) short_.push(cut_[i].bytes, cut_[i].length);
         numbers_.resize(short_.size());
-        std::uint32_t* out = numbers_.data();
-        words_.find_or_add(short_, [this, &out](std::uint32_t number, std::uint32_t&) {
+        words_.find_or_add(short_, numbers_.data(), [this](std::size_t, std::uint32_t number, std::uint32_t) {
             if (number == forms_.size()) forms_.emplace_back();
             prefetch(&forms_[number]);
-            *out++ = number;
+            return number;
         });
     }
 

@@ -241,15 +241,19 @@ def status(
 @app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
 def maintain(
     job: Annotated[Path, typer.Argument(help="The job file.")],
+    keep: Annotated[
+        str | None, typer.Option(help="How long rows stay: 90d, 12w, 1y. [default: as the job says]")
+    ] = None,
     keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Put the small files of a job's store together, and remove those that no reader needs any more."""
+    """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
     with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
 
-        done = maintain_store(job, keep_days=keep_days, say=tell)
+        done = maintain_store(job, keep=keep, keep_days=keep_days, say=tell)
         text = (
+            f"{done['forgotten']:,} old rows went; "
             f"{done['files_before']} data files are {done['files']} now, {done['removed']} old ones are "
             f"removed; {done['rows']:,} rows in {done['store']}"
         )

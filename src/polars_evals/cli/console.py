@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from click import ClickException
 from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
 from polars_evals.jobs.secrets import redacted
 from polars_evals.jobs.system import UNREAD, on_stop
-from polars_evals.wording import clean, line
+from polars_evals.wording import clean, line, without_query
 
 debug = False
 log: Path | None = None
@@ -87,11 +86,7 @@ def exit_code_of(error: BaseException) -> int:
 
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong and leave."""
-    # Polars appends the query plan, which helps nobody here.
-    told = re.split(r"\n\n(?:Resolved plan until failure|This error occurred)", message, maxsplit=1)[
-        0
-    ].strip()
-    for one in told.splitlines():
+    for one in without_query(message).splitlines():
         print(f"polars-evals: {clean(redacted(one), 2_000)}", file=sys.stderr, flush=True)
     raise typer.Exit(code)
 

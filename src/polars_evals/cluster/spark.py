@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from polars_evals.suite import Suite
 
 
+# How Spark writes times: by default in a way that readers take for times without a zone.
+TIMES = "spark.sql.parquet.outputTimestampType"
+
+
 def score_spark(
     dataframe: DataFrame, suite: Suite, *, signatures: bool = False, max_bytes: int = MAX_BYTES
 ) -> DataFrame:
@@ -109,8 +113,14 @@ class SparkEngine:
         return session.read.parquet(*files)
 
     def write_parquet(self, data: DataFrame, folder: str) -> None:
-        """Write one file or more for each partition."""
-        data.write.parquet(folder)
+        """Write one file or more for each partition; times as instants in UTC, not in Spark's old INT96."""
+        settings = data.sparkSession.conf
+        before = settings.get(TIMES)
+        settings.set(TIMES, "TIMESTAMP_MICROS")
+        try:
+            data.write.parquet(folder)
+        finally:
+            settings.set(TIMES, before)
 
     def schema(self, data: DataFrame) -> pa.Schema:
         """Return the columns as Arrow has them; a time has the zone of the session."""

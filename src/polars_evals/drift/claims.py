@@ -245,7 +245,10 @@ def _of_several(comparison: Comparison) -> list[Claim]:
                 worse or better,
             )
         )
-    return [*_losses_in_slices(comparison), *said]
+    # What is worse over all items is said; losses that such a mean hides come next, and then the others.
+    hidden = [name for (worse, _), names in groups.items() if not worse for name in names]
+    losses = [claim for claim in said if claim.verdict == "regressed"]
+    return [*losses, *_losses_in_slices(comparison, hidden), *said[len(losses) :]]
 
 
 def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
@@ -255,11 +258,11 @@ def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
     return spoken(["every metric", *names] if every else names)
 
 
-def _losses_in_slices(comparison: Comparison) -> list[Claim]:
-    """Return a claim for each candidate that lost in a slice, which a mean over all items may hide."""
+def _losses_in_slices(comparison: Comparison, candidates: Sequence[str]) -> list[Claim]:
+    """Return a claim for each of some candidates that lost in a slice, which a mean over all items hides."""
     short = len(comparison.slices["by"].unique()) == 1
     said = []
-    for candidate in comparison.spec.candidates:
+    for candidate in candidates:
         mine = comparison.slices.filter(pl.col("candidate") == candidate, pl.col("verdict") == "regressed")
         names = mine.sort(comparison.spec.gain())["slice"].unique(maintain_order=True).to_list()
         if names:
@@ -286,5 +289,6 @@ def changes(timeline: Timeline) -> list[Claim]:
             f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} "
             f"{quantity(abs(row['difference']))} {way}{began}"
         )
-        said.append(Claim(text, row["verdict"], (), row["slice"], (row["metric"],)))
+        versions = () if row["version"] is None else (row["version"],)
+        said.append(Claim(text, row["verdict"], versions, row["slice"], (row["metric"],)))
     return said

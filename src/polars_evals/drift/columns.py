@@ -9,7 +9,7 @@ import polars as pl
 from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     Frame = pl.DataFrame | pl.LazyFrame
     Schema = Mapping[str, pl.DataType]
@@ -254,14 +254,19 @@ def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]
         require_one_signature(column, seen[column].item())
 
 
-def require_one_signature(column: str, seen: Iterable[str | None]) -> None:
+def require_one_signature(column: str, seen: Collection[str | None]) -> None:
     """Raise if the scores of a metric were made in more than one way."""
     values = [value if value is not None else "(none)" for value in seen]
     if len(values) > 1:
         listed = "\n  ".join(values[:5])
+        way_out = "score all rows with one suite"
+        if len(values) == 2 and "(none)" in values:
+            way_out = (
+                "score all rows with signatures=True, or read files with polars_evals.jobs.scan_scored, "
+                "which finds the signatures in their metadata"
+            )
         raise ValueError(
-            f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
-            "score all rows with one suite"
+            f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n{way_out}"
         )
 
 

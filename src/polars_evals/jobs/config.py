@@ -20,6 +20,7 @@ from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.inputs import Input, is_inside_of
 from polars_evals.jobs.open import STORES
 from polars_evals.jobs.remote import Address, is_remote
+from polars_evals.jobs.retention import Retention, read_retention
 from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
@@ -42,6 +43,7 @@ class StoreConfig:
     format: str = "delta"
     newest: str | None = None
     storage_options: Options | None = None
+    retention: Retention | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def read_job(config: Section, folder: Path) -> Job:
         name: options_of(Section(f"{source}: [{name}]", tables[name] or {}), shared)
         for name in ("input", "store", "report")
     }
-    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"])
+    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"], compare)
     report = read_report(
         Section(f"{source}: [report]", tables["report"] or {}),
         folder,
@@ -254,7 +256,9 @@ def check_suite_keys(section: Section) -> None:
         section.finish()
 
 
-def read_store(section: Section, folder: Path, options: Options | None) -> StoreConfig:
+def read_store(
+    section: Section, folder: Path, options: Options | None, compare: ComparisonSpec | None
+) -> StoreConfig:
     """Read `[store]`."""
     section.take("storage_options", dict, "a table of options")
     path = section.take("path", str, "a folder", needed=True)
@@ -263,10 +267,11 @@ def read_store(section: Section, folder: Path, options: Options | None) -> Store
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
     form = section.choice("format", list(STORES)) or "delta"
+    retention = read_retention(section, compare)
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options)
+    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options, retention)
 
 
 def read_compare(section: Section, suite: Suite) -> ComparisonSpec:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polars_evals.drift import Comparison
 
 # Packed characters of all items together, and characters of one text; what goes beyond is left out, and said.
-BUDGET, NOTEBOOK_BUDGET = 800_000, 250_000
+BUDGET, NOTEBOOK_BUDGET = 600_000, 250_000
 LONGEST = 5_000
 # Rows of slices that choose items, worst first.
 MOST_JUDGED = 200
@@ -170,8 +170,9 @@ def _order(comparison: Comparison, rows: pl.DataFrame, places: pl.DataFrame) -> 
     ranked = [rows.select("item", share=1 + _share("candidate", "metric"))]
     sets = [name for name in places.columns if name != "item"]
     located = rows.join(places, on="item", how="left", maintain_order="left")
+    parts = located.partition_by("candidate", "metric", as_dict=True)
     for row in judged.sort("verdict", "q_value", nulls_last=True).head(MOST_JUDGED).iter_rows(named=True):
-        mine = located.filter(pl.col("candidate") == row["candidate"], pl.col("metric") == row["metric"])
+        mine = parts.get((row["candidate"], row["metric"]), located.clear())
         if row["slice"] is not None:
             here = [pl.col(name) == row["slice"] for name in sets]
             mine = mine.filter(pl.any_horizontal(here)) if here else mine.clear()

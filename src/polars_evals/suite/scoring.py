@@ -11,6 +11,7 @@ from polars_evals import lift
 from polars_evals.lift import announced, kernels_of, label
 from polars_evals.metrics.words import WordKernel
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
+from polars_evals.suite.own import guarded
 from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 
@@ -28,7 +29,7 @@ class Scoring:
         self.existing = schema.names()
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
-        schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
+        self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
         self.lowercased = shared_lowercasing(metrics, schema)
         self.announced = shared_words(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
@@ -69,6 +70,8 @@ class Scoring:
 
     def expr(self, metric: Metric) -> pl.Expr:
         """Make a metric's expression, over announced or lowercased columns where there are."""
+        if metric.function is not None or metric.type == COLUMN_TYPE:
+            return guarded(str(metric.name), metric.expr(), self.schema)
         announced = self.announced.get(work_of(metric))
         if announced is not None:
             return metric.expr(output=pl.col(announced.meta.output_name()))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
-from polars.exceptions import ColumnNotFoundError, InvalidOperationError
+from polars.exceptions import ColumnNotFoundError
 
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import FrameT, Scoring, quoted
@@ -157,12 +157,7 @@ class Suite:
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
         scoring = Scoring(self.metrics, schema, self.signature if signatures else {})
-        try:
-            return scoring.score(frame)
-        except Exception as error:
-            if isinstance(frame, pl.DataFrame):
-                blame(self.metrics, frame, error)
-            raise
+        return scoring.score(frame)
 
     def sink_parquet(
         self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any
@@ -246,19 +241,6 @@ class Suite:
     def metadata(self) -> dict[str, str]:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
-
-
-def blame(metrics: Iterable[Metric], frame: pl.DataFrame, error: Exception) -> None:
-    """Name the metric of the user's own that failed, if one did."""
-    for metric in metrics:
-        if metric.function is None:
-            continue
-        try:
-            frame.select(metric.expr())
-        except Exception as own:
-            if metric.type in str(own):
-                return
-            raise InvalidOperationError(f'metric "{metric.name}": {type(own).__name__}: {own}') from error
 
 
 def check_frame(frame: object) -> None:
