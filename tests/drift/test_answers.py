@@ -112,7 +112,7 @@ def test_a_score_of_another_column_is_kept() -> None:
 
 
 @pytest.mark.parametrize("unanswered", ["auto", "wrong"])
-def test_parts_agree(unanswered: str) -> None:
+def test_parts_agree(unanswered: Any) -> None:
     frame = traces()
     whole = compare(frame, unanswered=unanswered)
     parts = [

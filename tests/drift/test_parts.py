@@ -83,7 +83,7 @@ def test_a_message_is_read_as_it_was_written() -> None:
         (b"garbage", "no aggregates of polars-evals"),
         (pickle.dumps({"a": 1}), "no aggregates of polars-evals"),
         (MAGIC, "no aggregates of polars-evals"),
-        (MAGIC + b"1\nanything", "format 1, but this version of polars-evals reads format 2"),
+        (MAGIC + b"1\nanything", "format 1, but this version of polars-evals reads format 3"),
         (MAGIC + b"2\n", "damaged or cut short"),
         (MAGIC + b"2\nanything else, long enough", "damaged or cut short"),
     ],

@@ -31,14 +31,14 @@ Measures = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
-        help="Column of numbers to compare too: latency_ms, cost, input_tokens, output_tokens, or any with its "
-        "direction, as in `retries:lower`; `auto` for those that traces have.",
+        help="Column of numbers to compare too: latency_ms, cost, input_tokens, output_tokens, or any with "
+        "its direction, as in `retries:lower`; `auto` for those that traces have.",
     ),
 ]
 Unanswered = Annotated[
     str,
     typer.Option(
-        help="What errors and missing outputs are: `apart` from the scores, `wrong`, or `auto`: apart in traces."
+        help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
     ),
 ]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]

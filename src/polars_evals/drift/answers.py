@@ -52,7 +52,7 @@ def needed_for_answers(there: Collection[str], unanswered: str) -> list[str]:
 
 
 def set_apart(there: Collection[str], unanswered: str) -> bool:
-    """Say whether missing answers are set apart: as asked for, or where the table says what became of calls."""
+    """Say whether missing answers are set apart: if asked to, or if the table says what became of calls."""
     return unanswered == "apart" or (unanswered == "auto" and (ERROR in there or FINISH in there))
 
 

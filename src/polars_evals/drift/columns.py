@@ -9,7 +9,7 @@ import polars as pl
 from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     Frame = pl.DataFrame | pl.LazyFrame
     Schema = Mapping[str, pl.DataType]

@@ -91,9 +91,9 @@ def compare(
         Names of the metrics; None for every ``<name>_score`` column.
     measures
         Columns of numbers to compare beside the scores, such as latency and cost. Names of what traces have
-        (``["latency_ms", "cost", "input_tokens", "output_tokens"]``), ``"auto"`` for those of them that are
-        there, or any column with its direction: ``{"retries": {"lower_is_better": True}}``. See `Measure` for
-        the other options. Each is a row of `summary`, and `measures` holds its quantiles and ratios.
+        (``["latency_ms", "cost", "input_tokens", "output_tokens"]``), ``"auto"`` for those that are there, or
+        any column with its direction: ``{"retries": {"lower_is_better": True}}``. `Measure` has the other
+        options. Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
     min_effect
         The smallest difference in mean score that matters. A measure has its own.
     alpha
@@ -103,8 +103,8 @@ def compare(
         ``not_worse``: ``yes``, ``no`` or ``unknown``. A measure has its own.
     unanswered
         ``"apart"``: a row with an ``error``, or without an ``output``, is no wrong answer. It is left out of
-        the scores and counts in the row ``answered``. ``"wrong"`` keeps the score that it has. ``"auto"`` sets
-        them apart where the frame says what became of a call, in ``error`` or ``finish_reason``, as traces do.
+        the scores and counts in the row ``answered``. ``"wrong"`` keeps the score that it has. ``"auto"``
+        sets it apart where the frame has ``error`` or ``finish_reason``, as traces do.
     seed
         Fixes the random signs of the permutation test.
     max_flips
@@ -114,8 +114,8 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `measures`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a
-        `verdict`.
+        With frames `summary`, `slices`, `measures`, `flips`, `unmatched`, `pass_rates`, `distributions`, and
+        a `verdict`.
 
     Notes
     -----

@@ -73,8 +73,8 @@ class Comparison(Result):
     slices
         The same for each slice.
     measures
-        A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions, their
-        difference and ratio with intervals, unit and verdict.
+        A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
+        their difference and ratio with intervals, unit and verdict.
     flips
         The items whose label changed, with their texts, greatest loss first.
     unmatched

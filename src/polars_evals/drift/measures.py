@@ -54,12 +54,13 @@ def with_quantiles(judged: pl.DataFrame, quantiles: pl.DataFrame, spec: Resolved
     """
     worse = quantiles.filter(pl.col("verdict") == "regressed")
     said: dict[tuple[Any, ...], list[str]] = {}
+    level = f"{100 * (1 - spec.alpha):g}"
     for row in worse.iter_rows(named=True):
         written, moved = Written.of(row["metric"], spec), "fell" if row["difference"] < 0 else "rose"
         said.setdefault(tuple(row[name] for name in ROW), []).append(
             f"the {row['statistic']} of {row['metric']} {moved} by {written.size(row['difference'])} "
-            f"({100 * (1 - spec.alpha):g}% interval {written.span(row['ci_low'], row['ci_high'])}, not corrected; "
-            f"corrected q = {row['q_value']:.2g})"
+            f"({level}% interval {written.span(row['ci_low'], row['ci_high'])}, not corrected; corrected q = "
+            f"{row['q_value']:.2g})"
         )
     if not said:
         return judged

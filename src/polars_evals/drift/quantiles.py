@@ -69,8 +69,7 @@ def statistics(
             "value": list(value) if by else None,
         }
         n = len(arms.before) if arms.paired else len(arms.before) + len(arms.after)
-        for found in _statistics(arms, measure, alpha):
-            rows.append(identity | {"n": n} | found)
+        rows += [identity | {"n": n} | found for found in _statistics(arms, measure, alpha)]
     frame = pl.DataFrame(rows, schema=STATISTICS)
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -158,7 +157,7 @@ def _variance_of_mean(values: Floats, clusters: Codes | None) -> tuple[float, fl
 
 def _totals(values: Floats, clusters: Codes) -> Floats:
     _, places = np.unique(clusters, return_inverse=True)
-    return np.bincount(places, weights=values)
+    return np.asarray(np.bincount(places, weights=values), dtype=np.float64)
 
 
 def _quantile(arms: Arms, measure: Measure, p: float, alpha: float) -> dict[str, Any]:
@@ -181,8 +180,7 @@ def _quantile(arms: Arms, measure: Measure, p: float, alpha: float) -> dict[str,
         "p_value": _p_value(difference, low, high, alpha),
     }
     if before.value > 0 and after.value > 0:
-        logs = [one.log() for one in sides]
-        low, high = difference_interval(*logs, together)
+        low, high = difference_interval(before.log(), after.log(), together)
         found |= {
             "ratio": after.value / before.value,
             "ratio_low": np.exp(low) if np.isfinite(low) else np.nan,

@@ -20,7 +20,7 @@ from polars_evals.drift.answers import (
 )
 from polars_evals.drift.pairing import varying
 from polars_evals.drift.search import searchable
-from polars_evals.suite.measure import AUTO
+from polars_evals.suite.measure import AUTO, measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
     if spec.measures == AUTO:
         # Traces have all their columns, whether anything is known or not.
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
-        resolved = replace(resolved, measures=known)
+        resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
     rows = without_idle(rows, resolved.metrics)
     if answers_are_missing(nulls, resolved.metrics):

@@ -183,7 +183,7 @@ def test(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
 
 def with_rules(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """
-    Add what a row is judged by: ``min_effect``, ``sign`` (-1: lower is better), ``bound_low``, ``bound_high``.
+    Add what a row is judged by: ``min_effect``, ``sign`` (-1: lower is better) and bounds.
 
     Notes
     -----

@@ -19,7 +19,7 @@ class Written(NamedTuple):
 
     @classmethod
     def of(cls, metric: str, spec: ResolvedSpec, digits: int = 4) -> Written:
-        """Take the form of a metric, of a measure, or of a share of answers, which is written like a score."""
+        """Take the form of a metric or measure; a share of answers is written like a score."""
         measure = spec.measure(metric)
         return cls(None if measure is None or measure.share else measure, digits)
 

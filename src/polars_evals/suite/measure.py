@@ -38,8 +38,8 @@ class Measure:
     Parameters
     ----------
     name
-        The column. Of ``latency_ms``, ``cost``, ``input_tokens`` and ``output_tokens``, as `scan_traces` names
-        them, the rest is known.
+        The column. Of ``latency_ms``, ``cost``, ``input_tokens`` and ``output_tokens``, as `scan_traces`
+        names them, the rest is known.
     lower_is_better
         Which way is better.
     unit

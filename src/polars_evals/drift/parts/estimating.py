@@ -103,7 +103,7 @@ def _ratio(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, float]:
     if not (before > 0 and after > 0):
         return {}
     ratio = after / before
-    spreads = [None if row[f"var_{end}"] is None else row[f"var_{end}"] for end in "bc"]
+    spreads: list[Any] = [row[f"var_{end}"] for end in "bc"]
     if spec.cluster is not None or None in spreads:
         return {"ratio": ratio}
     relative = [spread / mean**2 for spread, mean in zip(spreads, (before, after), strict=True)]
