@@ -11,13 +11,16 @@ from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.config import Job, names_of
 from polars_evals.jobs.errors import ConfigError, one_line
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.rules import Evidence, judge_all, unknown_items
+from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot
 from polars_evals.wording import counted, listed
 
 
-def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
-    """Compare the versions in the store and judge the gates."""
+def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
+    """Compare the versions in the store and judge the gates; none of them passes on a store without rows."""
+    if snapshot is None or not snapshot.rows:
+        reason = ("there is no row in the store to judge",)
+        return replace(outcome, gates=tuple(GateResult(gate.name, FAILED, reason) for gate in job.gates))
     scored = snapshot.scan()
     comparison, notes = None, list(outcome.notes)
     if job.compare is not None:
