@@ -22,13 +22,13 @@ import polars_evals as pe
 
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parent.parent / "data" / "traces.parquet"
-MEDICINE = "items?slice=topic%3Dmedicine&metric=levenshtein&flip=newly_failing&q=What+is"
+MEDICINE = "items?slice=topic%3Dmedicine&metric=levenshtein&flip=newly_failing&q=metformin+for+and"
 SHARPNESS = 1.5
 # name: page, address in it, element at the top, width and height, whether the first item is opened
 PICTURES: dict[str, tuple[str, str, str, int, int, bool]] = {
     "page": ("two", "", "header", 900, 700, False),
     "leaderboard": ("three", "", "#leaderboard .scroll", 800, 290, False),
-    "items": ("two", f"{MEDICINE}&view=expected", "#controls", 900, 500, True),
+    "items": ("two", f"{MEDICINE}&view=expected", "#controls", 900, 510, True),
     "timeline": ("two", "", "#timeline .chart", 800, 272, False),
 }
 
