@@ -64,8 +64,9 @@ fixtures: setup
 notebooks: setup
 	$(BIN)/python notebooks/run.py
 
-# The site, in site/. Building it needs no network.
+# The site, in site/. Building it needs no network. Its pictures are taken anew where they no longer show what a page shows.
 docs: setup
+	$(BIN)/python docs/pictures/make.py
 	$(BIN)/zensical build --strict --clean
 
 # The job under kill -9, at many more points than `test` has time for.
