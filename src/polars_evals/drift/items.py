@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.columns import LABELS, as_text, item_key, scores_and_labels
+from polars_evals.drift.answers import HAS_ANSWER
+from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.flips import FLIPS, slice_columns
+from polars_evals.drift.reading import scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,18 +37,19 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     schema = table.collect_schema()
     if spec.item is None:
         return pl.LazyFrame(schema=_schema(spec))
-    slices = slice_columns(spec.traits)
+    slices, names = slice_columns(spec.traits), list(spec.names)
     rows = table.select(
         as_text(schema, spec.version).alias("version"),
         item_key(schema, spec.item).alias("item"),
         *(as_text(schema, name).alias(f"by:{name}") for name in slices),
         *(_text(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
-        *scores_and_labels(schema, spec.metrics),
+        *(one for one in scores(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+        *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
     answers = rows.group_by("version", "item").agg(
-        *(pl.col(f"{name}:score").mean() for name in spec.metrics),
-        *(pl.col(f"{name}:pass").mean() for name in spec.metrics),
+        *(pl.col(f"{name}:score").mean() for name in names),
+        *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
     shared = rows.group_by("item").agg(
@@ -60,12 +63,12 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     before = answers.filter(pl.col("version") == spec.baseline).drop("version")
     after = answers.filter(pl.col("version") != spec.baseline)
     pairs = after.join(before, on="item", suffix=":before").join(shared, on="item", how="left")
-    metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in spec.metrics)
+    metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in names)
     places = {name: place for place, name in enumerate(spec.candidates)}
     found = metrics.sort(
         pl.col("candidate").replace_strict(places, return_dtype=pl.Int64),
-        pl.col("metric").cast(pl.Enum(list(spec.metrics))),
-        "difference",
+        pl.col("metric").cast(pl.Enum(names)),
+        spec.gain(),
         "item",
         maintain_order=True,
     )
