@@ -310,7 +310,7 @@ def regex(name: str, pattern: object, group: object) -> Step:
 
 def find_number(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Find the last number of each text."""
-    return or_unchanged(texts, last_number(texts).struct.field("written"))
+    return or_unchanged(texts, last_number(texts, "written").struct.field("written"))
 
 
 def or_unchanged(texts: pl.Series, found: pl.Series) -> tuple[pl.Series, pl.Series]:

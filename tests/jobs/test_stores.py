@@ -5,6 +5,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
@@ -120,8 +121,8 @@ def test_many_runs_at_once(tmp_path: Path, bucket: Bucket, form: str) -> None:
 def test_ten_thousand_objects(s3: str) -> None:
     bucket = s3_bucket(s3, f"b-{uuid4().hex[:12]}")
     folder = RemoteFolder(bucket.url, bucket.options)
-    traces(range(5)).write_parquet("part.parquet")
-    content = Path("part.parquet").read_bytes()
+    traces(range(5)).write_parquet(held := BytesIO())
+    content = held.getvalue()
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(16) as pool:

@@ -13,6 +13,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals import palette
+from polars_evals.report.plots import evidence_rows
 from polars_evals.report.svg import svg
 
 if TYPE_CHECKING:
@@ -147,8 +148,9 @@ def test_timeline_shows_windows_and_where_the_change_began(timeline: pe.Timeline
     assert rows_of(chart, "name") == ["reference"]
     segments = timeline.segments.filter(slice="topic=medicine")
     assert rows_of(chart, "level") == segments["mean"].to_list()
-    step = segments["mean"][1] - segments["mean"][0]
-    assert f"{step:+.2f} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
+    # The same difference as in the verdict.
+    step = f"{timeline.changes.filter(slice='topic=medicine')['difference'].item():+.2f}".replace("-", "−")
+    assert f"{step} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
     assert rows_of(timeline.plot.pass_rates(), "value") == (
         timeline.windows.filter(pl.col("slice").is_null())["pass_rate"].to_list()
     )
@@ -205,7 +207,7 @@ def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:
 
 
 def test_the_style_sheet_knows_every_colour() -> None:
-    style = files("polars_evals.report").joinpath("assets", "report.css").read_text("utf-8")
+    style = files("polars_evals.report").joinpath("assets", "chart.css").read_text("utf-8")
     filled = [
         palette.INK,
         palette.QUIET,
@@ -237,3 +239,28 @@ def test_pictures_use_no_other_colour(
         root = ET.fromstring(svg(chart, label="x"))
         used = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
         assert used - {None, "none", "transparent"} <= known
+
+
+def test_of_many_slices_the_worst_are_drawn_whole() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": list(range(1200)) * 2,
+            "v": ["a"] * 1200 + ["b"] * 1200,
+            "part": [f"part {at % 60}" for at in range(1200)] * 2,
+            "m_score": [1.0] * 1200 + [0.0 if at % 60 == 59 else 1.0 for at in range(1200)],
+            "k_score": [0.5] * 2400,
+        }
+    )
+    comparison = pe.compare(frame, version="v", baseline="a", item="id", by="part")
+    rows = evidence_rows(comparison, "b")
+    assert rows.height <= 40
+    assert rows["slice"].to_list()[:4] == [None, None, "part=part 59", "part=part 59"]
+    assert set(rows.group_by("slice").len()["len"]) == {2}
+    assert "Of 60 slices, the worst 12 are drawn." in comparison.to_html()
+
+
+def test_a_picture_says_once_what_all_its_parts_share(comparison: pe.Comparison) -> None:
+    text = svg(comparison.plot.evidence(), label="x")
+    assert text.count("font-family") == 1
+    assert text.count('stroke="#d8dde3"') <= 2
+    assert not re.search(r"\d\.\d{3}", text)

@@ -99,8 +99,10 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         raise StoreError(
             f"the store {store.address!r} cannot be written: {one_line(error)}; nothing was added"
         ) from error
-    if snapshot is not None:
+    # Where no input could be taken at all, there is nothing to say of gates.
+    if snapshot is not None or not outcome.failures:
         outcome = judge(job, snapshot, replace(outcome, nothing_new=job.nothing_new))
+    if snapshot is not None:
         outcome = remember(job, store.folder, outcome)
     outcome = replace(outcome, reports=write_reports(outcome, job.report))
     if job.report.summary is not None:

@@ -31,6 +31,30 @@ def _roundest(above: float, most: float) -> float:
     return most
 
 
+def evidence_rows(comparison: Comparison, candidate: str) -> pl.DataFrame:
+    """Return the rows of a candidate that are drawn: all items, then as many slices as there is room for."""
+    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
+        pl.col("candidate") == candidate
+    )
+    worst = (
+        rows.drop_nulls("slice")
+        .group_by("slice")
+        .agg(pl.col("verdict").min(), pl.col("difference").min(), pl.len().alias("rows"))
+        .sort("verdict", "difference", "slice", nulls_last=True)
+    )
+    # A slice takes a line for its name, where it has several metrics.
+    room = MOST_SLICES - comparison.summary["metric"].n_unique()
+    named = (pl.col("rows") + (pl.col("rows") > 1)).cum_sum() <= max(room, MOST_SLICES // 2)
+    kept = rows.filter(
+        pl.col("slice").is_null() | pl.col("slice").is_in(worst.filter(named)["slice"].implode())
+    )
+    metric = pl.col("metric").replace_strict(
+        {name: at for at, name in enumerate(comparison.spec.metrics)}, default=99
+    )
+    least = pl.col("difference").min().over("slice")
+    return kept.sort(pl.col("slice").is_not_null(), least, "slice", metric, nulls_last=True)
+
+
 class ComparisonPlots:
     """Charts of a comparison."""
 
@@ -86,22 +110,12 @@ class ComparisonPlots:
 
         Notes
         -----
-        All items come first, then the slices with the greatest loss. Of more than 40 rows, those with the
-        worst verdicts are drawn.
+        All items come first, then the slices with the greatest loss. Of more slices than fit 40 rows, those
+        with the worst verdicts are drawn, each with all its metrics.
         """
         spec = self._of.spec
         candidate = one_of("candidate", candidate, spec.candidates)
-        rows = pl.concat([self._of.summary, self._of.slices], how="diagonal").filter(
-            pl.col("candidate") == candidate
-        )
-        kept = rows.sort(pl.col("slice").is_not_null(), "verdict", "difference", nulls_last=True).head(
-            MOST_SLICES
-        )
-        worst = pl.col("difference").min().over("slice")
-        metric = pl.col("metric").replace_strict(
-            {name: at for at, name in enumerate(spec.metrics)}, default=99
-        )
-        kept = kept.sort(pl.col("slice").is_not_null(), worst, "slice", metric, nulls_last=True)
+        kept = evidence_rows(self._of, candidate)
         short = len(self._of.slices["by"].unique()) == 1
         slices = ["all items" if one is None else slice_word(one, short=short) for one in kept["slice"]]
         if kept["metric"].n_unique() == 1:
@@ -133,7 +147,11 @@ class ComparisonPlots:
         metric, candidate = self._chosen(metric, candidate)
         rows = self._of.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
         return spread_charts.distribution(
-            rows, baseline=spec.baseline, width=width, threshold=self._threshold(metric), title=metric
+            rows,
+            baseline=spec.baseline,
+            width=width,
+            threshold=self._threshold(metric),
+            title=self._title(metric, candidate),
         )
 
     def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
@@ -160,7 +178,7 @@ class ComparisonPlots:
             min_effect=self._of.spec.min_effect,
             width=width,
             lower_is_better=lower_is_better(self._of, metric),
-            title=metric,
+            title=self._title(metric, candidate),
         )
 
     def pass_rates(
@@ -188,6 +206,9 @@ class ComparisonPlots:
         if rates.is_empty() or rates["pass_rate"].null_count():
             raise ValueError(f"{metric} has no labels: nothing passes or fails")
         return spread_charts.passes(rates, width=width, title=metric)
+
+    def _title(self, metric: str, candidate: str) -> str:
+        return metric if len(self._of.spec.candidates) == 1 else f"{metric} · {candidate}"
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""

@@ -17,6 +17,7 @@ from polars_evals.report.figure import figure
 from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.links import candidate_id, claim_link, items_link
 from polars_evals.report.markup import Html, join, tag
+from polars_evals.report.plots import evidence_rows
 from polars_evals.report.tables import Cell, number, table, verdict
 from polars_evals.wording import cell, change, line, listed
 
@@ -112,6 +113,9 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     )
     drawn = rows.drop_nulls("difference").height
     chart = None
+    whose = f" of {line(candidate, 60)}" if len(spec.candidates) > 1 else ""
+    slices = rows["slice"].n_unique()
+    shown = evidence_rows(comparison, candidate)["slice"].n_unique()
     if drawn:
         chart = figure(
             partial(comparison.plot.evidence, candidate),
@@ -122,13 +126,18 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
             caption=(
                 f"Difference in mean score with its {level} interval. The grey band holds differences "
                 f"smaller than {spec.min_effect:g}."
+                + (
+                    ""
+                    if shown == slices
+                    else f" Of {slices - 1:,} slices, the worst {shown - 1:,} are drawn."
+                )
             ),
             panel=len(spec.candidates) > MOST_PANELS,
         )
     ordered = rows.sort(
         "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
     )
-    return join(chart, numbers(comparison, ordered, "Scores, worst verdict first"), _why(ordered))
+    return join(chart, numbers(comparison, ordered, f"Scores{whose}, worst verdict first"), _why(ordered))
 
 
 def _why(rows: pl.DataFrame) -> Html:
@@ -146,11 +155,14 @@ def _why(rows: pl.DataFrame) -> Html:
 def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
     """Return the rows of a comparison as a table; beyond a screenful the others are folded."""
     sliced = rows["slice"].null_count() < rows.height
+    labelled = rows["baseline_pass_rate"].null_count() < rows.height
     heads = [
         "metric", *(["slice"] if sliced else []), "verdict", "n", "score", "difference", "interval", "q",
-        "pass rate", "failing / passing",
+        *(["pass rate", "failing / passing"] if labelled else []),
     ]  # fmt: skip
-    shown = [_numbers(comparison, row, sliced) for row in rows.head(MOST_ROWS).iter_rows(named=True)]
+    shown = [
+        _numbers(comparison, row, sliced)[: len(heads)] for row in rows.head(MOST_ROWS).iter_rows(named=True)
+    ]
     first = table(caption, heads, shown[:UNFOLDED], total=len(shown[:UNFOLDED]))
     rest = None
     if shown[UNFOLDED:]:
@@ -198,7 +210,6 @@ def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[
 def distributions(comparison: Comparison) -> Section | None:
     """Return how scores are spread and how items moved, for the rows that moved most."""
     spec = comparison.spec
-    several = len(spec.candidates) > 1
     rows = comparison.summary.filter(pl.col("metric").is_in(spec.metrics), pl.col("ks").is_not_null())
     order = rows.sort("verdict", pl.col("difference").abs(), descending=[False, True], nulls_last=True)
     panels: list[Html] = []
@@ -206,29 +217,26 @@ def distributions(comparison: Comparison) -> Section | None:
     for row in order.iter_rows(named=True):
         if len(panels) >= MOST_PANELS:
             break
-        panels += _panels(comparison, row, several)
+        panels += _panels(comparison, row)
         drawn += 1
     if not panels:
         return None
-    left = comparison.summary.height - drawn
-    said = tag(
-        "p",
-        f"{left:,} more are in the numbers only; those with the worst verdicts are drawn.",
-        class_="left-out",
-    )
     rest = None
     if panels[UNFOLDED_PANELS:]:
         count = len(panels) - UNFOLDED_PANELS
         rest = tag("details", tag("summary", f"{count} more charts"), _grid(panels[UNFOLDED_PANELS:]))
-    content = join(_grid(panels[:UNFOLDED_PANELS]), rest, said if left > 0 else None)
+    content = join(
+        _grid(panels[:UNFOLDED_PANELS]),
+        rest,
+        more(comparison.summary.height, drawn, "those with the worst verdicts are drawn"),
+    )
     return Section("distributions", "How scores are spread", content)
 
 
-def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[Html]:
+def _panels(comparison: Comparison, row: dict[str, Any]) -> list[Html]:
     metric, candidate = row["metric"], row["candidate"]
     plot, baseline = comparison.plot, comparison.spec.baseline
     who = f"{line(candidate, 60)} and {line(baseline, 60)}"
-    whose = f"{line(candidate, 40)}: " if several else ""
     flips = (
         ""
         if row["newly_failing"] is None
@@ -239,7 +247,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
             figure(
                 partial(plot.pass_rates, metric, candidate=candidate),
                 label=f"Share of answers of {who} that pass {line(metric, 60)}: {flips}",
-                caption=f"{whose}{flips}.",
+                caption=f"{flips}.",
                 panel=True,
             )
         ]
@@ -249,7 +257,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
             figure(
                 partial(plot.paired, metric, candidate=candidate),
                 label=f"Differences of {line(metric, 60)} between {who}, item by item: {flips}",
-                caption=f"{whose}{flips or 'differences item by item'}.",
+                caption=f"{flips or 'Differences item by item'}.",
                 panel=True,
             )
         )
@@ -257,7 +265,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
         figure(
             partial(plot.distributions, metric, candidate=candidate),
             label=f"Distribution of {line(metric, 60)} scores of {who}: {_spread(row)}",
-            caption=f"{whose}{_spread(row)}.",
+            caption=f"{_spread(row)}.",
             numbers=_bins(comparison, row),
             panel=True,
         )
@@ -327,8 +335,10 @@ def _grid(panels: list[Html]) -> Html:
     return tag("div", panels, class_="panels" if len(panels) > 1 else None)
 
 
-def more(total: int, shown: int) -> Html:
-    """Say how many charts are not in the page."""
-    if shown >= total:
+def more(total: int, shown: int, which: str = "") -> Html:
+    """Say how many charts are not in the page, and which are."""
+    left = total - shown
+    if left <= 0:
         return Html("")
-    return tag("p", f"{total - shown:,} more are in the numbers only.", class_="left-out")
+    are = "is" if left == 1 else "are"
+    return tag("p", f"{left:,} more {are} in the numbers only{which and f'; {which}'}.", class_="left-out")

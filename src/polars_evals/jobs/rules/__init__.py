@@ -19,6 +19,7 @@ from polars_evals.jobs.rules.timelines import OverTime
 from polars_evals.jobs.rules.verdicts import FailOn, NotWorseThan
 
 __all__ = [
+    "FAILED",
     "Context",
     "Evidence",
     "FailOn",

@@ -178,7 +178,7 @@
     const none = [element("i", {}, "none")];
     const content = text === null ? none : other === undefined || other === null ? readable(text) : marked(text, other);
     const long = (text ?? "").length > (narrow ? 450 : 900) || (text ?? "").split("\n").length > 14;
-    return element("div", { class: "block" }, element("h4", {}, title), notes, folded(content, long));
+    return element("div", { class: "block" }, element("h3", {}, title), notes, folded(content, long));
   };
   const scoresOf = (item, version) =>
     element("p", { class: "scores" }, metrics.map((metric, at) => {
@@ -223,6 +223,7 @@
     limit += 4 * STEP;
     render();
   } });
+  const paper = element("p", { class: "left-out paper" });
   const render = () => {
     const kept = document.activeElement?.id;
     const wanted = focus();
@@ -261,6 +262,7 @@
       ...rows);
     found.value = `${chosen.length.toLocaleString("en")} of ${items.length.toLocaleString("en")} items`;
     more.hidden = shown.length >= chosen.length;
+    paper.textContent = `Printed are ${shown.length.toLocaleString("en")} of ${chosen.length.toLocaleString("en")} items, as on the screen. The page has the others, and the answers.`;
     more.textContent = `show more (${(chosen.length - shown.length).toLocaleString("en")} left)`;
     controls();
     if (kept) document.getElementById(kept)?.focus({ preventScroll: true });
@@ -289,7 +291,7 @@
   window.addEventListener("hashchange", () => {
     if (location.hash.startsWith("#items?")) restore(true);
   });
-  root.replaceChildren(form, element("div", { class: "items" }, table), more);
+  root.replaceChildren(form, element("div", { class: "items" }, table), more, paper);
   root.hidden = false;
   restore(location.hash.startsWith("#items?"));
   root.dataset.ready = "yes";
