@@ -80,5 +80,6 @@ def timeline_of(scored: pl.LazyFrame, comparison: Comparison, *, time: str, ever
     spec = comparison.spec
     return timeline(
         scored, time=time, every=every, cluster=spec.cluster, by=spec.slices, metrics=spec.metrics,
+        measures=spec.measures,
         min_effect=spec.min_effect, alpha=spec.alpha,
     )  # fmt: skip
