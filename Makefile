@@ -38,7 +38,8 @@ test-cluster: setup java
 	$(call install,ray spark)
 	$(BIN)/python -m pytest tests/cluster -m cluster --show-capture=no --durations=5
 
-# Jobs in object stores: moto's server speaks as Amazon S3 does, Azurite (from npm) as Azure.
+# Jobs in object stores: moto's server speaks as Amazon S3 does, with some words changed as Google's does, Azurite (from
+# npm) as Azure.
 test-stores: setup
 	test -x build/azurite/node_modules/.bin/azurite-blob || npm install --silent --prefix build/azurite azurite
 	AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m pytest tests/jobs/test_stores.py -m stores --durations=5
@@ -69,9 +70,10 @@ docs: setup
 	$(BIN)/python docs/pictures/make.py
 	$(BIN)/zensical build --strict --clean
 
-# The job under kill -9, at many more points than `test` has time for.
+# The job under kill -9, at many more points than `test` has time for, and over files that are damaged at random.
 faults: setup
 	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
+	$(BIN)/python -m tests.jobs.damage 2000 1
 
 # The native tests for ARM, under qemu, plain and with the undefined-behaviour sanitizer; fewer rows, for it is slow.
 test-arm:

@@ -196,3 +196,26 @@ def test_a_report_inside_the_store_is_refused(tmp_path: Path) -> None:
     job = make_job(tmp_path, more='[report]\nsummary = "scores/summary.json"')
     with pytest.raises(ConfigError, match=r"\[report\]: `summary` is inside the store"):
         Job.load(job)
+
+
+def test_files_damaged_at_random(tmp_path: Path) -> None:
+    """`make faults` damages thousands."""
+    from tests.jobs import damage
+
+    (tmp_path / "traces").mkdir()
+    damage.damaged(tmp_path, 40, 5)
+    taken, aside = damage.check(tmp_path, "parquet")
+    assert taken >= damage.WHOLE
+    assert taken + aside == damage.WHOLE + 40
+
+
+def test_gzip_data_that_is_broken_in_the_middle(tmp_path: Path) -> None:
+    """Where the unpacking itself fails, and not the end of the file."""
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    packed = bytearray(gzip.compress("".join(lines(*['"x": 1'] * 200)).encode()))
+    packed[20:40] = b"\xff" * 20
+    (tmp_path / "traces/broken.jsonl.gz").write_bytes(packed)
+    outcome = run(job)
+    assert (outcome.rows, list(outcome.failures)) == (3, ["traces/broken.jsonl.gz"])
+    assert "its gzip data is broken" in outcome.failures["traces/broken.jsonl.gz"]

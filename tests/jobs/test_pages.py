@@ -127,6 +127,10 @@ every = "2d"
         ("[compare]\nmin_effect = nan", "[compare]: min_effect must be at least 0"),
         ('[compare]\nmetrics = ["exact"]', '[compare]: unknown metric "exact"; did you mean "exact_match"?'),
         ('[compare]\n[report]\nhtml = "r.html"\nevery = "1d"', "[report]: `every` needs `time`"),
+        (
+            '[compare]\n[report]\nhtml = "r.html"\nreference = 7',
+            "[report]: `reference` belongs to [timeline]",
+        ),
         ('[compare]\n[report]\nhtml = "r.html"\ntime = "ts"\nevery = "day"', "every must be a length of"),
         ('[compare]\n[report]\nhtml = "r.html"\ntime = "ts"\nevery = "-1d"', "every must be a length of"),
     ],

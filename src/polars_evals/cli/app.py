@@ -161,7 +161,13 @@ def report(
 
         need_pages("report", output)
         comparison = compare_spec(scan_scored(scored), spec)
-        line = None if time is None else timeline_of(scan_scored(scored), comparison, time=time, every=every)
+        line = (
+            None
+            if time is None
+            else timeline_of(
+                scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
+            )
+        )
         write_whole(output, comparison.to_html(timeline=line))
         result = {**comparison.outcome(), "html": str(output)}
         show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")

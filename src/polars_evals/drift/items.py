@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.drawing import drawing
 from polars_evals.drift.answers import HAS_ANSWER
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.flips import FLIPS, slice_columns
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
 
 # Texts that an item has once, and the one that each version has.
 SHARED, OWN = ("input", "expected"), "output"
+
+
+class Items(pl.LazyFrame):
+    """Paired items, lazy as any frame; in a notebook the first of them are shown with their answers."""
+
+    def _repr_html_(self) -> str:
+        try:
+            return drawing().items_cell(self)
+        except (ImportError, pl.exceptions.PolarsError):
+            # Without the report extra, or where a query has left other columns.
+            return super()._repr_html_()
 
 
 def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
@@ -53,13 +65,14 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     pairs = after.join(before, on="item", suffix=":before").join(shared, on="item", how="left")
     metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in names)
     places = {name: place for place, name in enumerate(spec.candidates)}
-    return metrics.sort(
+    found = metrics.sort(
         pl.col("candidate").replace_strict(places, return_dtype=pl.Int64),
         pl.col("metric").cast(pl.Enum(names)),
         spec.gain(),
         "item",
         maintain_order=True,
     )
+    return Items._from_pyldf(found._ldf)
 
 
 def _one_metric(pairs: pl.LazyFrame, name: str, spec: ResolvedSpec, slices: Sequence[str]) -> pl.LazyFrame:

@@ -33,6 +33,8 @@ SECTIONS = (
 )
 FILES = ("html", "junit", "summary", "markdown", "items")
 NOTHING_NEW = ("judge", "pass")
+# What has its place in another section, whose result the page shows.
+TIMELINE = ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha")
 
 
 @dataclass(frozen=True)
@@ -365,6 +367,11 @@ def read_report(
     paths = {key: section.take(key, str, "a file") for key in FILES}
     time = section.take("time", str, "the column of times")
     every = section.take("every", str, "a length of time")
+    for key in section.entries:
+        if key in TIMELINE:
+            raise ConfigError(
+                f"{section.where}: `{key}` belongs to [timeline] or [compare], which the page shows"
+            )
     section.finish()
     if paths["html"] and compare is None and not has_timeline:
         raise ConfigError(

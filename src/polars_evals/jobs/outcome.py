@@ -13,7 +13,7 @@ from polars_evals.jobs.rules import GateResult, failed
 from polars_evals.junit import Case, document
 from polars_evals.wording import counted, line, to_json
 
-LISTED = 20
+LISTED, LONGEST = 20, 1_000
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class Outcome:
         told += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
             told.append(self.comparison.headline)
-        return [line(text) for text in [*told, self.headline]]
+        # What to look at is said last, and must not be cut off.
+        return [line(text, LONGEST) for text in [*told, self.headline]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary."""

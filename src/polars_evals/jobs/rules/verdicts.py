@@ -106,7 +106,11 @@ class FailOn(ComparisonGate):
             named = {"version": row["candidate"], "slice": row["slice"]}
             test = "" if p is None else f", Holm p = {p:.2g}{days}"
             flips = row["newly_failing"]
-            place = f" in {seen.items_file}" if seen.items_file else ""
+            place = (
+                f" in {seen.items_file}"
+                if seen.items_file
+                else " (`items` in [report] writes them to a file)"
+            )
             look = f"; look at the {flips:,} items that newly fail{place}" if flips else ""
             yield f"{where(row['metric'], None, named)}: {verdict}: {row['reason']}{test}{look}"
 
