@@ -98,6 +98,7 @@ simulate: setup
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
 	$(call install,bench)
+	$(BIN)/python -m pip install --quiet --no-deps 'polars-strsim>=0.2.5'  # asks for a Polars before 2, and runs with 2
 	$(BIN)/python -m benchmarks
 
 # Cost and memory from ten thousand to ten million rows, and of one and two workers; writes benchmarks/scale.md.
