@@ -15,6 +15,8 @@ namespace pe {
 
 class DamerauKernel {
 public:
+    static constexpr bool takes_any_symbols = false;
+
     template <typename Symbol>
     std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right,
                              std::size_t symbols) {
