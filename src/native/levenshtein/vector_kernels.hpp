@@ -36,6 +36,7 @@ struct BlockScratch {
     std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; zero before and after
     std::uint32_t* offsets;  // columns + column_slack, pairs_at_once times for several pairs
     std::uint64_t* carries;  // (columns + column_slack) * most_carries
+    bool (*is_stopped)();    // whether the value is wanted no more
 };
 constexpr std::size_t symbol_words = pairs_at_once * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
