@@ -60,6 +60,26 @@ inline std::uint32_t next(const char*& at, const char* end) {
     return code;
 }
 
+// Whether a byte is not the first one of a character.
+inline bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// The same for loops over texts beyond ASCII: characters of two and three bytes are read without a call.
+[[gnu::always_inline]] inline std::uint32_t next_inline(const char*& at, const char* end) {
+    const auto byte = [at](int i) { return static_cast<unsigned char>(at[i]); };
+    const unsigned lead = byte(0);
+    if (lead - 0xC2 < 0xE0 - 0xC2 && end - at >= 2 && continues(at[1])) {
+        const std::uint32_t code = (lead & 0x1F) << 6 | (byte(1) & 0x3Fu);
+        at += 2;
+        return code;
+    }
+    if (lead - 0xE0 < 0xF0 - 0xE0 && end - at >= 3 && continues(at[1]) && continues(at[2])) {
+        const std::uint32_t code = (lead & 0x0F) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+        at += 3;
+        return code;
+    }
+    return next(at, end);
+}
+
 // The code point before `at`, which it moves in front of.
 inline std::uint32_t previous(const char* begin, const char*& at) {
     const char* end = at--;

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         timeline,
     )
     from polars_evals.metrics.speech import pooled
-    from polars_evals.suite import Metric, Suite, signatures
+    from polars_evals.suite import Measure, Metric, Suite, signatures
     from polars_evals.suite.own import metric
     from polars_evals.traces import (
         check_traces,
@@ -61,6 +61,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "ComparisonSpec",
+    "Measure",
     "Metric",
     "Ranking",
     "Repeats",
@@ -101,6 +102,7 @@ _LATER = {
     "Calibration": "drift",
     "Comparison": "drift",
     "ComparisonSpec": "drift",
+    "Measure": "suite",
     "Metric": "suite",
     "Ranking": "drift",
     "Repeats": "drift",

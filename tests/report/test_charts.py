@@ -207,7 +207,7 @@ def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:
 
 
 def test_the_style_sheet_knows_every_colour() -> None:
-    style = files("polars_evals.report").joinpath("assets", "report.css").read_text("utf-8")
+    style = files("polars_evals.report").joinpath("assets", "chart.css").read_text("utf-8")
     filled = [
         palette.INK,
         palette.QUIET,

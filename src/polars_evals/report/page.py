@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from polars_evals.report.sections import Section
 
 
+STYLES = ("report.css", "chart.css")
 SCRIPTS = ("texts.js", "items.js", "report.js")
 
 
@@ -72,7 +73,7 @@ def page_of(result: Result, *, timeline: Timeline | None = None, source: str | N
 
 
 def _page(result: Result, lede: Html | None, parts: list[Section], method: str) -> str:
-    style, script = asset("report.css"), asset(*SCRIPTS)
+    style, script = asset(*STYLES), asset(*SCRIPTS)
     headline = line(result.headline)
     parts = [*parts, sections.notes(result, method)]
     head = tag(

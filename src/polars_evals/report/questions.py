@@ -40,8 +40,8 @@ METHODS: dict[type[Result], str] = {
 def question_section(result: Result) -> Section:
     """Return the charts and tables of a result."""
     figures = [
-        figure(draw, label=f"{name}: {line(result.headline)}", panel=len(_drawn(result)) > 1)
-        for name, draw in _drawn(result)[:MOST_PANELS]
+        figure(draw, label=f"{name}: {line(result.headline)}", panel=len(drawn(result)) > 1)
+        for name, draw in drawn(result)[:MOST_PANELS]
     ]
     tables = (
         table(one.title, list(one.rows[0]), [list(row.values()) for row in one.rows], total=one.total)
@@ -51,7 +51,8 @@ def question_section(result: Result) -> Section:
     return Section("result", "Result", join(figures, tables))
 
 
-def _drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
+def drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
+    """Return the charts of a result with what they show."""
     if isinstance(result, Ranking):
         return [(name, partial(result.plot.means, name)) for name in result.settings["metrics"]]
     if isinstance(result, SamplePlan):

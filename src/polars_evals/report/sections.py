@@ -113,6 +113,7 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     )
     drawn = rows.drop_nulls("difference").height
     chart = None
+    whose = f" of {line(candidate, 60)}" if len(spec.candidates) > 1 else ""
     slices = rows["slice"].n_unique()
     shown = evidence_rows(comparison, candidate)["slice"].n_unique()
     if drawn:
@@ -136,7 +137,7 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     ordered = rows.sort(
         "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
     )
-    return join(chart, numbers(comparison, ordered, "Scores, worst verdict first"), _why(ordered))
+    return join(chart, numbers(comparison, ordered, f"Scores{whose}, worst verdict first"), _why(ordered))
 
 
 def _why(rows: pl.DataFrame) -> Html:

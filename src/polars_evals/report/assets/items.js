@@ -178,7 +178,7 @@
     const none = [element("i", {}, "none")];
     const content = text === null ? none : other === undefined || other === null ? readable(text) : marked(text, other);
     const long = (text ?? "").length > (narrow ? 450 : 900) || (text ?? "").split("\n").length > 14;
-    return element("div", { class: "block" }, element("h4", {}, title), notes, folded(content, long));
+    return element("div", { class: "block" }, element("h3", {}, title), notes, folded(content, long));
   };
   const scoresOf = (item, version) =>
     element("p", { class: "scores" }, metrics.map((metric, at) => {
