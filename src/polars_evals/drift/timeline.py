@@ -12,7 +12,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.series import autocorrelation_note, follow, judge_changes, segments_frame
-from polars_evals.drift.spec import require_slices, slice_sets
+from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.verdict import worst
 from polars_evals.drift.windows import check_length, dated, grid_of, in_zone, read, series_of
 from polars_evals.drift.written import Written
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.drift.spec import By, SomeMeasures
+    from polars_evals.drift.spec import SomeBy, SomeMeasures
     from polars_evals.drift.windows import Period
     from polars_evals.report import TimelinePlots
     from polars_evals.suite.measure import Measures
@@ -34,7 +34,7 @@ def timeline(
     time: str,
     every: str = "1d",
     version: str | None = None,
-    by: By = None,
+    by: SomeBy = None,
     cluster: str | None = None,
     metrics: Sequence[str] | None = None,
     measures: SomeMeasures = None,
@@ -58,7 +58,7 @@ def timeline(
     version
         Column that tells versions apart, to follow each on its own; None follows all rows together.
     by
-        Columns to slice by, as for `compare` (without ``"auto"``).
+        Columns or expressions to slice by, as for `compare` (without ``"auto"``).
     cluster
         Column that groups rows which are not independent, such as the conversation.
     metrics
@@ -110,7 +110,7 @@ def timeline(
     columns.require_fraction(tau, "tau")
     if isinstance(reference, int) and reference < 2:
         raise ValueError(f"reference needs at least 2 windows to know how they vary, got {reference}")
-    frame = columns.lazy(scored)
+    frame, slices = with_slices(scored, by)
     schema = frame.collect_schema()
     for role, name in (("time", time), ("version", version), ("cluster", cluster)):
         if name is not None:
@@ -122,9 +122,9 @@ def timeline(
     check_length(every, schema, time)
     if not isinstance(reference, int):
         reference = in_zone(reference, schema, time)
-    if by == "auto":
+    if isinstance(slices, str) and slices == "auto":
         raise ValueError('by="auto" is for compare; name the columns to follow over time')
-    names, sets = columns.find_metrics(schema, metrics), slice_sets(by)
+    names, sets = columns.find_metrics(schema, metrics), slice_sets(slices)
     followed_too = measures_of(measures, schema)
     for name in followed_too:
         columns.require_number(schema, name, "measures")
