@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
@@ -119,3 +120,22 @@ def test_contributing_names_targets_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))
     assert set(re.findall(r"^make ([\w-]+)", text, flags=re.MULTILINE)) <= targets
+
+
+def test_pictures_are_small_and_know_what_they_show() -> None:
+    folder = DOCS / "pictures"
+    pictures = sorted(folder.glob("*.webp"))
+    script = (folder / "make.py").read_text("utf-8")
+    assert [picture.stem for picture in pictures] == sorted(
+        re.findall(r'^    "(\w+)": \("', script, re.MULTILINE)
+    )
+    assert all(picture.stat().st_size < 60_000 for picture in pictures)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (folder / "digest.txt").read_text("utf-8"))
+
+
+def test_a_picture_is_stale_when_a_word_of_its_page_changes_and_not_when_its_date_does() -> None:
+    make = runpy.run_path(str(DOCS / "pictures" / "make.py"))
+    page = "<p>17 November 2026 · 720 items</p><svg><path/></svg><p>made with polars-evals 0.1.0</p>"
+    known = make["digest"]({"two": page})
+    assert make["digest"]({"two": page.replace("17 November", "3 May").replace("0.1.0", "0.2.0")}) == known
+    assert make["digest"]({"two": page.replace("720", "721")}) != known

@@ -193,6 +193,28 @@ def test_a_page_also_without_a_candidate(tmp_path: Path) -> None:
     assert "Nothing to compare yet" in (tmp_path / "report.html").read_text()
 
 
+def test_the_page_of_a_baseline_follows_it_over_time(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more=f'{COMPARE}{GATE}[report]\nhtml = "report.html"\ntime = "ts"\n')
+    deliver(drifting(20, None), tmp_path / "traces/v1.parquet", 1)
+    outcome = run(job)
+    assert (outcome.exit_code(), outcome.comparison) == (0, None)
+    page = (tmp_path / "report.html").read_text()
+    assert "Nothing to compare yet" not in page
+    assert "2026-01-20" in page
+
+
+def test_what_to_look_at_is_never_cut_off(tmp_path: Path) -> None:
+    name = "a-folder-with-a-long-name/" * 6 + "items.csv"
+    deliver(traces(range(60)), tmp_path / "traces/v1.parquet", 1)
+    deliver(bad(), tmp_path / "traces/v2.parquet", 2)
+    [told] = [line for line in run(make_job(tmp_path, more=COMPARE + GATE)).lines() if "exact_match" in line]
+    assert told.endswith("items that newly fail (`items` in [report] writes them to a file)")
+    job = make_job(tmp_path, more=f'{COMPARE}{GATE}[report]\nitems = "{name}"\n')
+    [told] = [line for line in run(job).lines() if "exact_match" in line]
+    assert told.endswith(f"newly fail in {tmp_path / name}")
+    assert f"newly fail in {tmp_path / name}" in "".join(status(job).lines())
+
+
 def drifting(days: int, drop: int | None) -> pl.DataFrame:
     """Make a model's rows over days, which fail more often from a day on."""
     chance = np.random.default_rng(1)

@@ -291,7 +291,7 @@ def test_text_stands_out_from_the_background(opened: Open, report: Path, scheme:
         "a",
         "ins",
         "del",
-        "h4",
+        ".block h3",
     ]
     for selector in selectors:
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector

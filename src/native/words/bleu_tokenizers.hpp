@@ -9,6 +9,7 @@
 
 #include "../unicode.hpp"
 #include "characters.hpp"
+#include "lowercase.hpp"
 #include "padded.hpp"
 #include "runs.hpp"
 #include "tokenizers.hpp"

@@ -101,19 +101,6 @@ inline std::size_t ascii_eights(const char* at, const char* end) {
     return static_cast<std::size_t>(at - begin);
 }
 
-// Calls `take(code, at, behind)` for each character beyond ASCII.
-template <class Take>
-void for_each_wide(const char* at, const char* end, Take&& take) {
-    while (at < end) {
-        at += ascii_eights(at, end);
-        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
-            const char* const start = at;
-            const std::uint32_t code = unicode::next(at, end);
-            if (code >= 0x80) take(code, start, at);
-        }
-    }
-}
-
 // Whether a character that starts with these two bytes may be white space: U+0085, U+00A0, U+1680, U+2000 to U+205F, U+3000.
 inline bool may_be_space(unsigned char lead, unsigned char second) {
     switch (lead) {
@@ -142,52 +129,6 @@ inline void blank_wide_spaces(PaddedText& text) {
             at += length;
         }
     }
-}
-
-// `text` lowercased as Polars does it.
-inline void lower_into(Text text, PaddedText& out) {
-    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
-    const char* const end = text.data() + text.size();
-    // There always is room for what is left of the text, if it does not get longer.
-    char* to = out.resize(text.size());
-    for (const char* at = text.data(); at < end;) {
-        if (const std::size_t ascii = ascii_eights(at, end); ascii > 0) {
-            for (std::size_t i = 0; i < ascii; ++i) to[i] = ascii_lower(at[i]);
-            at += ascii;
-            to += ascii;
-            continue;
-        }
-        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
-            const auto lead = static_cast<unsigned char>(*at);
-            if (lead < 0x80) {
-                *to++ = ascii_lower(*at++);
-                continue;
-            }
-            const char* const start = at;
-            std::uint32_t code = unicode::next(at, end);
-            if (code >= 0x3000 && code < 0xA000) {  // letters without case, three bytes each
-                std::memcpy(to, start, 3);
-                to += 3;
-                continue;
-            }
-            const bool is_dotted = code == unicode::dotted_capital_i;
-            if (code == unicode::capital_sigma)
-                code = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
-            else code = is_dotted ? unicode::dot_above : lower(code);
-            if (code < 0x800 && !is_dotted && lead < 0xE0 && lead >= 0xC2) {  // two bytes as before
-                to[0] = static_cast<char>(0xC0 | code >> 6);
-                to[1] = static_cast<char>(0x80 | (code & 0x3F));
-                to += 2;
-                continue;
-            }
-            const auto size = static_cast<std::size_t>(to - out.data());
-            out.regrow(size, size + static_cast<std::size_t>(end - at) + 8);
-            if (is_dotted) out.push('i');
-            out.push_code_point(code);
-            to = out.data() + out.size();
-        }
-    }
-    out.shrink(static_cast<std::size_t>(to - out.data()));
 }
 
 }  // namespace pe

@@ -22,12 +22,6 @@ public:
         if (bytes_.size() < size + slack) bytes_.resize(size + size / 2 + slack);
         return bytes_.data();
     }
-    // The same, but the first `kept` bytes stay.
-    char* regrow(std::size_t kept, std::size_t size) {
-        size_ = kept;
-        if (bytes_.size() < size + slack) bytes_.resize(size + size / 2 + slack);
-        return bytes_.data();
-    }
     void assign(Text text) {
         resize(text.size());
         if (!text.empty()) std::memcpy(bytes_.data(), text.data(), text.size());

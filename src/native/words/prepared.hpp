@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowercase.hpp"
 #include "needs.hpp"
 #include "paired_words.hpp"
 #include "word_forms.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bleu_tokenizers.hpp"
+#include "lowercase.hpp"
 #include "squad.hpp"
 #include "tokenizers.hpp"
 #include "vocabulary.hpp"

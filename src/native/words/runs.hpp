@@ -1,43 +1,16 @@
 // Words as runs of one-bits: one bit for each byte of a text, set where the byte belongs to a word.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-#include "../portable.hpp"
+#include "bytes.hpp"
 #include "word_list.hpp"
 
 namespace pe {
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "words are packed in little-endian order"
-#endif
-
-// Packs 64 bytes of 0 or 1 into 64 bits.
-inline std::uint64_t pack_flags(const std::uint8_t* flags) {
-    std::uint64_t bits = 0;
-#if defined(__SSE2__)
-    for (unsigned part = 0; part < 4; ++part) {
-        const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + 16 * part));
-        const auto mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_slli_epi16(sixteen, 7)));
-        bits |= std::uint64_t{mask} << (16 * part);
-    }
-#else
-    // The factor moves the low bit of byte j to bit 56 + j, without any carry.
-    for (unsigned part = 0; part < 8; ++part) {
-        std::uint64_t eight;
-        std::memcpy(&eight, flags + 8 * part, 8);
-        bits |= (eight * 0x0102040810204080u >> 56) << (8 * part);
-    }
-#endif
-    return bits;
-}
 
 class Runs {
 public:
@@ -55,21 +28,17 @@ public:
         bits_[at / 64] = rest & ((std::uint64_t{1} << (size - at)) - 1);
     }
 
-    // Makes the bytes of a character, at most four, part of a word.
-    void set(std::size_t begin, std::size_t size) {
-        const std::uint64_t flags = (std::uint64_t{1} << size) - 1;
-        const std::size_t shift = begin % 64;
-        bits_[begin / 64] |= flags << shift;
-        if (shift + size > 64) bits_[begin / 64 + 1] |= flags >> (64 - shift);
+    // Makes bytes part of a word.
+    void set(std::size_t begin, std::size_t end) {
+        while (begin < end) {
+            const std::size_t shift = begin % 64, count = std::min(end - begin, 64 - shift);
+            bits_[begin / 64] |= ~std::uint64_t{0} >> (64 - count) << shift;
+            begin += count;
+        }
     }
-    // Makes them a word of their own.
-    void set_alone(std::size_t begin, std::size_t size) {
-        set(begin, size);
-        cuts_.resize(bits_.size());
-        cuts_[begin / 64] |= std::uint64_t{1} << (begin % 64);
-        begin += size;
-        cuts_[begin / 64] |= std::uint64_t{1} << (begin % 64);
-    }
+    // Ends a word, and begins one, before a byte; `start_cuts` comes first.
+    void start_cuts() { cuts_.assign(bits_.size(), 0); }
+    void cut(std::size_t at) { cuts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
     // Appends the runs, which are words of `bytes`, from left to right.
     void append_to(WordList& words, const char* bytes) const {

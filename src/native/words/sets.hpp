@@ -22,10 +22,14 @@ public:
     // Numbers are below `limit`, here and in outputs.
     void set_expected(const Numbers& words, std::size_t limit) {
         for (const Member& member : members_) left_[member.word] = 0;
-        members_.clear();
         if (left_.size() < limit) left_.resize(limit);
-        for (const std::uint32_t word : words)
-            if (left_[word]++ == 0) members_.push_back({word, 0});
+        members_.resize(words.size());
+        std::size_t different = 0;
+        for (const std::uint32_t word : words) {
+            members_[different] = {word, 0};
+            different += left_[word]++ == 0;
+        }
+        members_.resize(different);
         for (Member& member : members_) member.count = left_[member.word];
     }
     // The size of the intersection as multisets.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "lowercase.hpp"
 #include "tokenizers.hpp"
 
 namespace pe {

@@ -8,6 +8,7 @@
 
 #include "../unicode.hpp"
 #include "characters.hpp"
+#include "lowercase.hpp"
 #include "padded.hpp"
 #include "runs.hpp"
 
@@ -158,17 +159,26 @@ private:
             return static_cast<std::uint8_t>((static_cast<std::uint8_t>((c | 0x20) - 'a') < 26) |
                                              (static_cast<std::uint8_t>(c - '0') < 10) | (c == '_'));
         });
-        const char* const begin = bytes_.data();
         if (wide) {
             const CharacterPages& kinds = CharacterPages::get();
-            for_each_wide(begin, begin + bytes_.size(), [&](std::uint32_t code, const char* at, const char* behind) {
+            if (splits_unspaced) runs_.start_cuts();
+            std::size_t run_begin = 0, run_end = 0;  // of characters of a word, not yet set
+            for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
                 const std::uint8_t kind = kinds(code);
-                const auto place = static_cast<std::size_t>(at - begin), size = static_cast<std::size_t>(behind - at);
-                if (splits_unspaced && (kind & kind_unspaced)) runs_.set_alone(place, size);
-                else if (kind & kind_word) runs_.set(place, size);
+                const bool is_alone = splits_unspaced && (kind & kind_unspaced);
+                if (!is_alone && !(kind & kind_word)) return;
+                if (begin != run_end) {
+                    runs_.set(run_begin, run_end);
+                    run_begin = begin;
+                }
+                run_end = end;
+                if (!is_alone) return;
+                runs_.cut(begin);
+                runs_.cut(end);
             });
+            runs_.set(run_begin, run_end);
         }
-        runs_.append_to(words, begin);
+        runs_.append_to(words, bytes_.data());
     }
 
     void characters(Text text, bool fold_case, WordList& words) {

@@ -13,12 +13,14 @@ from traceback import format_exception
 from typing import Any, NoReturn
 
 import typer
-from click import ClickException
 
 from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
 from polars_evals.jobs.secrets import redacted
 from polars_evals.jobs.system import UNREAD, on_stop
 from polars_evals.wording import clean, line, without_query
+
+# What Typer raises for wrong usage: click's, or its own where it brings click along.
+USAGE_ERROR: type[BaseException] = typer.BadParameter.__mro__[2]
 
 debug = False
 log: Path | None = None
@@ -48,7 +50,7 @@ def explained() -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(128 + SIGINT) from None
     except BaseException as error:
-        if not is_failure(error) or isinstance(error, ClickException | typer.Exit | typer.Abort):
+        if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
         explain(error)
 

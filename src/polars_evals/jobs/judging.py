@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -66,19 +67,23 @@ def followed(
     try:
         if job.timeline is not None:
             return timeline(scored, **job.timeline)
-        if comparison is None or job.report.time is None:
+        if job.compare is None or job.report.time is None:
             return None
-        return timeline_of(scored, comparison, time=job.report.time, every=job.report.every)
+        # On days on which there is nothing to compare, the page follows the baseline.
+        spec = job.compare if comparison is None else comparison.spec
+        by = job.compare.by if comparison is None else comparison.spec.slices
+        by = None if by == "auto" else by
+        return timeline_of(scored, spec, by, time=job.report.time, every=job.report.every)
     except (ValueError, pl.exceptions.PolarsError) as error:
         section = "the page has no timeline: [report]" if job.timeline is None else "no timeline: [timeline]"
         notes.append(f"{section}: {one_line(error)}")
         return None
 
 
-def timeline_of(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every: str) -> Timeline:
+def timeline_of(scored: pl.LazyFrame, spec: Any, by: Any, *, time: str, every: str) -> Timeline:
     """Follow the scores of a comparison over time, all versions together, for its page."""
-    spec = comparison.spec
     return timeline(
-        scored, time=time, every=every, cluster=spec.cluster, by=spec.slices, metrics=spec.metrics,
+        scored, time=time, every=every, cluster=spec.cluster, by=by, metrics=spec.metrics,
+        measures=spec.measures,
         min_effect=spec.min_effect, alpha=spec.alpha,
     )  # fmt: skip

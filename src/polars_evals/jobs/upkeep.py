@@ -13,7 +13,7 @@ from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_li
 from polars_evals.jobs.history import Record, read_history
 from polars_evals.jobs.judging import judge
 from polars_evals.jobs.open import open_folder, open_store
-from polars_evals.jobs.outcome import Outcome
+from polars_evals.jobs.outcome import LONGEST, Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
 from polars_evals.wording import counted, line, to_json
@@ -46,7 +46,7 @@ class Status:
         else:
             told.append("no run is on record")
         told += [f"now: {text}" for text in self.now.lines()[:-1] or [self.now.status]]
-        return [line(text) for text in told]
+        return [line(text, LONGEST) for text in told]
 
     def to_json(self) -> str:
         """Return the same as JSON."""

@@ -11,6 +11,7 @@ from polars_evals._version import __version__
 from polars_evals.drift import Calibration, Comparison, Timeline
 from polars_evals.report import questions, sections, thresholds, timelines
 from polars_evals.report.markup import Html, tag
+from polars_evals.report.measures import measures
 from polars_evals.report.tables import verdict
 from polars_evals.wording import line
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from polars_evals.report.sections import Section
 
 
+STYLES = ("report.css", "chart.css")
 SCRIPTS = ("texts.js", "items.js", "report.js")
 
 
@@ -40,6 +42,7 @@ def comparison_page(
     parts = [
         sections.board(comparison),
         sections.evidence(comparison),
+        measures(comparison),
         sections.items(comparison),
         sections.distributions(comparison),
         None if timeline is None else timelines.timeline_section(timeline),
@@ -72,7 +75,7 @@ def page_of(result: Result, *, timeline: Timeline | None = None, source: str | N
 
 
 def _page(result: Result, lede: Html | None, parts: list[Section], method: str) -> str:
-    style, script = asset("report.css"), asset(*SCRIPTS)
+    style, script = asset(*STYLES), asset(*SCRIPTS)
     headline = line(result.headline)
     parts = [*parts, sections.notes(result, method)]
     head = tag(

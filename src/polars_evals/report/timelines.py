@@ -29,19 +29,21 @@ METHOD = (
 )
 
 
-def lede(timeline: Timeline) -> Html:
-    """Return what moved in a sentence whose claims lead to their charts, and what it was made of."""
+def lede(timeline: Timeline, *, linked: bool = True) -> Html:
+    """Return what moved in a sentence whose claims may lead to their charts."""
     found = claims(timeline)
-    places = {_key(row): f"#{_place(at)}" for at, row in enumerate(_drawn(timeline))}
+    places = {_key(row): f"#{_place(at)}" for at, row in enumerate(drawn(timeline))}
 
-    def linked(claim: Claim) -> Html:
+    def shown(claim: Claim) -> Html:
+        if not linked:
+            return join(claim.text)
         key = (claim.metrics[0], claim.candidates[0] if claim.candidates else None, claim.slice)
         return tag("a", claim.text, href=places.get(key, "#timeline"))
 
     if found:
         more_of = len(found) - MOST_CLAIMS
         said = join(
-            sentence_of(found[:MOST_CLAIMS], linked),
+            sentence_of(found[:MOST_CLAIMS], shown),
             f"; {more_of:,} more series moved" if more_of > 0 else "",
         )
     else:
@@ -50,7 +52,7 @@ def lede(timeline: Timeline) -> Html:
     return tag("p", said, ".", class_="sentence")
 
 
-def _drawn(timeline: Timeline) -> list[dict[str, Any]]:
+def drawn(timeline: Timeline) -> list[dict[str, Any]]:
     """Return the series that are drawn, those that moved most first."""
     changes = _ordered(timeline)
     moved = changes.filter(
@@ -75,8 +77,8 @@ def timeline_section(timeline: Timeline) -> Section:
     """Return the series that changed most, and the numbers of all."""
     changes = _ordered(timeline)
     figures = []
-    for at, row in enumerate(_drawn(timeline)):
-        name = _name(row)
+    for at, row in enumerate(drawn(timeline)):
+        name = name_of(row)
         figures.append(
             figure(
                 partial(timeline.plot.scores, row["metric"], version=row["version"], slice=row["slice"]),
@@ -89,7 +91,7 @@ def timeline_section(timeline: Timeline) -> Section:
     heads = ["series", "verdict", "n", "score", "difference", "began", "detected", "q"]
     rows = [
         (
-            _name(row),
+            name_of(row),
             Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
             row["n"],
             Cell(change(row["reference_mean"], row["current_mean"], ".3f"), row["current_mean"]),
@@ -114,7 +116,8 @@ def timeline_section(timeline: Timeline) -> Section:
     return Section("timeline", "Over time", content)
 
 
-def _name(row: dict[str, Any]) -> str:
+def name_of(row: dict[str, Any]) -> str:
+    """Return what a series is called."""
     return line(" · ".join(filter(None, (row["metric"], row["version"], row["slice"]))), 120)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.sequential import sequential_p
@@ -46,16 +45,20 @@ def status(gate: Gate, before: Floats, after: Floats) -> str:
 
 def telling_days(difference: Floats, level: float) -> Iterator[int]:
     """Give the numbers of items on days on which a gate can fail: no correction makes a p-value smaller."""
-    for n in range(ITEMS, DAYS * ITEMS + 1, ITEMS):
-        seen = difference[:n]
-        groups = [seen, *(seen[topic::TOPICS] for topic in range(TOPICS))]
+    looks = np.arange(ITEMS, DAYS * ITEMS + 1, ITEMS)
+    smallest = np.ones(DAYS)
+    for places in [
+        np.arange(len(difference)),
+        *(np.arange(t, len(difference), TOPICS) for t in range(TOPICS)),
+    ]:
+        count = np.searchsorted(places, looks).astype(float)
+        at = count.astype(int) - 1
+        sums, squares = difference[places].cumsum()[at], (difference[places] ** 2).cumsum()[at]
         with np.errstate(invalid="ignore", divide="ignore"):
-            t = np.nan_to_num(
-                np.array([one.mean() / stats.sem(one) for one in groups]), posinf=99, neginf=-99
-            )
-        count = np.array([float(len(one)) for one in groups])
-        if sequential_p(t, count - 1, count).min() <= level:
-            yield n
+            error = np.sqrt(np.maximum(squares - sums**2 / count, 0) / (count - 1) / count)
+            t = np.nan_to_num(sums / count / error, posinf=99, neginf=-99)
+        smallest = np.minimum(smallest, sequential_p(t, count - 1, count))
+    yield from looks[smallest <= level].tolist()
 
 
 def ever_fails(rng: Rng, sets: int, kind: str) -> float:
