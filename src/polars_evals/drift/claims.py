@@ -245,10 +245,9 @@ def _of_several(comparison: Comparison) -> list[Claim]:
                 worse or better,
             )
         )
-    # What is worse over all items is said; losses that such a mean hides come next, and then the others.
-    hidden = [name for (worse, _), names in groups.items() if not worse for name in names]
+    # What is worse over all items comes first, then losses that such a mean hides, and then the others.
     losses = [claim for claim in said if claim.verdict == "regressed"]
-    return [*losses, *_losses_in_slices(comparison, hidden), *said[len(losses) :]]
+    return [*losses, *_losses_in_slices(comparison), *said[len(losses) :]]
 
 
 def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
@@ -258,12 +257,16 @@ def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
     return spoken(["every metric", *names] if every else names)
 
 
-def _losses_in_slices(comparison: Comparison, candidates: Sequence[str]) -> list[Claim]:
-    """Return a claim for each of some candidates that lost in a slice, which a mean over all items hides."""
+def _losses_in_slices(comparison: Comparison) -> list[Claim]:
+    """Return a claim for each candidate that lost in a slice by what it did not lose by over all items."""
     short = len(comparison.slices["by"].unique()) == 1
     said = []
-    for candidate in candidates:
-        mine = comparison.slices.filter(pl.col("candidate") == candidate, pl.col("verdict") == "regressed")
+    lost = [
+        frame.filter(pl.col("verdict") == "regressed") for frame in (comparison.slices, comparison.summary)
+    ]
+    hidden = lost[0].join(lost[1], on=["candidate", "metric"], how="anti", maintain_order="left")
+    for candidate in comparison.spec.candidates:
+        mine = hidden.filter(pl.col("candidate") == candidate)
         names = mine.sort(comparison.spec.weight())["slice"].unique(maintain_order=True).to_list()
         if names:
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
