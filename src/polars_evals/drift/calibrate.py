@@ -32,7 +32,7 @@ REDRAWN = 20
 WIDENED = 1.2
 MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
 CHOICES = ("kappa", "f1", "accuracy")
-VERDICTS = "booleans, 0 and 1, or 'fail' and 'pass'"
+TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
 # Landis and Koch's words for a kappa up to each bound.
 AGREEMENT = ((-0.01, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
@@ -79,7 +79,7 @@ def read_verdicts(
     strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
     if strange.len():
         raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {VERDICTS}"
+            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {TRUTHS}"
         )
     return rows.select("truth", *(pl.col(f"{name}:score").alias(name) for name in metrics))
 
@@ -94,7 +94,7 @@ def _truth(schema: Schema, name: str) -> pl.Expr:
     elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
         words = columns.LABELS
     else:
-        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {VERDICTS}")
+        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {TRUTHS}")
     return pl.col(name).cast(pl.String).cast(pl.Enum(words), strict=False).to_physical().cast(pl.Boolean)
 
 

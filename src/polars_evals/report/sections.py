@@ -322,6 +322,8 @@ def notes(result: Result, method: str) -> Section:
 
 
 def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return listed(list(value), 20) if value else "–"
     if isinstance(value, list):
         return listed([_setting(one) for one in value], 20)
     if isinstance(value, float):
