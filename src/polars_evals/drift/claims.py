@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_evals.drift.answers import OUTCOMES
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.measures import with_telling
 from polars_evals.suite.measure import measures_of
 from polars_evals.wording import line, spoken
 
@@ -70,9 +71,7 @@ def sentence(comparison: Comparison) -> str:
 def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate: over all items, then slice by slice, then the rest."""
     spec = comparison.spec
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
-        pl.col("candidate") == candidate
-    )
+    rows = with_telling(comparison).filter(pl.col("candidate") == candidate)
     short = len(comparison.slices["by"].unique()) == 1
     found = [
         claim
@@ -177,10 +176,10 @@ def move(row: dict[str, Any], spec: ResolvedSpec) -> str:
 
 
 def measure_move(row: dict[str, Any], measure: Measure) -> str:
-    """Return ``latency_ms 12% slower (812 ms → 909 ms)``; of a tail that grew, that it did."""
+    """Return ``latency_ms 12% slower (812 ms → 909 ms)``, or ``p95 of latency_ms 40% slower``."""
     name, before, difference = line(row["metric"], NAME), row["baseline_mean"], row["difference"]
-    if row["verdict"] != row.get("score_verdict", row["verdict"]):
-        return f"a quantile of {name} {'higher' if measure.lower_is_better else 'lower'}"
+    if row.get("statistic") is not None:
+        name = f"{row['statistic']} of {name}"
     if difference is None or before is None:
         return name
     levels = f"({measure.amount(before)} → {measure.amount(row['candidate_mean'])})"
@@ -268,7 +267,7 @@ def _losses_in_slices(comparison: Comparison) -> list[Claim]:
     hidden = lost[0].join(lost[1], on=["candidate", "metric"], how="anti", maintain_order="left")
     for candidate in comparison.spec.candidates:
         mine = hidden.filter(pl.col("candidate") == candidate)
-        names = mine.sort(comparison.spec.gain())["slice"].unique(maintain_order=True).to_list()
+        names = mine.sort(comparison.spec.weight())["slice"].unique(maintain_order=True).to_list()
         if names:
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED
