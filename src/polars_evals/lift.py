@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals._polars import format_text
+
 IntoText: TypeAlias = pl.Expr | pl.Series | str
 Missing: TypeAlias = Literal["fail", "null"]
 Kernel: TypeAlias = Callable[[pl.Series, pl.Series], pl.DataFrame]
@@ -395,7 +397,7 @@ def score_turns(
         .when(pl.col("output").is_null())
         .then(pl.lit(NO_OUTPUT))
         .when(differ)
-        .then(pl.format("turn count {}, expected {}", turns, expected_turns))
+        .then(format_text("turn count {}, expected {}", turns, expected_turns))
     )
     return rows.join(averaged, on="row", how="left", maintain_order="left").select(
         pl.when(differ).then(0.0).otherwise("average").alias("score"),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_evals._polars import is_map
+
 if TYPE_CHECKING:
     from polars.datatypes import DataTypeClass
 
@@ -106,7 +108,7 @@ def as_text(field: Field) -> pl.Expr:
     if isinstance(dtype, pl.Struct):
         # A null struct is encoded as the text "null"; the root path turns that into a null.
         return expr.struct.json_encode().str.json_path_match("$")
-    if isinstance(dtype, pl.Map):
+    if is_map(dtype):
         entries = pl.List(pl.Struct({"key": dtype.key, "value": dtype.value}))
         return as_text(Field(expr.cast(entries), entries))
     if isinstance(dtype, pl.List | pl.Array):
