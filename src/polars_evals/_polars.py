@@ -26,13 +26,26 @@ _BRACKETS = re.compile(r"[\[{]|[\]}]")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
+# Units of time that a scan can convert to microseconds, and what it calls that; milliseconds from 1.43 on.
+TIME_CASTS: dict[str, Any] = {"ns": "nanosecond-downcast", "us": "convert-timezone"}
+if VERSION >= (1, 43):
+    TIME_CASTS["ms"] = "millisecond-upcast"
+
+# Whether lists inside of structs are written as JSON as they are in a part of a column too, as from 1.42 on.
+ENCODES_PARTS = VERSION >= (1, 42)
+
+# Whether the lowercase of a capital sigma is a final one after ASCII letters too, as it is from 1.40 on.
+# Before, letters that are new since Unicode 15 were none beside a sigma; kernels take them for letters.
+SIGMA_SEES_ASCII = VERSION >= (1, 40)
+
+
 def is_map(dtype: pl.DataType) -> TypeGuard[pl.Map]:
     """Tell a map, which Polars has from 2.0 on; before, it reads one as the list of entries that holds it."""
     return hasattr(pl, "Map") and isinstance(dtype, pl.Map)
 
 
 def format_text(template: str, *values: str | pl.Expr) -> pl.Expr:
-    """Put values into a text, null where one of them is: `pl.format`, which wrote "null" for one before 1.36."""
+    """Put values into a text; null where one is null: `pl.format`, which wrote "null" before 1.36."""
     if VERSION >= (1, 36):
         return pl.format(template, *values)
     columns = [pl.col(value) if isinstance(value, str) else value for value in values]

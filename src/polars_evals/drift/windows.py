@@ -42,7 +42,7 @@ def check_length(every: str, schema: Schema, time: str) -> None:
         start = pl.Series([0]).cast(dtype)
         try:
             lengths[dtype] = (start.dt.truncate(every).dt.offset_by(every) > start).item()
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             lengths[dtype] = False
     if all(lengths.values()):
         return
