@@ -67,23 +67,23 @@ def scan_lines(
     """Scan the lines of a text: `pl.scan_lines`, from 1.38 on."""
     options: dict[str, Any] = {
         "glob": glob,
-        "n_rows": n_rows,
         "storage_options": storage_options,
         "include_file_paths": include_file_paths,
     }
     if hasattr(pl, "scan_lines"):
-        return pl.scan_lines(source, name=name, **options)
+        return pl.scan_lines(source, name=name, n_rows=n_rows, **options)
     # A table of one column, as no text has the separator in it. A file that has is refused.
-    return pl.scan_csv(
+    lines = pl.scan_csv(
         source,
         has_header=False,
-        separator="\x00",
+        separator="\x01",
         quote_char=None,
         schema={name: pl.String()},
         raise_if_empty=False,
         missing_utf8_is_empty_string=True,  # type: ignore[call-arg]
         **options,
     )
+    return lines if n_rows is None else lines.head(n_rows)
 
 
 def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:
