@@ -49,7 +49,8 @@ test-cluster: setup java
 	$(call install,ray spark)
 	$(BIN)/python -m pytest tests/cluster -m cluster --show-capture=no --durations=5
 
-# Jobs in object stores: moto's server speaks as Amazon S3 does, Azurite (from npm) as Azure.
+# Jobs in object stores: moto's server speaks as Amazon S3 does, with some words changed as Google's does, Azurite (from
+# npm) as Azure.
 test-stores: setup
 	test -x build/azurite/node_modules/.bin/azurite-blob || npm install --silent --prefix build/azurite azurite
 	AZURITE=build/azurite/node_modules/.bin/azurite-blob $(BIN)/python -m pytest tests/jobs/test_stores.py -m stores --durations=5
@@ -75,14 +76,15 @@ fixtures: setup
 notebooks: setup
 	$(BIN)/python notebooks/run.py
 
-# The site, in site/. Building it needs no network.
+# The site, in site/. Building it needs no network. Its pictures are taken anew where they no longer show what a page shows.
 docs: setup
-	$(call install,docs)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python docs/pictures/make.py
+	$(BIN)/zensical build --strict --clean
 
-# The job under kill -9, at many more points than `test` has time for.
+# The job under kill -9, at many more points than `test` has time for, and over files that are damaged at random.
 faults: setup
 	EVALS_KILLS=200 $(BIN)/python -m pytest tests/jobs/test_faults.py
+	$(BIN)/python -m tests.jobs.damage 2000 1
 
 # The native tests for ARM, under qemu, plain and with the undefined-behaviour sanitizer; fewer rows, for it is slow.
 test-arm:
@@ -107,6 +109,7 @@ simulate: setup
 # Peers side by side; writes benchmarks/results.md and benchmarks/chart.svg.
 bench: setup
 	$(call install,bench)
+	$(BIN)/python -m pip install --quiet --no-deps 'polars-strsim>=0.2.5'  # asks for a Polars before 2, and runs with 2
 	$(BIN)/python -m benchmarks
 
 # Cost and memory from ten thousand to ten million rows, and of one and two workers; writes benchmarks/scale.md.

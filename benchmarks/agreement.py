@@ -2,7 +2,7 @@
 Whether made text costs what real text costs: `python -m benchmarks.agreement texts.parquet`.
 
 Runs the word benchmarks on made text and on the columns `output` and `expected` of a file, and prints how
-many times as long each peer takes on either, and how far apart that is.
+many times our processor time each peer takes on either, and how far apart that is.
 """
 
 import sys
@@ -15,9 +15,10 @@ from benchmarks.words import scored
 
 
 def ratios(rows: list[Row]) -> dict[tuple[str, str], float]:
-    """How many times as long as ours each peer takes."""
-    ours = {row.part: row.seconds / row.rows for row in reversed(rows) if row.contender.startswith(OURS)}
-    return {(row.part, row.contender): row.seconds / row.rows / ours[row.part] for row in rows}
+    """How many times our processor time each peer takes."""
+    cost = {(row.part, row.contender): (row.processor or 0) / row.rows for row in rows}
+    ours = {part: each for (part, peer), each in reversed(cost.items()) if peer.startswith(OURS)}
+    return {(part, peer): each / ours[part] for (part, peer), each in cost.items()}
 
 
 def main() -> None:

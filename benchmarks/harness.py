@@ -1,7 +1,8 @@
 """What every benchmark shares: timing peers side by side, and writing down what came out.
 
 A machine's speed changes from minute to minute, so times are only compared within one run, and rounds go
-through all contenders in turn before the next begins.
+through all contenders in turn before the next begins. Processor time, of all threads, says what the work
+costs; it changes less where others use the machine too.
 """
 
 import json
@@ -18,13 +19,14 @@ SLOW_ROUNDS = 3
 
 @dataclass(frozen=True)
 class Row:
-    """One contender's best time for one case."""
+    """One contender's best time for one case, and its best processor time where that was measured."""
 
     part: str
     case: str
     contender: str
     rows: int
     seconds: float
+    processor: float | None = None
 
     @property
     def per_row(self) -> str:
@@ -50,15 +52,16 @@ def race(
     A contender named in `slow_share` does only that many rows, where all would take minutes, in fewer rounds.
     """
     slow = slow_share or {}
-    best = dict.fromkeys(contenders, float("inf"))
+    best = dict.fromkeys(contenders, (float("inf"), float("inf")))
     for number in range(rounds):
         for name, run in contenders.items():
             if name in slow and number >= SLOW_ROUNDS:
                 continue
-            start = time.perf_counter()
+            start = time.perf_counter(), time.process_time()
             run()
-            best[name] = min(best[name], time.perf_counter() - start)
-    found = [Row(part, case, name, slow.get(name, rows), seconds) for name, seconds in best.items()]
+            took = time.perf_counter() - start[0], time.process_time() - start[1]
+            best[name] = min(best[name][0], took[0]), min(best[name][1], took[1])
+    found = [Row(part, case, name, slow.get(name, rows), *times) for name, times in best.items()]
     for row in found:
         print(f"{part:12} {case:44} {row.contender:34} {row.per_row:>12}", file=sys.stderr, flush=True)
     return found

@@ -18,6 +18,7 @@ from benchmarks.texts import alike
 
 ROWS = 2_000_000
 CHARACTERS = 500
+FILES, FEW = 10_000, 5
 SUITE = '[[metric]]\ntype = "exact_match"\n[[metric]]\ntype = "levenshtein"\n[[metric]]\ntype = "rouge"\n'
 
 # Reports the peak memory of the process itself, in bytes, after its work.
@@ -71,8 +72,38 @@ def write_texts(path: Path) -> None:
     pl.concat(pieces).sink_parquet(path)
 
 
+def many_files() -> Iterator[Row]:
+    """Run a job for the first time over many small files, which each cost more than their rows."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "traces").mkdir()
+        some = alike(FEW, CHARACTERS, 0.1)
+        for number in range(FILES):
+            items = some.with_columns(item=pl.int_range(number * FEW, (number + 1) * FEW))
+            items.write_parquet(folder / f"traces/{number:05}.parquet")
+        (folder / "evals.toml").write_text(SUITE)
+        for form in ("delta", "parquet"):
+            subprocess.run(["rm", "-rf", folder / "scores"], check=True)
+            told = JOB_FILE.format(format=form).replace("texts.parquet", "traces")
+            (folder / "job.toml").write_text(told)
+            work = JOB.format(rows=FILES * FEW)
+            seconds, peak = measured(work, folder)
+            contender = f"{OURS} run, {form.capitalize()} store, peak {peak / 1e9:.2f} GB"
+            yield Row("command", f"{FILES:,} files of {FEW} rows, first run", contender, FILES * FEW, seconds)
+
+
+def measured(work: str, folder: Path) -> tuple[float, int]:
+    """Run some code in a process of its own; returns its seconds and its peak memory in bytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED.format(work=work)], cwd=folder, stdout=subprocess.PIPE, check=True
+    )
+    seconds, peak = json.loads(done.stdout)
+    return float(seconds), int(peak)
+
+
 def rows() -> Iterator[Row]:
     """Run everything of this part."""
+    yield from many_files()
     contenders = {
         f"{OURS} score": SCORE,
         "Polars scan and sink, nothing scored": PLAIN,
@@ -89,13 +120,7 @@ def rows() -> Iterator[Row]:
             form = "delta" if "Delta" in contender else "parquet"
             subprocess.run(["rm", "-rf", folder / "scores", folder / "out.parquet"], check=True)
             (folder / "job.toml").write_text(JOB_FILE.format(format=form))
-            done = subprocess.run(
-                [sys.executable, "-c", MEASURED.format(work=work)],
-                cwd=folder,
-                stdout=subprocess.PIPE,
-                check=True,
-            )
-            seconds, peak = json.loads(done.stdout)
+            seconds, peak = measured(work, folder)
             row = Row("command", case, f"{contender}, peak {peak / 1e9:.2f} GB", ROWS, seconds)
             told = f"{ROWS / seconds:,.0f} rows/s, {size / seconds / 1e6:,.0f} MB/s of Parquet"
             print(f"{row.part:12} {case:44} {row.contender:52} {told}", file=sys.stderr, flush=True)

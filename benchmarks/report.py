@@ -39,31 +39,31 @@ def markdown(rows: list[Row]) -> str:
         "",
         "Each contender's best of several rounds, all of a part in one run, "
         "from a Polars frame to a Polars column. "
-        "Only ratios carry over to another machine.",
+        "Only ratios carry over to another machine. Processor time is that of all threads.",
         "",
     ]
     for part in dict.fromkeys(row.part for row in rows):
         lines += [
             f"## {part}",
             "",
-            "| case | contender | time a row | times as long as polars-evals |",
-            "|---|---|--:|--:|",
+            "| case | contender | time a row | times as long as polars-evals | times its processor time |",
+            "|---|---|--:|--:|--:|",
         ]
         for row in rows:
             if row.part == part:
-                lines.append(f"| {row.case} | {row.contender} | {row.per_row} | {ratio(row, rows)} |")
+                ratios = f"{ratio(row, rows, 'seconds')} | {ratio(row, rows, 'processor')}"
+                lines.append(f"| {row.case} | {row.contender} | {row.per_row} | {ratios} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def ratio(row: Row, rows: list[Row]) -> str:
-    """How many times as long as ours a contender takes for the same case."""
-    ours = next(
-        (r for r in rows if (r.part, r.case) == (row.part, row.case) and r.contender.startswith(OURS)), None
-    )
-    if ours is None:
+def ratio(row: Row, rows: list[Row], measure: str) -> str:
+    """How many times what ours takes a contender takes for the same case."""
+    found = (r for r in rows if (r.part, r.case) == (row.part, row.case) and r.contender.startswith(OURS))
+    ours = next(found, None)
+    if ours is None or not getattr(row, measure) or not getattr(ours, measure):
         return ""
-    return f"{(row.seconds / row.rows) / (ours.seconds / ours.rows):,.2f}"
+    return f"{(getattr(row, measure) / row.rows) / (getattr(ours, measure) / ours.rows):,.2f}"
 
 
 def chart(rows: list[Row]) -> str:

@@ -2,13 +2,14 @@
 
 import inspect
 import re
+import runpy
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import polars_evals as pe
 from polars_evals import clean, metrics
@@ -83,8 +84,17 @@ def test_the_site_has_every_page() -> None:
             for part in entry.values() if isinstance(entry, dict) else entry:
                 yield from pages(part)
 
-    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
-    assert sorted(pages(config["nav"])) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    config = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))
+    assert sorted(pages(config["project"]["nav"])) == sorted(
+        str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")
+    )
+
+
+def test_pictures_are_there_and_say_what_they_show() -> None:
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for text, path in re.findall(r"!\[(.*?)\]\((.*?)\)", page.read_text("utf-8")):
+            assert (page.parent / path).is_file(), f"{page.name}: {path}"
+            assert len(text) > 20, f"{page.name}: {path}"
 
 
 @pytest.mark.parametrize("name", clean.__all__)
@@ -110,3 +120,22 @@ def test_contributing_names_targets_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))
     assert set(re.findall(r"^make ([\w-]+)", text, flags=re.MULTILINE)) <= targets
+
+
+def test_pictures_are_small_and_know_what_they_show() -> None:
+    folder = DOCS / "pictures"
+    pictures = sorted(folder.glob("*.webp"))
+    script = (folder / "make.py").read_text("utf-8")
+    assert [picture.stem for picture in pictures] == sorted(
+        re.findall(r'^    "(\w+)": \("', script, re.MULTILINE)
+    )
+    assert all(picture.stat().st_size < 60_000 for picture in pictures)
+    assert re.fullmatch(r"[0-9a-f]{64}\n", (folder / "digest.txt").read_text("utf-8"))
+
+
+def test_a_picture_is_stale_when_a_word_of_its_page_changes_and_not_when_its_date_does() -> None:
+    make = runpy.run_path(str(DOCS / "pictures" / "make.py"))
+    page = "<p>17 November 2026 · 720 items</p><svg><path/></svg><p>made with polars-evals 0.1.0</p>"
+    known = make["digest"]({"two": page})
+    assert make["digest"]({"two": page.replace("17 November", "3 May").replace("0.1.0", "0.2.0")}) == known
+    assert make["digest"]({"two": page.replace("720", "721")}) != known

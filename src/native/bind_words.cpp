@@ -1,4 +1,4 @@
-// Word overlap over columns of texts: ROUGE, word sets, SQuAD's F1, BLEU, chrF and the response evaluator.
+// Word overlap over columns of texts: ROUGE, word sets, SQuAD's F1, BLEU, GLEU, chrF and the response evaluator.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +14,7 @@
 #include "pairs.hpp"
 #include "words/bleu.hpp"
 #include "words/chrf.hpp"
+#include "words/gleu.hpp"
 #include "words/porter.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
@@ -228,6 +229,28 @@ private:
     Measured score_{result, true, "score"}, precision_{result, details_, "precision"}, recall_{result, details_, "recall"};
 };
 
+class GleuColumns : public Metric {
+public:
+    GleuColumns(std::size_t rows, const Options& options, Needs& needs)
+        : Metric(rows),
+          gleu_({options.get<std::size_t>("min_len"), options.get<std::size_t>("max_len"), options.flag("fold_case")}, needs),
+          details_(options.flag("details")) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const GleuResult scored = gleu_.score(pair);
+        score_.set(row, scored.score);
+        overlap_.set(row, scored.overlap);
+        output_ngrams_.set(row, scored.output_ngrams);
+        expected_ngrams_.set(row, scored.expected_ngrams);
+    }
+
+private:
+    Gleu gleu_;
+    bool details_;
+    Measured score_{result, true, "score"};
+    Counted overlap_{result, details_, "overlap"}, output_ngrams_{result, details_, "output_ngrams"},
+        expected_ngrams_{result, details_, "expected_ngrams"};
+};
+
 class ResponseColumns : public Metric {
 public:
     ResponseColumns(std::size_t rows, const Options& options, Needs& needs)
@@ -275,6 +298,7 @@ std::unique_ptr<Metric> make_metric(const std::string& name, std::size_t rows, c
     if (name == "recall") return std::make_unique<WordSetsColumns>(rows, options, needs, recall_of);
     if (name == "token_f1") return std::make_unique<TokenF1Columns>(rows, options, needs);
     if (name == "bleu") return std::make_unique<BleuColumns>(rows, options, needs);
+    if (name == "gleu") return std::make_unique<GleuColumns>(rows, options, needs);
     if (name == "chrf") return std::make_unique<ChrfColumns>(rows, options, needs);
     if (name == "response") return std::make_unique<ResponseColumns>(rows, options, needs);
     throw std::invalid_argument("unknown metric '" + name + "'");

@@ -96,9 +96,9 @@ private:
     void read_units(Text text, const NgramOptions& options, std::vector<std::uint32_t>& units) {
         if (!options.words) return decode(text, options.fold_case, text.size(), units);
         units.clear();
-        reader_.for_each(text, Tokenizer::whitespace, options.fold_case, [&](const char* word, std::size_t length) {
-            units.push_back(vocabulary_.number({word, length}));
-        });
+        words_.clear();
+        reader_.read(text, Tokenizer::whitespace, options.fold_case, words_);
+        vocabulary_.number(words_, false, units);
     }
     // Turns the units of both texts into the numbers of their n-grams, all below what is returned. An n-gram of up to 2k
     // units is a pair of n-grams of k units that may overlap: the time grows with the logarithm of n.
@@ -135,6 +135,7 @@ private:
     }
 
     TokenReader reader_;
+    WordList words_;
     Vocabulary vocabulary_;
     PairNumbers pairs_;
     std::vector<std::uint32_t> output_, expected_;

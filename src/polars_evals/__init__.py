@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from polars_evals.drift import (
         Agreement,
         Calibration,
+        Calibrations,
         Comparison,
         ComparisonSpec,
         Ranking,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         timeline,
     )
     from polars_evals.metrics.speech import pooled
-    from polars_evals.suite import Metric, Suite, signatures
+    from polars_evals.suite import Measure, Metric, Suite, signatures
     from polars_evals.suite.own import metric
     from polars_evals.traces import (
         check_traces,
@@ -59,8 +60,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "Calibration",
+    "Calibrations",
     "Comparison",
     "ComparisonSpec",
+    "Measure",
     "Metric",
     "Ranking",
     "Repeats",
@@ -99,8 +102,10 @@ drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.rep
 _LATER = {
     "Agreement": "drift",
     "Calibration": "drift",
+    "Calibrations": "drift",
     "Comparison": "drift",
     "ComparisonSpec": "drift",
+    "Measure": "suite",
     "Metric": "suite",
     "Ranking": "drift",
     "Repeats": "drift",

@@ -19,6 +19,12 @@ class Drawing(Protocol):
     def page_of(self, result: Any, **options: Any) -> str:
         """Return a result as a page that opens offline."""
 
+    def cell_of(self, result: Any) -> str:
+        """Return a result as HTML for a notebook cell."""
+
+    def items_cell(self, items: Any) -> str:
+        """Return the first of some items as HTML for a notebook cell."""
+
     def items_frame(self, result: Any, height: int) -> str:
         """Return the items of a comparison as a frame for a notebook."""
 

@@ -178,12 +178,14 @@ def elementwise(
     arguments: Mapping[str, IntoText],
     function: Callable[[Sequence[pl.Series]], pl.Series],
     dtype: pl.DataType,
+    *,
+    whole: bool = False,
 ) -> pl.Expr:
     """Call `map_batches`, here and nowhere else.
 
     Row i of the result depends on row i of the columns alone. That lets Polars stream the metric, push
     predicates below it and run it in groups; and since Polars takes our word for it, a result of any other
-    length is stopped here.
+    length is stopped here. Only what needs the `whole` columns is no such function.
     """
 
     def checked(columns: Sequence[pl.Series]) -> pl.Series:
@@ -194,7 +196,7 @@ def elementwise(
         return result
 
     columns = [as_expr(metric, argument, value) for argument, value in arguments.items()]
-    return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=True)
+    return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=not whole)
 
 
 def json_text(structs: pl.Expr) -> pl.Expr:

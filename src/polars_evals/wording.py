@@ -18,6 +18,7 @@ INVISIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\
 # With what XML 1.0 forbids, and lone surrogates.
 _UNSAFE = re.compile(f"[{INVISIBLE}\ud800-\udfff\ufffe\uffff]")
 _SPACE = re.compile(r"\s+")
+_QUERY = re.compile(r"\n\n(?:Resolved plan until failure|This error occurred)")
 JSON_TEXT = 10_000
 # Characters to show before a difference.
 LEAD = 15
@@ -45,6 +46,11 @@ def did_you_mean(word: object, known: Collection[str]) -> str:
 def shown(value: object) -> str:
     """Write a value for an error message, shortened if it is long."""
     return SHORT.repr(value)
+
+
+def without_query(told: str) -> str:
+    """Leave out what Polars appends to an error: the expression and the plan, which help nobody here."""
+    return _QUERY.split(told, maxsplit=1)[0].strip()
 
 
 def listed(things: Collection[object], limit: int = 5) -> str:

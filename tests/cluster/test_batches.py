@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
@@ -18,6 +19,9 @@ from polars_evals.cli.app import app
 from polars_evals.cluster import score_files
 from polars_evals.cluster.batches import MAX_BYTES, Scorer, bounded
 from tests.texts import any_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SUITE = pe.Suite(
     [
@@ -114,3 +118,18 @@ def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
         score_files("in.parquet", SUITE, tmp_path, engine="ray")
     with pytest.raises(ValueError, match="engine must be one of 'ray', 'spark', got 'dask'"):
         score_files("in.parquet", SUITE, tmp_path, engine="dask")
+
+
+def test_metrics_that_look_across_rows_are_refused() -> None:
+    """On a cluster, their scores would depend on how the rows are spread."""
+    schema = pa.schema({"output": pa.string()})
+
+    def refused(function: Callable[[pl.Expr], pl.Expr]) -> None:
+        suite = pe.Suite([pe.Metric(function, name="mine")])
+        with pytest.raises(
+            ValueError, match=r'metric "mine": a score depends on other rows.*is_elementwise=True'
+        ):
+            Scorer.of(suite, schema, signatures=False, max_bytes=MAX_BYTES)
+
+    refused(lambda output: output.is_duplicated())
+    refused(lambda output: output.map_batches(lambda column: column.is_null(), return_dtype=pl.Boolean))

@@ -12,6 +12,8 @@ from polars.testing import assert_frame_equal
 import polars_evals as pe
 from polars_evals.cluster import files, score_files
 from polars_evals.cluster.engine import aggregate_on, score_on
+from polars_evals.suite.metric import metric_names
+from tests.cluster import everything
 from tests.cluster.data import PARTS, SUITE, answers, wanted
 from tests.cluster.local import LocalEngine
 from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
@@ -26,6 +28,16 @@ def test_scores_equal_those_of_one_machine_to_the_last_bit() -> None:
     result = score_on(LocalEngine(), tables, SUITE, signatures=True, max_bytes=10_000)
     found = pl.DataFrame(pl.from_arrow(pa.concat_tables(result))).sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
+
+
+def test_all_metrics_score_as_on_one_machine() -> None:
+    assert {metric.type for metric in everything.SUITE.metrics} >= {*metric_names()}
+    frame = everything.rows()
+    tables = [part.drop("part").to_arrow() for part in frame.partition_by("part")]
+    result = score_on(LocalEngine(), tables, everything.SUITE, signatures=True, max_bytes=10_000)
+    found = pl.DataFrame(pl.from_arrow(pa.concat_tables(result))).sort("row")
+    wanted = everything.SUITE.score(frame.drop("part"), signatures=True)
+    assert_frame_equal(found, everything.as_on_a_cluster(wanted), check_exact=True)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +68,8 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="local")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
+
+
+def test_files_compare_with_those_of_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(files.ENGINES, "local", LocalEngine)
+    everything.assert_files_compare_with_those_of_one_machine("local", tmp_path)

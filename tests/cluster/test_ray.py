@@ -15,6 +15,7 @@ import polars_evals as pe
 from polars_evals.cli.app import app
 from polars_evals.cluster import aggregate_ray, score_files, score_ray
 from polars_evals.cluster.ray import _map
+from tests.cluster import everything
 from tests.cluster.data import DATA, PARTS, SUITE, answers, assert_example_scored, dies_once, wanted
 from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
 
@@ -58,6 +59,18 @@ def with_threads(table: pa.Table) -> pa.Table:
 def test_scores_equal_those_of_one_machine_to_the_last_bit() -> None:
     result = score_ray(dataset(), SUITE, signatures=True, max_bytes=10_000)
     assert_frame_equal(collected(result), wanted(signatures=True), check_exact=True)
+
+
+def test_all_metrics_score_as_on_one_machine() -> None:
+    frame = everything.rows()
+    tables = [part.drop("part").to_arrow() for part in frame.partition_by("part")]
+    found = collected(score_ray(ray.data.from_arrow(tables), everything.SUITE, signatures=True))
+    wanted = everything.SUITE.score(frame.drop("part"), signatures=True)
+    assert_frame_equal(found, everything.as_on_a_cluster(wanted), check_exact=True)
+
+
+def test_files_compare_with_those_of_one_machine(tmp_path: Path) -> None:
+    everything.assert_files_compare_with_those_of_one_machine("ray", tmp_path)
 
 
 def test_a_worker_dies_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 from polars_evals.cluster import aggregate_spark, score_files, score_spark
+from tests.cluster import everything
 from tests.cluster.data import (
     DATA,
     PARTS,
@@ -66,6 +67,22 @@ def test_scores_equal_those_of_one_machine_to_the_last_bit(session: Any) -> None
     result = score_spark(dataframe(session), SUITE, signatures=True, max_bytes=10_000)
     assert result.columns == wanted(signatures=True).columns
     assert_frame_equal(collected(result), wanted(signatures=True), check_exact=True)
+
+
+def test_all_metrics_score_as_on_one_machine(session: Any) -> None:
+    frame = everything.rows()
+    rows = session.createDataFrame(frame.to_arrow()).repartition(everything.PARTS, "part").drop("part")
+    found = collected(score_spark(rows, everything.SUITE, signatures=True))
+    wanted = everything.SUITE.score(frame.drop("part"), signatures=True)
+    times = pl.col("ts").dt.convert_time_zone("UTC")
+    assert_frame_equal(
+        found.with_columns(times), everything.as_on_a_cluster(wanted).with_columns(times), check_exact=True
+    )
+
+
+@pytest.mark.usefixtures("session")
+def test_files_compare_with_those_of_one_machine(tmp_path: Path) -> None:
+    everything.assert_files_compare_with_those_of_one_machine("spark", tmp_path)
 
 
 def test_an_executor_dies_and_nothing_is_lost(session: Any, tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ SUMMARY = [
     "p_permutation", "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
     "pass_ci_high", "pass_p_value", "pass_q_value", "pass_p_permutation", "newly_failing", "newly_passing",
     "p_mcnemar", "ks", "psi", "psi_chance", "mde", "n_needed", "sequential_low", "sequential_high",
-    "p_sequential", "sequential_verdict", "score_verdict", "pass_verdict", "not_worse", "verdict", "reason",
+    "p_sequential", "sequential_verdict", "min_effect", "score_verdict", "pass_verdict", "not_worse",
+    "verdict", "reason",
 ]  # fmt: skip
 
 
@@ -417,4 +418,4 @@ def test_any_frame_has_a_whole_result(rows: Any, item: Any, clustered: bool, by:
         assert row["n_baseline_only"] == len(sides[0] - sides[1])
         assert row["n_candidate_only"] == len(sides[1] - sides[0])
     for text in (repr(comparison), comparison.to_json(), comparison.to_markdown(), comparison.to_junit()):
-        assert "nan" not in text.lower()
+        assert not re.search(r"\bnan\b", text.lower())

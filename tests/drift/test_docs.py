@@ -34,7 +34,9 @@ def frames() -> dict[str, pl.DataFrame]:
     return {**comparison.frames(), **line.frames()}
 
 
-@pytest.mark.parametrize("name", ["flips", "unmatched", "pass_rates", "windows", "changes", "segments"])
+@pytest.mark.parametrize(
+    "name", ["flips", "measures", "unmatched", "pass_rates", "windows", "changes", "segments"]
+)
 def test_every_column_is_documented(name: str) -> None:
     # Flips have the columns of the slices besides.
     assert documented(name) - {"by="} == set(frames()[name].columns) - {"topic"}

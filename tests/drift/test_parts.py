@@ -83,9 +83,9 @@ def test_a_message_is_read_as_it_was_written() -> None:
         (b"garbage", "no aggregates of polars-evals"),
         (pickle.dumps({"a": 1}), "no aggregates of polars-evals"),
         (MAGIC, "no aggregates of polars-evals"),
-        (MAGIC + b"1\nanything", "format 1, but this version of polars-evals reads format 2"),
-        (MAGIC + b"2\n", "damaged or cut short"),
-        (MAGIC + b"2\nanything else, long enough", "damaged or cut short"),
+        (MAGIC + b"1\nanything", "format 1, but this version of polars-evals reads format 3"),
+        (MAGIC + b"3\n", "damaged or cut short"),
+        (MAGIC + b"3\nanything else, long enough", "damaged or cut short"),
     ],
 )
 def test_garbage_is_refused(message: bytes, error: str) -> None:

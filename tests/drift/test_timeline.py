@@ -415,7 +415,7 @@ def test_days_that_resemble_their_neighbours_are_noted() -> None:
 def test_forms() -> None:
     line = pe.timeline(traffic(30, 30, drop=0.3, since=20), time="ts")
     assert repr(line).startswith("regressed: 1 series from 2025-01-01 to 2025-01-30, every 1d")
-    assert "<table>" in line._repr_html_()
+    assert "</table>" in line._repr_html_()
     document = json.loads(line.to_json())
     assert document["changes"]["rows"][0]["began"].startswith("2025-01-2")
     assert line.to_markdown().startswith("**regressed")

@@ -1,4 +1,4 @@
-"""Object stores to try things on: servers on this machine that speak as Amazon's and Azure's do."""
+"""Object stores to try things on: servers on this machine that speak as Amazon's, Google's and Azure's do."""
 
 import json
 import os
@@ -8,13 +8,17 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any
+from urllib.parse import quote
 
 import polars as pl
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from polars_evals.jobs import scan_store
 from tests.jobs.support import SUITE
@@ -77,23 +81,68 @@ def await_answer(url: str) -> None:
     raise TimeoutError(url)
 
 
-@contextmanager
-def s3_server() -> Iterator[str]:
-    """Start moto's server, in this process."""
-    from moto.server import ThreadedMotoServer
+class Quiet(WSGIRequestHandler):
+    """Tells nobody of requests."""
 
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
+    def log(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def s3_server(around: Callable[[Any], Any] = lambda app: app) -> Iterator[str]:
+    """Start moto's server, in this process, with something around it that gets each request first."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+
+    app = around(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=Quiet)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
-        yield f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
-        server.stop()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def speaking_as_google(app: Any) -> Any:
+    """Turn what Google's clients say into what Amazon's do: their paths, answers and lists are the same."""
+    signed = (
+        "AWS4-HMAC-SHA256 Credential=A/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x"
+    )
+
+    def translated(environ: dict[str, Any], start: Any) -> Any:
+        if environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH") == "0":
+            environ["HTTP_IF_NONE_MATCH"] = "*"
+        environ["HTTP_AUTHORIZATION"] = signed
+        query = environ.get("QUERY_STRING")
+        path = quote(environ["PATH_INFO"].encode("latin-1")) + (f"?{query}" if query else "")
+        environ["RAW_URI"] = environ["REQUEST_URI"] = path
+        return app(environ, start)
+
+    return translated
+
+
+def make_bucket(endpoint: str, name: str) -> None:
+    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT")).close()
+
+
+def google_bucket(endpoint: str, name: str) -> Bucket:
+    make_bucket(endpoint, name)
+    account = {
+        "gcs_base_url": endpoint,
+        "disable_oauth": True,
+        "client_email": "",
+        "private_key": SECRET,
+        "private_key_id": "",
+    }
+    return Bucket(
+        f"gs://{name}", {"google_service_account_key": json.dumps(account), "google_allow_http": "true"}
+    )
 
 
 def s3_bucket(endpoint: str, name: str) -> Bucket:
-    request = urllib.request.Request(f"{endpoint}/{name}", method="PUT")
-    urllib.request.urlopen(request).close()
+    make_bucket(endpoint, name)
     options = {
         "aws_access_key_id": "AKIAEXAMPLE",
         "aws_secret_access_key": SECRET,

@@ -82,9 +82,8 @@ def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
         [sys.executable, "-m", "polars_evals.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
-        **options,
+        **{"timeout": 120, **options},
     )
 
 

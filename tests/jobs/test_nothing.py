@@ -159,3 +159,31 @@ def test_a_job_file_nested_beyond_all_bounds(tmp_path: Path) -> None:
     job.write_text(f"x = {'[' * 50_000}{']' * 50_000}\n" + job.read_text())
     ended = command("run", job)
     assert (ended.returncode, "nested too deeply" in ended.stderr) == (2, True)
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path: Path) -> None:
+    """Such as those to a file system that is not mounted; so is what has the name of a file and is none."""
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    (tmp_path / "traces/lost.parquet").symlink_to("/nowhere/at/all.parquet")
+    (tmp_path / "traces/2026-01").symlink_to("/nowhere/at/all")
+    (tmp_path / "traces/.hidden.parquet").symlink_to("/nowhere")
+    (tmp_path / "traces/README.md").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "traces/pipe.parquet")
+    outcome = run(job)
+    assert (outcome.rows, outcome.exit_code()) == (3, 3)
+    assert {Path(name).name: reason for name, reason in outcome.failures.items()} == {
+        "lost.parquet": "it is a link to what is not there: '/nowhere/at/all.parquet'",
+        "2026-01": "it is a link to what is not there: '/nowhere/at/all'",
+        "pipe.parquet": "it is no regular file",
+    }
+
+
+@pytest.mark.parametrize("form", ["delta", "parquet"])
+def test_inputs_without_rows_pass_no_gate(tmp_path: Path, form: str) -> None:
+    job = make_job(tmp_path, form, more="[[gate]]\nmin_pass_rate = 0.9\n")
+    deliver(traces(range(3)).clear(), tmp_path / "traces/a.parquet", 1)
+    for _ in range(2):
+        code, out, _ = invoke("run", job)
+        assert code == 1, out
+        assert "no row" in out

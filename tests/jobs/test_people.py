@@ -193,6 +193,28 @@ def test_a_page_also_without_a_candidate(tmp_path: Path) -> None:
     assert "Nothing to compare yet" in (tmp_path / "report.html").read_text()
 
 
+def test_the_page_of_a_baseline_follows_it_over_time(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more=f'{COMPARE}{GATE}[report]\nhtml = "report.html"\ntime = "ts"\n')
+    deliver(drifting(20, None), tmp_path / "traces/v1.parquet", 1)
+    outcome = run(job)
+    assert (outcome.exit_code(), outcome.comparison) == (0, None)
+    page = (tmp_path / "report.html").read_text()
+    assert "Nothing to compare yet" not in page
+    assert "2026-01-20" in page
+
+
+def test_what_to_look_at_is_never_cut_off(tmp_path: Path) -> None:
+    name = "a-folder-with-a-long-name/" * 6 + "items.csv"
+    deliver(traces(range(60)), tmp_path / "traces/v1.parquet", 1)
+    deliver(bad(), tmp_path / "traces/v2.parquet", 2)
+    [told] = [line for line in run(make_job(tmp_path, more=COMPARE + GATE)).lines() if "exact_match" in line]
+    assert told.endswith("items that newly fail (`items` in [report] writes them to a file)")
+    job = make_job(tmp_path, more=f'{COMPARE}{GATE}[report]\nitems = "{name}"\n')
+    [told] = [line for line in run(job).lines() if "exact_match" in line]
+    assert told.endswith(f"newly fail in {tmp_path / name}")
+    assert f"newly fail in {tmp_path / name}" in "".join(status(job).lines())
+
+
 def drifting(days: int, drop: int | None) -> pl.DataFrame:
     """Make a model's rows over days, which fail more often from a day on."""
     chance = np.random.default_rng(1)
@@ -339,3 +361,49 @@ def test_the_history_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.
     for _ in range(7):
         run(job)
     assert 3 <= len(open_folder(tmp_path / "scores").files("_evals/runs")) <= 5
+
+
+def test_a_clock_that_goes_back_tells_nobody_twice(
+    tmp_path: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last run is the one that came last, whatever its clock said."""
+    from polars_evals.jobs import history
+
+    class Clock(datetime):
+        offset = timedelta(days=400)
+
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + cls.offset
+
+    monkeypatch.setattr(history, "datetime", Clock)
+    job = make_job(tmp_path, more=f'{COMPARE}{GATE}[alert]\nwebhook = "{listener.url}"\n')
+    deliver(traces(range(60)), tmp_path / "traces/v1.parquet", 1)
+    deliver(bad(), tmp_path / "traces/v2.parquet", 2)
+    run(job)
+    Clock.offset = timedelta()
+    deliver(good(), tmp_path / "traces/v2.parquet", 3)
+    for _ in range(3):
+        run(job)
+    assert [one["status"] for one in listener.posted] == ["a gate failed", "passed"]
+    assert [one.status for one in status(job).runs] == ["a gate failed", "passed", "passed", "passed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode there")
+def test_a_name_that_is_no_text_is_remembered_and_reported(tmp_path: Path, listener: Listener) -> None:
+    reports = '[report]\nsummary = "s.json"\njunit = "j.xml"\nmarkdown = "m.md"\n'
+    more = f'[alert]\nwebhook = "{listener.url}"\n{reports}'
+    job = make_job(tmp_path, more=more)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    os.rename(
+        os.fsencode(tmp_path / "traces/a.parquet"), os.fsencode(tmp_path / "traces") + b"/bad\xff.parquet"
+    )
+    deliver(traces(range(3, 6)), tmp_path / "traces/b.parquet", 1)
+    for _ in range(2):
+        code, out, error = invoke("run", job)
+        assert (code, error) == (3, "")
+        assert "history" not in out
+    assert len(status(job).runs) == 2
+    [posted] = listener.posted
+    assert posted["status"] == "inputs were not taken"
+    assert json.loads((tmp_path / "s.json").read_text())["rows"] == 3

@@ -269,3 +269,20 @@ def test_inputs_that_are_all_gone_are_no_success(tmp_path: Path, form: str) -> N
     outcome = run(job)
     assert (outcome.rows, outcome.exit_code()) == (3, 0)
     assert "matches no" in outcome.notes[0]
+
+
+def test_exports_without_identifiers(tmp_path: Path, form: str) -> None:
+    """Such as tables of two versions, which are told apart by their files."""
+    job = make_job(tmp_path, form)
+    nameless = traces(range(4)).drop("trace_id")
+    deliver(nameless.with_columns(trace_id=pl.lit(None, pl.String)), tmp_path / "traces/v1.parquet", 100)
+    outcome = run(job)
+    assert "4 of 4 rows have no trace_id" in outcome.failures["traces/v1.parquet"]
+    assert '["source_file", "source_row"]' in outcome.failures["traces/v1.parquet"]
+    make_job(tmp_path, form, key='key = ["source_file", "source_row"]')
+    for name in ("v1", "v2"):
+        deliver(nameless, tmp_path / f"traces/{name}.parquet", 200)
+    assert (run(job).rows, run(job).added) == (8, 0)
+    deliver(traces(range(6)).drop("trace_id"), tmp_path / "traces/v2.parquet", 300)
+    outcome = run(job)
+    assert (outcome.added, outcome.updated, outcome.rows) == (2, 4, 10)

@@ -12,6 +12,8 @@
 
 #include "words/bleu.hpp"
 #include "words/chrf.hpp"
+#include "words/gleu.hpp"
+#include "words/lowercase.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
 #include "words/token_f1.hpp"
@@ -123,7 +125,9 @@ Numbers localized(const Numbers& words, const Numbers& expected) {
 
 void check_sequences(pe::PairedWords& pair) {
     const std::size_t longest = below(20) == 0 ? 2500 : below(4) == 0 ? 150 : 20;
-    const std::size_t limit = 1 + below(below(2) == 0 ? 3 : 3000);
+    // About the numbers of different tokens from which on n-grams are found in other ways.
+    static constexpr std::size_t limits[] = {3, 66, 260, 3000};
+    const std::size_t limit = 1 + below(limits[below(4)]);
     const std::size_t orders = 1 + below(6);
     const Numbers expected = random_numbers(longest, limit);
     pair.set_longest_ngrams(orders);
@@ -199,6 +203,9 @@ void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, p
     const pe::Response response(response_options, needs);
     const pe::Bleu bleu(bleu_options, needs);
     const pe::Chrf chrf(chrf_options, needs);
+    const std::size_t shortest = 1 + below(4);
+    const pe::GleuOptions gleu_options{shortest, shortest + below(4), below(2) == 0};
+    const pe::Gleu gleu(gleu_options, needs);
     pair.start(needs);
     pair.set_pair(output, output);
     check(jaccard_of(sets.score(pair)) == 1.0 && recall_of(sets.score(pair)) == 1.0, "a text against itself, as sets");
@@ -235,10 +242,31 @@ void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, p
     check(translated.score == alone(output, expected, other, [&](pe::Needs& own) { return pe::Bleu(bleu_options, own); }).score,
           "BLEU alone and with others");
 
+    const double gleu_score = gleu.score(pair).score;
+    check(is_score(gleu_score), "range of GLEU");
+    check(gleu_score == alone(output, expected, other, [&](pe::Needs& own) { return pe::Gleu(gleu_options, own); }).score,
+          "GLEU alone and with others");
+
     const double spelled = chrf.score(pair).score;
     check(is_score(spelled), "range of chrF");
     check(spelled == alone(output, expected, other, [&](pe::Needs& own) { return pe::Chrf(chrf_options, own); }).score,
           "chrF alone and with others");
+}
+
+// The fast way to lowercase gives what character by character gives.
+void check_lowercase(Text text) {
+    static pe::PaddedText fast, slow;
+    pe::lower_into(text, fast);
+    pe::lowercase_detail::lower_any(text, slow);
+    check(fast.view() == slow.view(), "lowercase");
+}
+void check_lowercase_of_all() {
+    pe::PaddedText one;
+    for (std::uint32_t code = 0; code < 0x110000; ++code) {
+        one.clear();
+        one.push_code_point(code);
+        check_lowercase(one.view());
+    }
 }
 
 void check_stem() {
@@ -259,10 +287,12 @@ int main(int count, char** values) {
     random_bits.seed(count > 2 ? std::strtoull(values[2], nullptr, 10) : 1);
     pe::Prepared pair, other;
     pe::PairedWords words;
+    check_lowercase_of_all();
     for (long i = 0; i < pairs; ++i) {
         const std::string text = random_text();
         const Exact output(text), expected(below(10) == 0 ? text : random_text());
         check_texts(output.view(), expected.view(), pair, other);
+        check_lowercase(output.view());
         check_stem();
         if (i % 20 == 0) check_sequences(words);
     }

@@ -1,10 +1,8 @@
-"""A comparison and a timeline of the example traces, their page, and a browser to open it in."""
+"""A comparison and a timeline of the example traces, and their page."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -12,13 +10,7 @@ import pytest
 import polars_evals as pe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -57,23 +49,6 @@ def report(
     path = tmp_path_factory.mktemp("report") / "report.html"
     assert comparison.to_html(path, timeline=timeline) == str(path)
     return path
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Return a headless Chromium; without one, skip, or fail where POLARS_EVALS_REQUIRE_BROWSER is set."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        message = "no chromium to open the page in: `make browser` installs Debian's"
-        if os.environ.get("POLARS_EVALS_REQUIRE_BROWSER"):
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=QUIET)
-        yield launched
-        launched.close()
 
 
 HOSTILE = [

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
     Open = Callable[..., Any]
 
-# Times hold on a machine that does nothing else; a test run shares it.
-SLOWER = 4
+
+def cpu_seconds(page: Any) -> float:
+    """Return how long a page's process has worked so far, whatever else the machine did meanwhile."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return float(found["ProcessTime"])
 
 
 @pytest.fixture
@@ -286,7 +291,7 @@ def test_text_stands_out_from_the_background(opened: Open, report: Path, scheme:
         "a",
         "ins",
         "del",
-        "h4",
+        ".block h3",
     ]
     for selector in selectors:
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector
@@ -306,6 +311,7 @@ def test_paper_has_no_controls_and_is_light(opened: Open, report: Path) -> None:
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator("#controls").is_hidden()
     assert page.locator("nav").is_hidden()
+    assert page.get_by_text("Printed are 25 of 720 items").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(page.pdf()) > 10_000
 
@@ -369,18 +375,19 @@ def test_ten_versions_ten_metrics_ten_thousand_items(opened: Open, tmp_path: Pat
     )
     path = tmp_path / "large.html"
     pe.compare(frame, version="v", baseline="version 0", item="id", by="topic").to_html(path)
-    assert path.stat().st_size < 3_000_000
+    assert path.stat().st_size < 1_250_000
     page = opened(path)
-    assert page.evaluate("performance.now()") < 2_000 * SLOWER
+    # Of two seconds half is left for a slower machine: it takes about 0.4 s on one of 2024.
+    assert cpu_seconds(page) < 1
     assert page.evaluate("document.documentElement.scrollHeight") < 10_000
     assert page.locator(".leaderboard tbody tr").count() == 10
     page.locator(".leaderboard tbody tr").first.locator("td").first.click()
     name = page.evaluate("location.hash.slice(1)")
     assert page.locator(f"#{name}").get_attribute("open") is not None
-    start = page.evaluate("performance.now()")
+    start = cpu_seconds(page)
     page.get_by_label("version", exact=True).select_option("version 3")
     page.get_by_label("topic", exact=True).select_option("topic=t2")
-    assert page.evaluate("performance.now()") - start < 1_500 * SLOWER
+    assert cpu_seconds(page) - start < 0.5
     assert page.locator("#found").inner_text().split()[0] != "0"
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals import palette
+from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.svg import svg
 
 if TYPE_CHECKING:
@@ -147,8 +148,9 @@ def test_timeline_shows_windows_and_where_the_change_began(timeline: pe.Timeline
     assert rows_of(chart, "name") == ["reference"]
     segments = timeline.segments.filter(slice="topic=medicine")
     assert rows_of(chart, "level") == segments["mean"].to_list()
-    step = segments["mean"][1] - segments["mean"][0]
-    assert f"{step:+.2f} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
+    # The same difference as in the verdict.
+    step = f"{timeline.changes.filter(slice='topic=medicine')['difference'].item():+.2f}".replace("-", "−")
+    assert f"{step} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
     assert rows_of(timeline.plot.pass_rates(), "value") == (
         timeline.windows.filter(pl.col("slice").is_null())["pass_rate"].to_list()
     )
@@ -205,7 +207,7 @@ def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:
 
 
 def test_the_style_sheet_knows_every_colour() -> None:
-    style = files("polars_evals.report").joinpath("assets", "report.css").read_text("utf-8")
+    style = files("polars_evals.report").joinpath("assets", "chart.css").read_text("utf-8")
     filled = [
         palette.INK,
         palette.QUIET,
@@ -237,3 +239,90 @@ def test_pictures_use_no_other_colour(
         root = ET.fromstring(svg(chart, label="x"))
         used = {element.get(name) for element in root.iter() for name in ("fill", "stroke")}
         assert used - {None, "none", "transparent"} <= known
+
+
+def test_of_many_slices_the_worst_are_drawn_whole() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": list(range(1200)) * 2,
+            "v": ["a"] * 1200 + ["b"] * 1200,
+            "part": [f"part {at % 60}" for at in range(1200)] * 2,
+            "m_score": [1.0] * 1200 + [0.0 if at % 60 == 59 else 1.0 for at in range(1200)],
+            "k_score": [0.5] * 2400,
+        }
+    )
+    comparison = pe.compare(frame, version="v", baseline="a", item="id", by="part")
+    rows = evidence_rows(comparison, "b")
+    assert rows.height <= 40
+    assert rows["slice"].to_list()[:4] == [None, None, "part=part 59", "part=part 59"]
+    assert set(rows.group_by("slice").len()["len"]) == {2}
+    assert "Of 60 slices, the worst 12 are drawn." in comparison.to_html()
+
+
+def test_a_picture_says_once_what_all_its_parts_share(comparison: pe.Comparison) -> None:
+    text = svg(comparison.plot.evidence(), label="x")
+    assert text.count("font-family") == 1
+    assert text.count('stroke="#d8dde3"') <= 2
+    assert not re.search(r"\d\.\d{3}", text)
+
+
+@pytest.fixture(scope="module")
+def measured() -> pe.Comparison:
+    n = 400
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(n),
+                "v": version,
+                "part": ["x", "y"] * (n // 2),
+                "m_score": [0.5 + 0.001 * (at % 7) for at in range(n)],
+                "latency_ms": [slower * 2.0 ** (at % 9) for at in range(n)],
+                "stars": [3.0 + (at % 3) for at in range(n)],
+            }
+        )
+        for version, slower in (("old", 10.0), ("new", 15.0))
+    )
+    stars = {"lower_is_better": False}
+    return pe.compare(
+        frame, version="v", baseline="old", item="id", by="part", measures={"latency_ms": {}, "stars": stars}
+    )
+
+
+def test_measures_are_drawn_as_parts_of_the_baseline_and_not_among_scores(measured: pe.Comparison) -> None:
+    assert set(evidence_rows(measured, "new")["metric"]) == {"m"}
+    chart = measured.plot.measures()
+    assert [round(one, 6) for one in rows_of(chart, "difference") if one is not None][:3] == [0.5] * 3
+    text = svg(chart, label="x")
+    assert "latency_ms (less is better)" in text
+    assert "stars (more is better)" in text
+    assert "+50%" in text
+
+
+def test_skewed_values_have_a_logarithmic_axis_with_their_unit(measured: pe.Comparison) -> None:
+    chart = measured.plot.values("latency_ms")
+    assert "latency_ms (ms), logarithmic" in svg(chart, label="x")
+    assert "logarithmic" not in svg(measured.plot.values("stars"), label="x")
+    frame = measured.items.filter(metric="latency_ms").collect()
+    rows = [row for part in chart.to_dict()["datasets"].values() for row in part]
+    for side, version in (("baseline", "old"), ("candidate", "new")):
+        for at, kind in ((0.5, "median"), (0.95, "p95")):
+            found = [row["low"] for row in rows if row.get("kind") == kind and row["of"] == version]
+            assert found == [pytest.approx(frame[f"{side}_score"].quantile(at, "linear"))]
+        shares = {row["low"]: row["share"] for row in rows if "share" in row and row["of"] == version}
+        # The step has the right edge of its last bin too.
+        assert sum(list(shares.values())[:30]) == pytest.approx(1)
+
+
+def test_the_page_has_a_part_for_measures(measured: pe.Comparison) -> None:
+    text = measured.to_html()
+    part = text[text.index('id="measures"') : text.index('id="items"')]
+    assert part.count("<svg") == 4
+    assert "Means of new in slices" in part
+    scores = text[text.index('id="metrics"') : text.index('id="measures"')]
+    assert "latency_ms" not in scores[: scores.index("why these verdicts")]
+
+
+def test_without_measures_there_is_nothing_to_draw_of_them(comparison: pe.Comparison) -> None:
+    with pytest.raises(ValueError, match="no measures to draw"):
+        comparison.plot.measures()
+    assert 'id="measures"' not in comparison.to_html()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import importlib.util
 import json
@@ -273,3 +274,116 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "polars_evals.report")
     with pytest.raises(ImportError, match=r"need altair: pip install 'polars-evals\[report\]'"):
         importlib.import_module("polars_evals.report")
+
+
+def test_a_timeline_begins_with_what_moved_and_leads_to_its_chart(timeline: pe.Timeline) -> None:
+    text = timeline.to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "topic=medicine got worse: levenshtein" in header
+    assert [link["href"] for link in elements(header, "a")] == ["#series-0"]
+    assert 'id="series-0"' in text
+
+
+def test_versions_that_are_worse_over_all_are_not_said_to_be_so_in_slices_too() -> None:
+    changes = {"old": (0.0, 0.0), "bad": (-0.3, -0.3), "mixed": (-0.2, 0.2)}
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(400), "v": version, "part": ["x", "y"] * 200,
+                "m_score": [0.5 + 0.001 * (at % 7) + moved[at % 2] for at in range(400)],
+            }
+        )
+        for version, moved in changes.items()
+    )  # fmt: skip
+    text = pe.compare(frame, version="v", baseline="old", item="id", by="part").to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "bad is worse on m</a>" in header
+    assert "mixed got worse in x</a>" in header
+    assert "bad got worse" not in header
+    assert header.index("bad is worse") < header.index("mixed got worse in x")
+
+
+def test_a_slower_version_is_still_said_to_have_lost_in_a_slice() -> None:
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(400), "v": version, "part": ["x", "y"] * 200,
+                "m_score": [0.5 + 0.001 * (at % 7) + moved[at % 2] for at in range(400)],
+                "latency_ms": [slower * (1.0 + at % 5) for at in range(400)],
+                "cost": [0.004 / slower] * 400,
+            }
+        )
+        for version, moved, slower in (
+            ("old", (0.0, 0.0), 1.0), ("mixed", (-0.2, 0.2), 2.0), ("same", (0.0, 0.0), 1.0),
+        )
+    )  # fmt: skip
+    text = pe.compare(
+        frame, version="v", baseline="old", item="id", by="part", measures={"latency_ms": {}, "cost": {}}
+    ).to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "mixed is worse on latency_ms and better on cost" in header
+    assert "mixed got worse in x</a>" in header
+    board = text[text.index('class="leaderboard"') : text.index('id="metrics"')]
+    assert "$0.002" in board
+    assert "6 ms" in board
+    # The best of each column is marked, whichever way is better.
+    assert re.search(r'★</span><span class="best">\$0.002<', board)
+    assert re.search(r'★</span><span class="best">3 ms<', board)
+
+
+def test_every_result_shows_itself_in_a_notebook(
+    comparison: pe.Comparison, timeline: pe.Timeline, calibration: pe.Calibration, scored: pl.DataFrame
+) -> None:
+    several = pe.compare(scored, version="model", baseline="assistant-1.0", item="item_id", by="topic")
+    ranking = pe.rank(scored, version="model", item="item_id")
+    shown = {
+        "medicine got worse: exact_match 31 points lower": comparison,
+        "assistant-2.0 got worse in medicine": several,
+        "topic=medicine got worse": timeline,
+        "best threshold": calibration,
+        "leads with": ranking,
+    }
+    for words, result in shown.items():
+        text = result._repr_html_()
+        assert words in text
+        assert "<script" not in text
+        assert "href=" not in text
+        assert text.count("<svg") == (0 if result is several else 2 if result is ranking else 1)
+        assert len(text) < 40_000
+    text = comparison._repr_html_()
+    assert "Worst items of topic=medicine" in text
+    assert text.count("<details><summary><b>medicine-") == 5
+    assert 'class="leaderboard"' in several._repr_html_()
+
+
+def test_items_show_answers_in_a_notebook_and_stay_a_lazy_frame(comparison: pe.Comparison) -> None:
+    items = comparison.items.filter(topic="medicine", flip="newly_failing")
+    assert isinstance(items, pl.LazyFrame)
+    text = items._repr_html_()
+    first = items.head(1).collect().row(0, named=True)
+    assert text.count("<details>") == 5
+    assert f"{items.collect().height - 5:,} rows more" in text
+    assert first["item"] in text
+    assert html.escape(first["candidate_output"][:200]) in text
+    assert "There are no such items" in items.filter(topic="none")._repr_html_()
+    # Another query than of items shows what Polars shows.
+    assert "polars-evals" not in items.group_by("topic").len()._repr_html_()
+
+
+def test_a_notebook_shows_hostile_texts_as_text(hostile: pe.Comparison) -> None:
+    for text in (hostile._repr_html_(), hostile.items._repr_html_()):
+        assert not elements(text, "script")
+        assert not elements(text, "img")
+        assert not [one for _, one in Parsed(text).elements if any(name.startswith("on") for name in one)]
+
+
+def test_without_the_report_extra_a_notebook_has_tables(
+    comparison: pe.Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise ImportError("no charts")
+
+    monkeypatch.setattr("polars_evals.drift.result.drawing", missing)
+    monkeypatch.setattr("polars_evals.drift.items.drawing", missing)
+    assert "<table>" in comparison._repr_html_()
+    assert "polars-evals" not in comparison.items._repr_html_()

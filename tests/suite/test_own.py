@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import polars_evals as pe
+from polars_evals.cli.app import app
 from polars_evals.suite import own
 
 DF = pl.DataFrame({"output": ["Thank you", "No", None], "expected": ["a", "No", "b"], "judge": [5, 1, 3]})
@@ -81,21 +83,104 @@ def test_errors_name_the_metric(function: Any, message: str) -> None:
         pe.Metric(function, name="x")
 
 
+def fails(text: str) -> float:
+    raise KeyError(f"no score for {text}")
+
+
+# What can go wrong in an expression of a user's function, once there are data.
+FAILING: dict[str, Any] = {
+    "no number": (lambda output: output, "must be a number, a Boolean"),
+    "too large": (lambda output: output.str.len_chars(), "scores must be from 0 to 1, got 9"),
+    "an element": (
+        lambda output: output.map_elements(fails, return_dtype=pl.Float64),
+        "KeyError: 'no score for Thank you'",
+    ),
+    "a batch": (
+        lambda output: output.map_batches(lambda column: column.no_such_thing, return_dtype=pl.Float64),
+        "no_such_thing",
+    ),
+    "a batch of elements": (
+        lambda output: output.map_batches(fails, return_dtype=pl.Float64, is_elementwise=True),
+        "no score for",
+    ),
+    "an operation": (
+        lambda output: output.str.to_integer() > 1,
+        "ComputeError: strict integer parsing failed",
+    ),
+    "a type": (lambda output: output.dt.year() > 1, "InvalidOperationError"),
+}
+
+WAYS = {
+    "eager": lambda suite: suite.score(DF),
+    "lazy": lambda suite: suite.score(DF.lazy()).collect(),
+    "streaming": lambda suite: suite.score(DF.lazy()).collect(engine="streaming"),
+    "one column": lambda suite: suite.score(DF.lazy()).select("mine_score").collect(),
+    "groups": lambda suite: (
+        suite.score(DF.lazy()).group_by("judge").agg(pl.col("mine_score").sum()).collect()
+    ),
+}
+
+
+@pytest.mark.parametrize("failing", FAILING)
+@pytest.mark.parametrize("way", WAYS)
+def test_errors_while_it_runs_name_the_metric(failing: str, way: str) -> None:
+    function, message = FAILING[failing]
+    suite = pe.Suite([pe.Metric("exact_match"), pe.Metric(polite), pe.Metric(function, name="mine")])
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=f'^metric "mine": .*{message}'):
+        WAYS[way](suite)
+
+
+def test_the_command_names_the_metric(tmp_path: Path) -> None:
+    pe.metric(name="scowls")(lambda output: output.map_elements(fails, return_dtype=pl.Float64))
+    DF.write_parquet(tmp_path / "in.parquet")
+    arguments = [
+        "score",
+        str(tmp_path / "in.parquet"),
+        "--metric",
+        "scowls",
+        "-o",
+        str(tmp_path / "out.parquet"),
+    ]
+    ended = CliRunner().invoke(app, arguments)
+    del own.REGISTERED["scowls"]
+    assert ended.exit_code == 3
+    assert "metric \"scowls\": KeyError: 'no score for Thank you'" in ended.stderr
+
+
+def test_results_that_depend_on_other_rows() -> None:
+    """They are as Polars gives them over all rows, in a streaming query too."""
+    frame = pl.DataFrame({"output": ["a", "ab", "abcd"] * 100_000})
+    suite = pe.Suite(
+        [pe.Metric(lambda output: output.str.len_chars() / output.str.len_chars().max(), name="share")]
+    )
+    expected = [0.25, 0.5, 1.0] * 100_000
+    for scored in (suite.score(frame), suite.score(frame.lazy()).collect(engine="streaming")):
+        assert scored["share_score"].to_list() == expected
+
+
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("made", "across"),
     [
-        (lambda output: output, 'metric "mine".*must be a number, a Boolean'),
-        (lambda output: output.str.len_chars(), "scores must be from 0 to 1, got 9"),
-        (
-            lambda output: output.map_elements(lambda text: 1 / 0, return_dtype=pl.Float64),
-            'metric "mine".*division',
-        ),
+        (pl.col("a").str.len_chars() > 1, False),
+        (pl.col("a").map_elements(len, return_dtype=pl.Int64), False),
+        (pl.col("a").map_batches(lambda s: s.is_null(), return_dtype=pl.Boolean, is_elementwise=True), False),
+        (pl.col("a").str.split(" ").list.eval(pl.element().str.len_chars()).list.mean(), False),
+        (pl.when(pl.col("SLICE") == "x").then(1).otherwise(0), False),
+        (pe.levenshtein("a", "SLICE"), False),
+        (pl.lit(1), False),
+        (pl.col("a").map_batches(lambda s: s.is_null(), return_dtype=pl.Boolean), True),
+        (pl.col("a").str.len_chars() / pl.col("a").str.len_chars().max(), True),
+        (pl.col("a").is_duplicated(), True),
+        (pl.col("a").shift(1) == "x", True),
+        (pl.col("a").str.len_chars().rank(), True),
+        (pl.col("a").str.len_chars().mean().over("SLICE"), True),
+        (pl.col("a").fill_null(strategy="forward").str.len_chars(), True),
+        (pl.col("a").cum_count(), True),
+        (pl.col("a").is_in(pl.col("SLICE").unique().implode()), True),
     ],
 )
-def test_errors_while_it_runs_name_the_metric(function: Any, message: str) -> None:
-    function.__name__ = "mine"
-    with pytest.raises(Exception, match=message):
-        scored(pe.Metric(function))
+def test_what_looks_across_rows(made: pl.Expr, across: bool) -> None:
+    assert own.looks_across(made, pl.Schema({"a": pl.String, "SLICE": pl.String})) is across
 
 
 def test_columns_that_are_there() -> None:

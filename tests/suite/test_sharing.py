@@ -1,6 +1,10 @@
 """Word metrics over the same columns are scored in one pass, and each as if it were alone."""
 
+import gc
+import pickle
+import weakref
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +63,8 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
         return scored(left, right, metrics, threads=threads)
 
     monkeypatch.setattr(_native, "words", words_seen)
-    # A test whose query failed before this one may have left batches in the shared place.
-    monkeypatch.setattr(words, "BATCHES", words.Batches())
     yield seen
-    assert not words.BATCHES.batches, "a batch was kept that nobody asks for"
+    assert not any(batches.batches for batches in words.OPEN), "a batch was kept that nobody asks for"
 
 
 def alone(frame: pl.DataFrame) -> pl.DataFrame:
@@ -125,11 +127,23 @@ def test_texts_of_another_type_are_scored_metric_by_metric(dtype: Any, passes: l
     assert_frame_equal(scored, suite.score(frame).drop("output", "expected"))
 
 
-def test_a_failed_query_leaves_nothing_for_the_next(frame: pl.DataFrame) -> None:
+def test_a_failed_query_leaves_nothing(frame: pl.DataFrame) -> None:
     scored = pe.Suite([pe.Metric("rouge"), pe.Metric("bleu")]).score(frame.lazy())
-    announced = scored.with_columns(pl.col("rouge1_score").cast(pl.String).str.to_integer())
+    failing = scored.with_columns(pl.col("rouge1_score").cast(pl.String).str.to_integer())
     for _ in range(20):
         with pytest.raises(pl.exceptions.PolarsError):
-            announced.collect()
-    assert len(words.BATCHES.batches) <= 4 * pl.thread_pool_size()
-    words.BATCHES.batches.clear()
+            failing.collect()
+    left = [batches for batches in words.OPEN if batches.batches]
+    assert all(len(batches.batches) <= 4 * pl.thread_pool_size() for batches in left)
+    # With the query goes what it left.
+    gone = [weakref.ref(batches) for batches in left]
+    del scored, failing, left
+    gc.collect()
+    assert not any(batches() for batches in gone)
+
+
+def test_what_is_announced_can_go_to_another_process() -> None:
+    kernel = words.WordKernel.of("bleu")
+    announce = pickle.loads(pickle.dumps(partial(words.Batches().announce, kernel)))
+    assert announce.args == (kernel,)
+    assert not announce.func.__self__.batches

@@ -9,15 +9,24 @@
 #include <string>
 #include <vector>
 
+#include "../portable.hpp"
 #include "found.hpp"
 
 namespace pe {
 
-// Each mention of a choice is ranked by what stands around it; the last of the best ones counts.
+// Each mention of a choice is ranked by what stands around it; the last of the best ones counts. Only mentions are looked at,
+// and from each of them back to the last word that says nothing about it.
 class ExtractChoice {
 public:
     explicit ExtractChoice(const std::vector<std::string>& choices) : choices_(choices) {
-        for (std::size_t i = 0; i < choices.size(); ++i) note(choices[i], is_choice);
+        for (const std::string& choice : choices) {
+            note(choice, is_choice);
+            mark(first_bytes_, choice.front());
+            if (choice.size() > 1) mark(second_bytes_, choice[1]);
+            else second_bytes_.fill(true);
+            are_letters_ &= choice.size() == 1;
+            are_wide_ |= static_cast<unsigned char>(choice.front()) >= 0x80;
+        }
         for (const Text word : answer_cues) note(word, answers);
         for (const Text word : option_cues) note(word, options);
         for (const Text word : negations) note(word, negates);
@@ -27,32 +36,26 @@ public:
     Found operator()(Text text) {
         best_ = Rank::none;
         text_ = text;
-        bool cue_answer = false, cue_option = false, negated = false, first = true;
-        for (std::size_t at = 0; at < text.size();) {
-            const std::size_t word_end = end_of_word(at);
-            if (word_end == at) {
-                // The end of a sentence ends what a cue promised; a colon, a bracket or a star does not.
-                const char c = text[at];
-                if ((c == '.' || c == '!' || c == '?' || c == ';') && !first) cue_answer = cue_option = negated = false;
-                at += code_point_size(at);
-                continue;
+        first_word_ = Text::npos;
+        behind_ = 0;
+        cues_ = 0;
+        std::uint64_t before = 0;  // whether the byte before is part of a word
+        for (std::size_t at = 0; at < text.size(); at += step) {
+            std::uint8_t bytes[step] = {}, is_word[step], is_wide[step];
+            std::memcpy(bytes, text.data() + at, std::min(step, text.size() - at));
+            for (std::size_t i = 0; i < step; ++i) {
+                is_word[i] = is_ascii_letter(bytes[i]) | is_ascii_digit(bytes[i]);
+                is_wide[i] = bytes[i] >> 7;
             }
-            const Text word = text.substr(at, word_end - at);
-            const std::uint8_t role = role_of(word);
-            const std::size_t number = role & is_choice ? find_choice(word) : choices_.size();
-            if (number < choices_.size()) {
-                const Rank rank = rank_of(at, word_end, number, first, !negated && cue_answer, !negated && cue_option);
-                if (rank > Rank::none && rank >= best_ && !(rank == Rank::first && best_ == Rank::first)) {
-                    best_ = rank;
-                    chosen_ = number;
-                }
-                if (rank > Rank::none) cue_answer = cue_option = negated = false;
-            } else if (role & answers) cue_answer = true;
-            else if (role & options) cue_option = true;
-            else if (role & negates) negated = true;
-            else if (!(role & fills)) cue_answer = cue_option = negated = false;
-            first = false;
-            at = word_end;
+            const std::uint64_t words = pack(is_word);
+            std::uint64_t starts = words & ~(words << 1 | before);
+            if (are_letters_) starts &= ~(words >> 1);
+            if (are_wide_) starts |= pack(is_wide);
+            before = words >> (step - 1);
+            for (; starts != 0; starts &= starts - 1) {
+                const std::size_t place = count_trailing_zeros(starts);
+                if (first_bytes_[bytes[place]]) read_mention(at + place);
+            }
         }
         return best_ == Rank::none ? nothing_in(text) : Found{choices_[chosen_], true};
     }
@@ -68,6 +71,7 @@ private:
     static constexpr Text approvals[] = {"correct", "right", "best", "answer", "true"};
 
     static constexpr std::uint8_t is_choice = 1, answers = 2, options = 4, negates = 8, fills = 16;
+    static constexpr std::size_t step = 64;
     struct Slot {
         std::uint64_t key = 0;
         std::uint8_t role = 0;
@@ -103,6 +107,75 @@ private:
         unicode::next(next, text_.data() + text_.size());
         return static_cast<std::size_t>(next - text_.data()) - at;
     }
+    // A bit for each byte, which is 0 or 1.
+    static std::uint64_t pack(const std::uint8_t (&bytes)[step]) {
+        std::uint64_t bits = 0;
+        for (std::size_t i = 0; i < step; i += 8) {
+            std::uint64_t eight = 0;
+            for (std::size_t k = 0; k < 8; ++k) eight |= std::uint64_t{bytes[i + k]} << 8 * k;
+            bits |= (eight * 0x0102040810204080u >> 56) << i;
+        }
+        return bits;
+    }
+    static void mark(std::array<bool, 256>& bytes, char c) {
+        const auto lower = static_cast<unsigned char>(ascii_lower(c));
+        bytes[lower] = bytes[is_ascii_letter(lower) ? lower - 0x20 : lower] = true;
+    }
+    // Looks at what may be a choice.
+    void read_mention(std::size_t begin) {
+        if (begin + 1 < text_.size() && !second_bytes_[static_cast<unsigned char>(text_[begin + 1])]) return;
+        if (begin > 0 && is_letter_before(begin)) return;
+        const std::size_t end = end_of_word(begin), number = find_choice(text_.substr(begin, end - begin));
+        if (number == choices_.size() || is_article_at(begin, end, number)) return;
+        if (first_word_ == Text::npos) first_word_ = find_word();
+        cues_ = cues_before(begin, behind_, cues_);
+        behind_ = end;
+        const bool agrees = !(cues_ & negates);
+        const Rank rank = rank_of(begin, end, number, begin == first_word_, agrees && (cues_ & answers), agrees && (cues_ & options));
+        if (rank == Rank::none) return;
+        cues_ = 0;
+        if (rank < best_ || (rank == Rank::first && best_ == Rank::first)) return;
+        best_ = rank;
+        chosen_ = number;
+    }
+    // Where the first word begins.
+    std::size_t find_word() const {
+        std::size_t at = 0;
+        while (at < text_.size() && end_of_word(at) == at) at += code_point_size(at);
+        return at;
+    }
+    static bool is_letter(std::uint32_t code) {
+        if (code < 0x80) return is_ascii_letter(static_cast<unsigned char>(code)) || is_ascii_digit(static_cast<unsigned char>(code));
+        return is_kind(code, kind_word) && !is_kind(code, kind_unspaced);
+    }
+    bool is_letter_before(std::size_t at) const {
+        const char* before = text_.data() + at;
+        return is_letter(unicode::previous(text_.data(), before));
+    }
+    // What the words before `at` promise or deny, back to one that ends all that: a word that says nothing, articles aside, or
+    // the end of a sentence; a colon, a bracket or a star does not. `earlier` counts if there is none behind `from`.
+    std::uint8_t cues_before(std::size_t at, std::size_t from, std::uint8_t earlier) {
+        const char* const begin = text_.data() + from;
+        std::uint8_t cues = 0;
+        for (const char* end = text_.data() + at; end > begin;) {
+            const char* start = end;
+            std::uint32_t code = unicode::previous(begin, start);
+            if (!is_letter(code)) {
+                if (code == '.' || code == '!' || code == '?' || code == ';') return cues;
+                end = start;
+                continue;
+            }
+            for (const char* next = start; next > begin; start = next)
+                if (!is_letter(unicode::previous(begin, next))) break;
+            const std::uint8_t role = role_of(between(start, end));
+            if (role & answers) cues |= answers;
+            else if (role & options) cues |= options;
+            else if (role & negates) cues |= negates;
+            else if (!(role & fills) && !((role & is_choice) && find_choice(between(start, end)) < choices_.size())) return cues;
+            end = start;
+        }
+        return cues | earlier;
+    }
     std::size_t end_of_word(std::size_t at) const {
         while (at < text_.size()) {
             const auto byte = static_cast<unsigned char>(text_[at]);
@@ -112,8 +185,7 @@ private:
                 continue;
             }
             const char* next = text_.data() + at;
-            const std::uint32_t code = unicode::next(next, text_.data() + text_.size());
-            if (!is_kind(code, kind_word) || is_kind(code, kind_unspaced)) break;
+            if (!is_letter(unicode::next(next, text_.data() + text_.size()))) break;
             at = static_cast<std::size_t>(next - text_.data());
         }
         return at;
@@ -145,12 +217,15 @@ private:
                             after == '.' || after == ':' || after == ',';
         if (is_alone(begin, end)) return Rank::alone;
         // "a" is an article where a word follows, and so is "A" where no cue stands before it.
-        std::size_t next = end;
-        while (next < text_.size() && text_[next] == ' ') ++next;
+        const std::size_t next = behind_spaces(end);
         const bool followed = next > end && is_word_at(next);
-        const bool approved = followed && is_approved(next);
-        if (single && !exact && (followed || !(cue_answer || cue_option)) && !approved) return Rank::none;
-        if (is_denied(next, followed)) return Rank::none;
+        // "(A) is wrong": what is said of it stands behind its bracket.
+        std::size_t said = end;
+        while (said < text_.size() && Text(")]}*\"$ ").find(text_[said]) != Text::npos) ++said;
+        const bool speaks = said > end && is_word_at(said);
+        const bool approved = speaks && is_approved(said);
+        if (single && !exact && !(cue_answer || cue_option) && !approved) return Rank::none;
+        if (is_denied(said, speaks)) return Rank::none;
         if (cue_answer || approved) return Rank::answer;
         if (cue_option) return Rank::option;
         if (single && !exact) return Rank::none;
@@ -158,6 +233,16 @@ private:
         if (opened && closed) return Rank::marked;
         if (single && followed && ascii_lower(text_[next]) == text_[next] && is_article(number)) return Rank::none;
         return Rank::bare;
+    }
+    std::size_t behind_spaces(std::size_t at) const {
+        while (at < text_.size() && text_[at] == ' ') ++at;
+        return at;
+    }
+    // Whether it is a lowercase letter before a word that does not approve of it, and so no choice whatever stands before it.
+    bool is_article_at(std::size_t begin, std::size_t end, std::size_t number) const {
+        if (end - begin > 1 || choices_[number].front() == text_[begin]) return false;
+        const std::size_t next = behind_spaces(end);
+        return next > end && is_word_at(next) && !is_approved(next);
     }
     bool is_article(std::size_t number) const { return choices_[number] == "A" || choices_[number] == "I"; }
     bool is_word_before(std::size_t at) const {
@@ -202,7 +287,11 @@ private:
 
     const std::vector<std::string>& choices_;
     std::array<Slot, 512> slots_{};
+    std::array<bool, 256> first_bytes_{}, second_bytes_{};        // of the choices, in either case
+    bool are_letters_ = true, are_wide_ = false;  // whether all are of one byte, and whether any begins outside ASCII
     Text text_;
+    std::size_t first_word_ = 0, behind_ = 0;  // where the first word begins and the last mention ends
+    std::uint8_t cues_ = 0;                    // from before `behind_`
     Rank best_ = Rank::none;
     std::size_t chosen_ = 0;
 };

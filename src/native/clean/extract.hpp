@@ -179,6 +179,15 @@ public:
                     at += name;
                     box = at + 1;
                     while (box < end && (*box == ' ' || *box == '\n')) ++box;
+                    // TeX takes a number without braces too: \boxed 7
+                    if (box > at + 1) {
+                        const char* behind = box + (box < end && *box == '-');
+                        while (behind < end && is_in_number(*behind)) ++behind;
+                        while (behind > box && !is_ascii_digit(static_cast<unsigned char>(behind[-1]))) --behind;
+                        if (behind == box) break;
+                        best = box;
+                        found = found_text(between(box, behind));
+                    }
                     break;
                 }
                 case '{': open_.push_back({at + 1, at == box}); break;
@@ -197,6 +206,7 @@ public:
     }
 
 private:
+    static bool is_in_number(char c) { return is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/'; }
     struct Open {
         const char* begin;
         bool is_box;
@@ -232,33 +242,47 @@ private:
         }
         return strip(text);
     }
-    // Where the last marker ends that does not end before `least`, or 0. From the end of the text, where answers are.
+    // Where the last marker ends that does not end before `least`, or 0. From the end of the text, where answers are, and
+    // from one place to the next that has the byte of the marker that is rarest in texts.
     std::size_t find_last(Text text, Text marker, std::size_t least) const {
         if (text.size() < marker.size()) return 0;
-        const char first = marker.front(), other = !case_sensitive_ && first >= 'a' && first <= 'z'
-                                                       ? static_cast<char>(first - 0x20) : first;
-        for (std::size_t at = text.size() - marker.size() + 1; at-- > 0 && at + marker.size() > least;) {
-            if (text[at] != first && text[at] != other) continue;
-            const Text here = text.substr(at, marker.size());
-            if (case_sensitive_ ? here == marker : starts_with_folded(here, marker)) return at + marker.size();
+        const std::size_t rare = rarest(marker);
+        const char byte = marker[rare], other = !case_sensitive_ && byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 0x20) : byte;
+        for (std::size_t end = text.size() - marker.size() + rare + 1;;) {
+            const std::size_t at = find_last_if(text.substr(0, end), [&](char c) { return (c == byte) | (c == other); });
+            if (at == Text::npos || at < rare || at - rare + marker.size() <= least) return 0;
+            const Text here = text.substr(at - rare, marker.size());
+            if (case_sensitive_ ? here == marker : starts_with_folded(here, marker)) return at - rare + marker.size();
+            end = at;
         }
-        return 0;
+    }
+    static std::size_t rarest(Text marker) {
+        // Letters from the rarest to the most frequent; signs are rarer than any, white space is everywhere.
+        constexpr Text letters = "zqxjkvbpygfwmucldrhsnioate ";
+        std::size_t best = 0, best_place = Text::npos;
+        for (std::size_t i = 0; i < marker.size(); ++i) {
+            const std::size_t place = letters.find(ascii_lower(marker[i])) + 1;  // none is 0
+            if (place >= best_place) continue;
+            best = i;
+            best_place = place;
+        }
+        return best;
     }
 
     const std::vector<std::string>& markers_;
     bool case_sensitive_;
 };
 
-// The part of a text that its last number is in, with what stands right before and behind it: what decides about signs
+// The part of a text that its last number is in, nothing where there is none, with what stands right before and behind it: what decides about signs
 // and units. The rest is for a regular expression, which need not see the whole text.
 class NumberWindow {
 public:
     Found operator()(Text text) const {
         const char* const begin = text.data();
         const char* const end = begin + text.size();
-        const char* digit = end;
-        while (digit > begin && !is_ascii_digit(static_cast<unsigned char>(digit[-1]))) --digit;
-        if (digit == begin) return nothing_in(text);
+        const std::size_t last = find_last_if(text, [](char c) { return is_ascii_digit(static_cast<unsigned char>(c)); });
+        if (last == Text::npos) return {};
+        const char* const digit = begin + last + 1;
         const char* behind = digit;
         for (int i = 0; i < 2 && behind < end; ++i) unicode::next(behind, end);
         const char* start = digit;

@@ -16,6 +16,21 @@ inline Found found_text(Text text) { return {strip(text), true}; }
 
 inline Text between(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
 
+// The last place of a byte that `is_wanted`, or npos. Without a branch for each byte, so that compilers make vector code of it.
+template <class IsWanted>
+std::size_t find_last_if(Text text, IsWanted&& is_wanted) {
+    constexpr std::size_t step = 64;
+    std::size_t end = text.size();
+    for (; end >= step; end -= step) {
+        unsigned char any = 0;
+        for (std::size_t i = 0; i < step; ++i) any |= static_cast<unsigned char>(is_wanted(text[end - step + i]));
+        if (any) break;
+    }
+    while (end-- > 0)
+        if (is_wanted(text[end])) return end;
+    return Text::npos;
+}
+
 inline bool starts_with_folded(Text text, Text lowercase) {
     if (text.size() < lowercase.size()) return false;
     for (std::size_t i = 0; i < lowercase.size(); ++i)

@@ -174,7 +174,7 @@ private:
         }
         if (const Value output = object.member("output")) {
             if (output.is(TapeKind::object) && output.member("message") && gather(output.member("message"), depth + 1)) {
-                if (messages_.back().finish.empty()) messages_.back().finish = word(first(object, {"stopReason", "stop_reason"}));
+                finish_last(word(first(object, {"stopReason", "stop_reason"})), false);
                 return true;
             }
             if (output.is(TapeKind::array) && output.count() && is_item(output.at(-1))) return gather_list(output, depth + 1);
@@ -240,8 +240,7 @@ private:
             // A choice, or an OpenInference entry: {"message": {...}}.
             for (const char* name : {"message", "delta"})
                 if (const Value inner = message_in(entry.member(name)); inner.is(TapeKind::object) && add_message(inner, depth + 1)) {
-                    const std::string finish = word(first(entry, {"finish_reason", "finishReason", "stop_reason"}));
-                    if (!finish.empty()) messages_.back().finish = finish;
+                    finish_last(word(first(entry, {"finish_reason", "finishReason", "stop_reason"})), true);
                     return true;
                 }
             return false;
@@ -260,6 +259,11 @@ private:
                 message.finish = word(first(about, {"finish_reason", "stop_reason"}));
         messages_.push_back(std::move(message));
         return true;
+    }
+    // Why the last message ended, as what is around it says. There is none where only reasoning was there.
+    void finish_last(std::string finish, bool wins) {
+        if (messages_.empty() || finish.empty()) return;
+        if (wins || messages_.back().finish.empty()) messages_.back().finish = std::move(finish);
     }
     static bool says_nothing_else(Value body) {
         bool nothing = true;

@@ -205,7 +205,7 @@ private:
             }
             if (!chat_.read(object).empty()) return object;
             if (const Value arguments = object.member("args"), named = object.member("kwargs"); arguments && named && object.count() == 2) {
-                if (arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
+                if (arguments.is(TapeKind::array) && arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
                 else if (arguments.count() == 0 && named.is(TapeKind::object)) value = named;
                 else return value;
                 continue;

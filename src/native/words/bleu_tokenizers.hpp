@@ -9,6 +9,7 @@
 
 #include "../unicode.hpp"
 #include "characters.hpp"
+#include "lowercase.hpp"
 #include "padded.hpp"
 #include "runs.hpp"
 #include "tokenizers.hpp"
@@ -39,13 +40,12 @@ public:
         return text.find("-\n") == Text::npos && text.find("<skipped>") == Text::npos;
     }
 
-    // Both call `take(word, length)` for each word; at least 16 bytes are readable at `word`.
+    // Both append the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
 
     // sacrebleu's four substitutions, in one pass: punctuation stands alone; points and commas do unless they are
     // between digits; a dash does behind a digit. Where points and commas follow each other, the substitutions take
     // them in pairs, so that it depends on their number whether the last one stays with the digit behind it.
-    template <class Take>
-    void v13a(Text text, bool fold_case, Take& take) {
+    void v13a(Text text, bool fold_case, WordList& words) {
         clean(text, fold_case);
         const char* const bytes = bytes_.data();
         const std::size_t size = bytes_.size();
@@ -59,7 +59,7 @@ public:
         std::size_t begin = 0;  // of the word at hand
         std::size_t done = 0;
         const auto flush = [&](std::size_t end) {
-            if (end > begin) take(bytes + begin, end - begin);
+            if (end > begin) words.push(bytes + begin, end - begin);
         };
         stops_.for_each_bit([&](std::size_t i) {
             if (i < done) return;
@@ -76,7 +76,7 @@ public:
                     [[fallthrough]];
                 case Kinds13a::single:
                     flush(i);
-                    take(bytes + i, 1);
+                    words.push(bytes + i, 1);
                     begin = i + 1;
                     return;
                 case Kinds13a::point: {
@@ -87,7 +87,7 @@ public:
                     if (stays && done - i == 1) return;
                     flush(i);
                     begin = stays ? done - 1 : done;
-                    for (std::size_t at = i; at < begin; ++at) take(bytes + at, 1);
+                    for (std::size_t at = i; at < begin; ++at) words.push(bytes + at, 1);
                     return;
                 }
             }
@@ -95,8 +95,7 @@ public:
         flush(size);
     }
 
-    template <class Take>
-    void intl(Text text, bool fold_case, Take& take) {
+    void intl(Text text, bool fold_case, WordList& words) {
         if (fold_case) {
             lower_into(text, bytes_);
             text = bytes_.view();
@@ -128,7 +127,7 @@ public:
             spread_.push_code_point(code);
             if (symbol) spread_.push(' ');
         }
-        reader_.split(spread_.view(), take);
+        reader_.split(spread_.view(), words);
     }
 
 private:

@@ -90,23 +90,6 @@ inline Text strip(Text text) {
     return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-// Overwrites white space beyond ASCII with spaces, byte by byte, so that the rest of a kernel can look at bytes alone.
-inline void blank_wide_spaces(PaddedText& text) {
-    const char* const end = text.data() + text.size();
-    for (char* at = text.data(); at < end;) {
-        const auto lead = static_cast<unsigned char>(*at);
-        if (lead != 0xC2 && (lead < 0xE1 || lead > 0xE3)) {
-            ++at;
-            continue;
-        }
-        const char* behind = at;
-        const bool space = is_space(unicode::next(behind, end));
-        const auto length = static_cast<std::size_t>(behind - at);
-        if (space) std::memset(at, ' ', length);
-        at += length;
-    }
-}
-
 // How many bytes of ASCII the text starts with, eight at a time.
 inline std::size_t ascii_eights(const char* at, const char* end) {
     const char* const begin = at;
@@ -118,31 +101,32 @@ inline std::size_t ascii_eights(const char* at, const char* end) {
     return static_cast<std::size_t>(at - begin);
 }
 
-// `text` lowercased as Polars does it.
-inline void lower_into(Text text, PaddedText& out) {
-    out.clear();
-    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
+// Whether a character that starts with these two bytes may be white space: U+0085, U+00A0, U+1680, U+2000 to U+205F, U+3000.
+inline bool may_be_space(unsigned char lead, unsigned char second) {
+    switch (lead) {
+        case 0xC2: return second == 0x85 || second == 0xA0;
+        case 0xE1: return second == 0x9A;
+        case 0xE2: return second == 0x80 || second == 0x81;
+        case 0xE3: return second == 0x80;
+        default: return false;
+    }
+}
+
+// Overwrites white space beyond ASCII with spaces, byte by byte, so that the rest of a kernel can look at bytes alone.
+inline void blank_wide_spaces(PaddedText& text) {
     const char* const end = text.data() + text.size();
-    for (const char* at = text.data(); at < end;) {
-        if (const std::size_t ascii = ascii_eights(at, end); ascii > 0) {
-            out.append(at, ascii);
-            char* copy = out.data() + out.size() - ascii;
-            for (std::size_t i = 0; i < ascii; ++i) copy[i] = ascii_lower(copy[i]);
-            at += ascii;
-            continue;
-        }
-        const char* const stop = end - at < 8 ? end : at + 8;
-        while (at < stop) {
-            const char* const start = at;
-            std::uint32_t code = unicode::next(at, end);
-            if (code == unicode::capital_sigma)
-                code = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
-            else if (code != unicode::dotted_capital_i) code = lower(code);
-            else {
-                out.push('i');
-                code = unicode::dot_above;
+    for (char* at = text.data(); at < end;) {
+        at += ascii_eights(at, end);
+        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
+            if (!may_be_space(static_cast<unsigned char>(at[0]), static_cast<unsigned char>(at[1]))) {  // at[1] is slack
+                ++at;
+                continue;
             }
-            out.push_code_point(code);
+            const char* behind = at;
+            const bool space = is_space(unicode::next(behind, end));
+            const auto length = static_cast<std::size_t>(behind - at);
+            if (space) std::memset(at, ' ', length);
+            at += length;
         }
     }
 }

@@ -26,7 +26,6 @@ public:
             }
             expected_[i] = local;
         }
-        ++version_;
     }
     void set_output(const Numbers& words, std::size_t limit) {
         if (local_of_.size() < limit) local_of_.resize(limit, no_number);
@@ -39,13 +38,10 @@ public:
     const Numbers& output() const { return output_; }
     // Different words of expected; their numbers are below.
     std::size_t distinct() const { return members_.size(); }
-    // Another one for each expected text, and never 0.
-    std::uint64_t version() const { return version_; }
 
 private:
     std::vector<std::uint32_t> local_of_;  // by number of the vocabulary; `no_number` for all that are not members
     Numbers members_, expected_, output_;
-    std::uint64_t version_ = 0;
 };
 
 }  // namespace pe

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "followers.hpp"
 #include "vocabulary.hpp"
 
 namespace pe {
@@ -20,6 +21,8 @@ public:
         tokens_ = &tokens;
         ngrams_ = tokens;
         levels_used_ = 0;
+        distinct_ = distinct;
+        if (has_few_tokens()) shorten(tokens, expected_bytes_);
         if (versions_ > most_versions) {  // before old slots would look new
             levels_.clear();
             versions_ = 0;
@@ -32,17 +35,17 @@ public:
     // are `no_number`.
     void count(const Numbers& output, std::vector<std::size_t>& shared) {
         alive_.resize(output.size());
-        Level& words = levels_[0];
-        words.start_output();
-        std::size_t alive = 0, matches = 0;
+        std::size_t alive = 0;
         for (std::size_t i = 0; i < output.size(); ++i) {
-            matches += words.take(output[i]);
             alive_[alive] = {static_cast<std::uint32_t>(i), output[i]};
             alive += output[i] != no_number;
         }
         alive_.resize(alive);
-        shared[0] = matches;
-        for (std::size_t n = 2; n <= shared.size(); ++n) shared[n - 1] = alive_.empty() ? 0 : extend(output, n);
+        if (has_few_tokens()) shorten(output, output_bytes_);
+        for (std::size_t n = 1; n <= shared.size(); ++n) {
+            if (n > 1 && !alive_.empty()) extend(output, n);
+            shared[n - 1] = alive_.empty() ? 0 : levels_[n - 1].count(alive_);
+        }
     }
 
 private:
@@ -52,10 +55,12 @@ private:
         std::uint64_t key = 0;
         std::uint32_t name = 0, version = 0;  // the slot is free unless this is the level's
     };
+    // The n-grams of one length: how many there are of each, and how to find them.
     struct Level {
-        std::vector<Slot> slots;  // none for single tokens
+        Followers followers;      // where there are few different tokens
+        std::vector<Slot> slots;  // where there are many
         std::uint32_t version = 0;
-        std::vector<std::uint32_t> counts, left;
+        std::vector<std::uint32_t> counts, found;
 
         // Where the n-gram is, or belongs.
         std::size_t find(std::uint64_t wanted) const {
@@ -65,49 +70,53 @@ private:
             while (slots[at].version == version && slots[at].key != wanted) at = (at + 1) & (slots.size() - 1);
             return at;
         }
-        void start_output() {
-            left = counts;
-            left.push_back(0);  // for all that expected does not have
-        }
-        // Takes one away if any is left, and says how many that is. No branch: whether an n-gram is shared is hard to
-        // predict.
-        std::size_t take(std::uint32_t name) {
-            std::uint32_t& of_name = left[std::min<std::size_t>(name, counts.size())];
-            const std::uint32_t taken = of_name != 0;
-            of_name -= taken;
-            return taken;
+        // The size of the multiset intersection with n-grams of an output that expected has.
+        std::size_t count(const std::vector<Ngram>& ngrams) {
+            found.assign(counts.size(), 0);
+            for (const Ngram& ngram : ngrams) ++found[ngram.number];
+            std::uint32_t shared = 0;
+            for (std::size_t i = 0; i < counts.size(); ++i) shared += std::min(counts[i], found[i]);
+            return shared;
         }
     };
-    struct Ngram {
-        std::uint32_t begin, name;
-    };
+
+    // One number is left for the tokens that expected does not have.
+    bool has_few_tokens() const { return distinct_ < Followers::most_tokens; }
+    void shorten(const Numbers& tokens, Followers::Tokens& bytes) const {
+        const auto unknown = static_cast<std::uint32_t>(distinct_);
+        bytes.resize(tokens.size());
+        for (std::size_t i = 0; i < tokens.size(); ++i) bytes[i] = static_cast<std::uint8_t>(std::min(tokens[i], unknown));
+    }
 
     Level& next_level() {
         if (levels_used_ == levels_.size()) levels_.emplace_back();
         return levels_[levels_used_++];
     }
-    // From the n-grams of output that expected has to those that are one token longer; returns how many are shared.
-    std::size_t extend(const Numbers& output, std::size_t n) {
+    // From the n-grams of output that expected has to those that are one token longer.
+    void extend(const Numbers& output, std::size_t n) {
         if (n > levels_used_) number_expected(n);
-        Level& level = levels_[n - 1];
-        level.start_output();
-        std::size_t alive = 0, matches = 0;
+        const Level& level = levels_[n - 1];
+        if (has_few_tokens()) return level.followers.extend(output_bytes_, n, alive_);
+        std::size_t alive = 0;
         for (const Ngram& ngram : alive_) {
             const std::size_t last = ngram.begin + n - 1;
             if (last >= output.size() || output[last] == no_number) continue;
-            const Slot& slot = level.slots[level.find(key(ngram.name, output[last]))];
-            const std::uint32_t name = slot.version == level.version ? slot.name : no_number;
-            alive_[alive] = {ngram.begin, name};
-            alive += name != no_number;
-            matches += level.take(name);
+            const Slot& slot = level.slots[level.find(key(ngram.number, output[last]))];
+            alive_[alive] = {ngram.begin, slot.name};
+            alive += slot.version == level.version;
         }
         alive_.resize(alive);
-        return matches;
     }
     // Levels are made when an output gets that far.
     void number_expected(std::size_t n) {
         Level& level = next_level();
         if (!ngrams_.empty()) ngrams_.pop_back();
+        if (has_few_tokens()) {
+            const std::size_t shorter = levels_[n - 2].counts.size();
+            level.counts.assign(level.followers.set(distinct_ + 1, shorter, expected_bytes_, n - 1, ngrams_), 0);
+            for (const std::uint32_t ngram : ngrams_) ++level.counts[ngram];
+            return;
+        }
         std::size_t size = 16;
         while (size < 2 * ngrams_.size()) size *= 2;
         if (level.slots.size() != size) level.slots.assign(size, Slot{});
@@ -129,7 +138,9 @@ private:
     }
 
     const Numbers* tokens_ = nullptr;
+    std::size_t distinct_ = 0;
     Numbers ngrams_;  // of expected, at the longest level so far
+    Followers::Tokens expected_bytes_, output_bytes_;
     std::vector<Level> levels_;
     std::size_t levels_used_ = 0;
     std::uint32_t versions_ = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "characters.hpp"
+#include "lowercase.hpp"
 #include "padded.hpp"
 
 namespace pe {

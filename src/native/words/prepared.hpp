@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lowercase.hpp"
 #include "needs.hpp"
 #include "paired_words.hpp"
 #include "word_forms.hpp"
@@ -37,7 +38,7 @@ public:
 
     void set_pair(Text output, Text expected) {
         const bool forgot = forms_.start_pair();
-        is_new_ = forgot || !has_pair_ || expected != pair_.expected;
+        is_new_ = forgot || !has_pair_ || !is_same(expected, pair_.expected);
         expected_number_ += is_new_;
         has_pair_ = true;
         pair_ = {output, expected};
@@ -64,6 +65,9 @@ private:
         bool is_expected_wide = false, is_wide = false;
     };
 
+    static bool is_same(Text one, Text other) {
+        return one.size() == other.size() && (one.data() == other.data() || one == other);
+    }
     std::size_t resolve(std::size_t place) const {
         const Needs::Words& words = needs_->words()[place];
         if (!words.is_automatic()) return place;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bleu_tokenizers.hpp"
+#include "lowercase.hpp"
 #include "squad.hpp"
 #include "tokenizers.hpp"
 #include "vocabulary.hpp"
@@ -40,18 +41,17 @@ public:
     void read(Text text, const Reading& reading, Numbers& out) {
         if (reading.is_code_points()) return read_code_points(text, reading, out);
         words_.clear();
-        for_each_word(text, reading, [this](const char* word, std::size_t length) { words_.push(word, length); });
+        cut(text, reading);
         vocabulary_.number(words_, reading.stemming, out);
     }
 
 private:
-    template <class Take>
-    void for_each_word(Text text, const Reading& reading, Take&& take) {
+    void cut(Text text, const Reading& reading) {
         switch (reading.tokenizer) {
-            case Tokenizer::squad: return squad_.for_each(text, take);
-            case Tokenizer::v13a: return bleu_.v13a(text, reading.fold_case, take);
-            case Tokenizer::intl: return bleu_.intl(text, reading.fold_case, take);
-            default: return tokens_.for_each(text, reading.tokenizer, reading.fold_case, take);
+            case Tokenizer::squad: return squad_.read(text, words_);
+            case Tokenizer::v13a: return bleu_.v13a(text, reading.fold_case, words_);
+            case Tokenizer::intl: return bleu_.intl(text, reading.fold_case, words_);
+            default: return tokens_.read(text, reading.tokenizer, reading.fold_case, words_);
         }
     }
     void read_code_points(Text text, const Reading& reading, Numbers& out) {

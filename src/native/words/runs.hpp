@@ -1,29 +1,16 @@
 // Words as runs of one-bits: one bit for each byte of a text, set where the byte belongs to a word.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "../portable.hpp"
+#include "bytes.hpp"
+#include "word_list.hpp"
 
 namespace pe {
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "words are packed in little-endian order"
-#endif
-
-// Packs 64 bytes of 0 or 1 into 64 bits. The factor moves the low bit of byte j to bit 56 + j, without any carry.
-inline std::uint64_t pack_flags(const std::uint8_t* flags) {
-    std::uint64_t bits = 0;
-    for (unsigned part = 0; part < 8; ++part) {
-        std::uint64_t eight;
-        std::memcpy(&eight, flags + 8 * part, 8);
-        bits |= (eight * 0x0102040810204080u >> 56) << (8 * part);
-    }
-    return bits;
-}
 
 class Runs {
 public:
@@ -32,6 +19,7 @@ public:
     template <class Rule>
     void classify(const char* in, std::size_t size, char* out, Rule rule) {
         bits_.resize(size / 64 + 1);
+        cuts_.clear();
         std::size_t at = 0;
         for (; at + 64 <= size; at += 64) bits_[at / 64] = block(in + at, out + at, rule);
         char tail[64] = {};
@@ -40,30 +28,37 @@ public:
         bits_[at / 64] = rest & ((std::uint64_t{1} << (size - at)) - 1);
     }
 
-    // All bits zero, for `size` bytes.
-    void clear(std::size_t size) { bits_.assign(size / 64 + 1, 0); }
+    // Makes bytes part of a word.
     void set(std::size_t begin, std::size_t end) {
-        for (; begin < end; ++begin) bits_[begin / 64] |= std::uint64_t{1} << (begin % 64);
-    }
-
-    // Calls `take(begin, end)` for each run, from left to right.
-    template <class Take>
-    [[gnu::always_inline]] void for_each(Take&& take) const {
-        std::uint64_t carry = 0;
-        std::size_t begin = 0;
-        bool inside = false;
-        for (std::size_t word = 0; word < bits_.size(); ++word) {
-            const std::uint64_t bits = bits_[word];
-            std::uint64_t edges = bits ^ (bits << 1 | carry);
-            carry = bits >> 63;
-            for (; edges != 0; edges &= edges - 1) {
-                const std::size_t at = 64 * word + static_cast<std::size_t>(count_trailing_zeros(edges));
-                if (inside) take(begin, at);
-                else begin = at;
-                inside = !inside;
-            }
+        while (begin < end) {
+            const std::size_t shift = begin % 64, count = std::min(end - begin, 64 - shift);
+            bits_[begin / 64] |= ~std::uint64_t{0} >> (64 - count) << shift;
+            begin += count;
         }
-        // The text ends inside its last word only if it fills its last 64 bits, and then one more word of zeros follows.
+    }
+    // Ends a word, and begins one, before a byte; `start_cuts` comes first.
+    void start_cuts() { cuts_.assign(bits_.size(), 0); }
+    void cut(std::size_t at) { cuts_[at / 64] |= std::uint64_t{1} << (at % 64); }
+
+    // Appends the runs, which are words of `bytes`, from left to right.
+    void append_to(WordList& words, const char* bytes) const {
+        std::uint64_t carry = 0;
+        for (std::size_t i = 0; i < bits_.size(); ++i, bytes += 64) {
+            const std::uint64_t bits = bits_[i], before = bits << 1 | carry;
+            carry = bits >> 63;
+            const char** out = words.room(2 * 64);
+            std::uint64_t edges = bits ^ before;
+            if (const std::uint64_t cuts = cuts_.empty() ? 0 : cuts_[i] & bits & before) {
+                // Where two words touch, one ends and one begins.
+                for (edges |= cuts; edges != 0; edges &= edges - 1) {
+                    const unsigned at = count_trailing_zeros(edges);
+                    out[0] = out[1] = bytes + at;
+                    out += 1 + (cuts >> at & 1);
+                }
+            } else for (; edges != 0; edges &= edges - 1) *out++ = bytes + count_trailing_zeros(edges);
+            words.set_end(out);
+        }
+        // A text that ends inside a word has its end in the bit behind its last byte, for which there always is room.
     }
 
     // Calls `take(at)` for each set bit, from left to right.
@@ -85,6 +80,7 @@ private:
     }
 
     std::vector<std::uint64_t> bits_;
+    std::vector<std::uint64_t> cuts_;  // where a word begins behind another one; empty: nowhere
 };
 
 }  // namespace pe

@@ -4,22 +4,22 @@
 #include <cstddef>
 #include <cstring>
 
+#include "lowercase.hpp"
 #include "tokenizers.hpp"
 
 namespace pe {
 
 class SquadReader {
 public:
-    // Calls `take(word, length)` for each word; at least 16 bytes are readable at `word`.
-    template <class Take>
-    void for_each(Text text, Take&& take) {
+    // Appends the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
+    void read(Text text, WordList& words) {
         lower_into(text, clean_);
         std::size_t size = 0;
         for (std::size_t i = 0; i < clean_.size(); ++i)
             if (!is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i]))) clean_.data()[size++] = clean_.data()[i];
         clean_.shrink(size);
         blank_articles();
-        reader_.split(clean_.view(), take);
+        reader_.split(clean_.view(), words);
     }
 
 private:

@@ -1,12 +1,14 @@
 // From a text to its words.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "../unicode.hpp"
 #include "characters.hpp"
+#include "lowercase.hpp"
 #include "padded.hpp"
 #include "runs.hpp"
 
@@ -53,26 +55,22 @@ inline Tokenizer resolve(Tokenizer tokenizer, Text left, Text right) {
 
 class TokenReader {
 public:
-    // Calls `take(word, length)` for each word. At least 16 bytes are readable at `word`, whatever its length.
-    template <class Take>
-    void for_each(Text text, Tokenizer tokenizer, bool fold_case, Take&& take) {
+    // Appends the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
+    void read(Text text, Tokenizer tokenizer, bool fold_case, WordList& words) {
         switch (tokenizer) {
-            case Tokenizer::rouge: return rouge(text, take);
-            case Tokenizer::whitespace: return whitespace(text, fold_case, take);
-            case Tokenizer::unicode: return unicode_words(text, fold_case, take);
-            case Tokenizer::characters: return characters(text, fold_case, take);
-            case Tokenizer::any_script: return any_script(text, fold_case, take);
-            case Tokenizer::separated: return separated(text, take);
-            case Tokenizer::chrf: return chrf(text, fold_case, take);
+            case Tokenizer::rouge: return rouge(text, words);
+            case Tokenizer::whitespace: return whitespace(text, fold_case, words);
+            case Tokenizer::unicode: return of_any_script<false>(text, fold_case, words);
+            case Tokenizer::characters: return characters(text, fold_case, words);
+            case Tokenizer::any_script: return of_any_script<true>(text, fold_case, words);
+            case Tokenizer::separated: return separated(text, words);
+            case Tokenizer::chrf: return chrf(text, fold_case, words);
             default: break;  // the others are not read here
         }
     }
 
     // Words between white space in a text that only has to be split.
-    template <class Take>
-    void split(Text text, Take&& take) {
-        whitespace(text, false, take);
-    }
+    void split(Text text, WordList& words) { whitespace(text, false, words); }
 
 private:
     template <bool fold_case>
@@ -82,8 +80,7 @@ private:
 
     // The only code points beyond ASCII whose lowercase has ASCII letters are the dotted capital I (i and a combining
     // dot) and the Kelvin sign (k).
-    template <class Take>
-    void rouge(Text text, Take& take) {
+    void rouge(Text text, WordList& words) {
         if (const std::size_t at = find_special(text, 0); at < text.size()) {
             replace_special(text, at);
             text = folded_.view();
@@ -96,7 +93,7 @@ private:
             out = letter ? low : c;
             return static_cast<std::uint8_t>(letter | digit);
         });
-        take_runs(take);
+        runs_.append_to(words, bytes_.data());
     }
     static std::size_t find_special(Text text, std::size_t from) {
         for (std::size_t at = text.find('\xC4', from); at != Text::npos; at = text.find('\xC4', at + 1))
@@ -129,124 +126,93 @@ private:
         else bytes_.assign(text);
         return true;
     }
-    template <class Rule>
-    void classify(Text text, bool wide, Rule rule) {
+    // Lowercases ASCII on request. What is beyond it was lowercased before.
+    template <class Flag>
+    void classify(Text text, bool wide, bool fold_case, Flag flag) {
         if (!wide) bytes_.resize(text.size());
-        runs_.classify(wide ? bytes_.data() : text.data(), bytes_.size(), bytes_.data(), rule);
-    }
-
-    template <class Take>
-    void whitespace(Text text, bool fold_case, Take& take) {
-        const bool wide = read_wide(text, fold_case);
-        if (wide) blank_wide_spaces(bytes_);
-        const auto flag = [](std::uint8_t c) {
-            return static_cast<std::uint8_t>(
-                !((static_cast<std::uint8_t>(c - 9) < 5) | (static_cast<std::uint8_t>(c - 28) < 5)));
-        };
-        if (fold_case) classify(text, wide, [=](std::uint8_t c, std::uint8_t& out) {
+        const char* const in = wide ? bytes_.data() : text.data();
+        if (fold_case && !wide) runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
             out = static_cast<std::uint8_t>(fold<true>(c));
             return flag(c);
         });
-        else classify(text, wide, [=](std::uint8_t c, std::uint8_t& out) {
+        else runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
             out = c;
             return flag(c);
         });
-        take_runs(take);
     }
 
-    template <class Take>
-    void unicode_words(Text text, bool fold_case, Take& take) {
-        if (read_wide(text, fold_case)) {
-            runs_.clear(bytes_.size());
+    void whitespace(Text text, bool fold_case, WordList& words) {
+        const bool wide = read_wide(text, fold_case);
+        if (wide) blank_wide_spaces(bytes_);
+        classify(text, wide, fold_case, [](std::uint8_t c) {
+            return static_cast<std::uint8_t>(
+                !((static_cast<std::uint8_t>(c - 9) < 5) | (static_cast<std::uint8_t>(c - 28) < 5)));
+        });
+        runs_.append_to(words, bytes_.data());
+    }
+
+    // Runs of word characters; on request, those of scripts without spaces are words of their own.
+    template <bool splits_unspaced>
+    void of_any_script(Text text, bool fold_case, WordList& words) {
+        const bool wide = read_wide(text, fold_case);
+        classify(text, wide, fold_case, [](std::uint8_t c) {
+            return static_cast<std::uint8_t>((static_cast<std::uint8_t>((c | 0x20) - 'a') < 26) |
+                                             (static_cast<std::uint8_t>(c - '0') < 10) | (c == '_'));
+        });
+        if (wide) {
             const CharacterPages& kinds = CharacterPages::get();
-            const char* const begin = bytes_.data();
-            const char* const end = begin + bytes_.size();
-            for (const char* at = begin; at < end;) {
-                const char* start = at;
-                if (kinds(unicode::next(at, end)) & kind_word)
-                    runs_.set(static_cast<std::size_t>(start - begin), static_cast<std::size_t>(at - begin));
-            }
-        } else {
-            const auto flag = [](std::uint8_t c) {
-                return static_cast<std::uint8_t>((static_cast<std::uint8_t>((c | 0x20) - 'a') < 26) |
-                                                 (static_cast<std::uint8_t>(c - '0') < 10) | (c == '_'));
-            };
-            if (fold_case) classify(text, false, [=](std::uint8_t c, std::uint8_t& out) {
-                out = static_cast<std::uint8_t>(fold<true>(c));
-                return flag(c);
+            if (splits_unspaced) runs_.start_cuts();
+            std::size_t run_begin = 0, run_end = 0;  // of characters of a word, not yet set
+            for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
+                const std::uint8_t kind = kinds(code);
+                const bool is_alone = splits_unspaced && (kind & kind_unspaced);
+                if (!is_alone && !(kind & kind_word)) return;
+                if (begin != run_end) {
+                    runs_.set(run_begin, run_end);
+                    run_begin = begin;
+                }
+                run_end = end;
+                if (!is_alone) return;
+                runs_.cut(begin);
+                runs_.cut(end);
             });
-            else classify(text, false, [=](std::uint8_t c, std::uint8_t& out) {
-                out = c;
-                return flag(c);
-            });
+            runs_.set(run_begin, run_end);
         }
-        take_runs(take);
+        runs_.append_to(words, bytes_.data());
     }
 
-    template <class Take>
-    void characters(Text text, bool fold_case, Take& take) {
+    void characters(Text text, bool fold_case, WordList& words) {
         if (fold_case) lower_into(text, bytes_);
         else bytes_.assign(text);
         const char* const end = bytes_.data() + bytes_.size();
         for (const char* at = bytes_.data(); at < end;) {
             const char* start = at;
-            if (!is_space(unicode::next(at, end))) take(start, static_cast<std::size_t>(at - start));
+            if (!is_space(unicode::next(at, end))) words.push(start, static_cast<std::size_t>(at - start));
         }
     }
 
-    template <class Take>
-    void any_script(Text text, bool fold_case, Take& take) {
-        if (fold_case) lower_into(text, bytes_);
-        else bytes_.assign(text);
-        const CharacterPages& kinds = CharacterPages::get();
-        const char* const end = bytes_.data() + bytes_.size();
-        const char* word = nullptr;
-        const auto finish = [&](const char* behind) {
-            if (word) take(word, static_cast<std::size_t>(behind - word));
-            word = nullptr;
-        };
-        for (const char* at = bytes_.data(); at < end;) {
-            const char* const start = at;
-            const std::uint8_t kind = kinds(unicode::next(at, end));
-            if (kind & kind_unspaced) {
-                finish(start);
-                take(start, static_cast<std::size_t>(at - start));
-            } else if (!(kind & kind_word)) finish(start);
-            else if (!word) word = start;
-        }
-        finish(end);
-    }
-
-    template <class Take>
-    void chrf(Text text, bool fold_case, Take& take) {
+    void chrf(Text text, bool fold_case, WordList& words) {
         const auto is_mark = [](char c) { return is_ascii_punctuation(static_cast<unsigned char>(c)); };
-        const auto split = [&](const char* word, std::size_t length) {
+        split_.clear();
+        whitespace(text, fold_case, split_);
+        for (std::size_t i = 0; i < split_.size(); ++i) {
+            const auto [word, length] = split_[i];
             const std::size_t first = length > 1 && is_mark(word[length - 1]) ? length - 1 : is_mark(word[0]) ? 1 : length;
-            take(word, first);
-            if (first < length) take(word + first, length - first);
-        };
-        whitespace(text, fold_case, split);
+            words.push(word, first);
+            if (first < length) words.push(word + first, length - first);
+        }
     }
 
-    template <class Take>
-    void separated(Text text, Take& take) {
+    void separated(Text text, WordList& words) {
         constexpr char separator = '\x1F';
         if (text.empty() || text.front() == separator) return;
-        classify(text, false, [](std::uint8_t c, std::uint8_t& out) {
-            out = c;
-            return static_cast<std::uint8_t>(c != 0x1F);
-        });
-        take_runs(take);
-    }
-
-    template <class Take>
-    void take_runs(Take& take) {
-        const char* const bytes = bytes_.data();
-        runs_.for_each([&](std::size_t begin, std::size_t end) { take(bytes + begin, end - begin); });
+        classify(text, false, false, [](std::uint8_t c) { return static_cast<std::uint8_t>(c != 0x1F); });
+        runs_.append_to(words, bytes_.data());
     }
 
     PaddedText bytes_, folded_;
     Runs runs_;
+    WordList split_;
 };
 
 }  // namespace pe

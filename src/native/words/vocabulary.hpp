@@ -26,24 +26,25 @@ public:
     // Numbers are below this.
     std::size_t size() const { return words_.size(); }
 
-    std::uint32_t number(Word word) {
-        return words_.find_or_add(word, [&] { return static_cast<std::uint32_t>(words_.size()); });
-    }
+    std::uint32_t number(Word word) { return words_.find_or_add(word); }
     // Appends the numbers of words, or of their stems.
     void number(const WordList& words, bool stemming, Numbers& out) {
-        std::size_t at = out.size();
-        out.resize(at + words.size());
-        if (!stemming) return words_.find_or_add(words, [&](std::uint32_t number, std::uint32_t&) { out[at++] = number; });
-        const std::size_t first = at;
-        words_.find_or_add(words, [&](std::uint32_t, std::uint32_t& stem) {
-            if (stem == no_number) stem = stem_of(words[at - first]);
-            out[at++] = stem;
+        const std::size_t before = out.size();
+        out.resize(before + words.size());
+        std::uint32_t* const numbers = out.data() + before;
+        if (!stemming) return number_as_they_are(words, numbers);
+        words_.find_or_add(words, numbers, [&](std::size_t i, std::uint32_t, std::uint32_t& stem) {
+            if (stem == no_number) stem = stem_of(words[i]);
+            return stem;
         });
     }
 
 private:
     static constexpr std::size_t most_words = 1 << 18, most_long_bytes = 1 << 22;
 
+    void number_as_they_are(const WordList& words, std::uint32_t* numbers) {
+        words_.find_or_add(words, numbers, [](std::size_t, std::uint32_t number, std::uint32_t) { return number; });
+    }
     // As rouge-score: nothing shorter than four letters, and nothing but English letters and digits.
     std::uint32_t stem_of(Word word) {
         stem_.assign({word.bytes, word.length});

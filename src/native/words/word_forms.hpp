@@ -53,15 +53,13 @@ private:
     static constexpr std::size_t most_words = 1 << 18, most_parts = 1 << 20, most_readings = 8;
     // Longer ones, such as the sentences of scripts without spaces, hardly ever come again.
     static constexpr std::size_t longest_word = 48;
-    static constexpr std::uint32_t unread = no_number;
-
-    // What a reading makes of a word: one number, or the place of `count` numbers in `parts_`.
-    struct Form {
-        std::uint32_t first = 0, count = unread;
-    };
+    // What a reading makes of a word: one number; or, with this bit, where in `parts_` it stands how many, and they.
+    using Form = std::uint32_t;
+    static constexpr Form several = 0x80000000, unread = no_number;
     // What all readings make of a word, so that one look at memory serves them all.
-    struct alignas(64) Forms {
+    struct alignas(32) Forms {
         Form of[most_readings];
+        Forms() { std::fill_n(of, most_readings, unread); }
     };
 
     void forget() {
@@ -87,17 +85,20 @@ private:
 
     void cut(Text text) {
         cut_.clear();
-        short_.clear();
-        cutter_.split(text, [this](const char* word, std::size_t length) {
-            cut_.push(word, length);
-            if (length <= longest_word) short_.push(word, length);
-        });
-        numbers_.resize(short_.size());
-        std::uint32_t* out = numbers_.data();
-        words_.find_or_add(short_, [this, &out](std::uint32_t number, std::uint32_t&) {
+        cutter_.split(text, cut_);
+        has_long_words_ = false;
+        for (std::size_t i = 0; i < cut_.size(); ++i) has_long_words_ |= cut_[i].length > longest_word;
+        if (has_long_words_) {
+            short_.clear();
+            for (std::size_t i = 0; i < cut_.size(); ++i)
+                if (cut_[i].length <= longest_word) short_.push(cut_[i].bytes, cut_[i].length);
+        }
+        const WordList& words = has_long_words_ ? short_ : cut_;
+        numbers_.resize(words.size());
+        words_.find_or_add(words, numbers_.data(), [this](std::size_t, std::uint32_t number, std::uint32_t) {
             if (number == forms_.size()) forms_.emplace_back();
             prefetch(&forms_[number]);
-            *out++ = number;
+            return number;
         });
     }
 
@@ -105,11 +106,10 @@ private:
         const std::size_t place = place_of(reading);
         if (place == most_readings) return append(text, reading, out);
         const std::uint32_t* number = numbers_.data();
-        const bool has_long_words = short_.size() < cut_.size();
         std::size_t size = 0;
         out.resize(cut_.size());
         for (std::size_t i = 0; i < cut_.size(); ++i) {
-            if (has_long_words && cut_[i].length > longest_word) {
+            if (has_long_words_ && cut_[i].length > longest_word) {
                 out.resize(size);
                 append({cut_[i].bytes, cut_[i].length}, reading, out);
                 size = out.size();
@@ -117,25 +117,27 @@ private:
                 continue;
             }
             Form& form = forms_[*number++].of[place];
-            if (form.count == unread) form = read_form(cut_[i], reading);
-            if (form.count == 1) {
-                out[size++] = form.first;
+            if (form == unread) form = read_form(cut_[i], reading);
+            if (form < several) {
+                out[size++] = form;
                 continue;
             }
+            const std::uint32_t* part = parts_.data() + (form - several);
+            const std::size_t count = *part++;
             // One place is left for each word that follows.
-            if (out.size() < size + form.count + cut_.size() - i) out.resize(size + form.count + 2 * (cut_.size() - i));
-            std::copy_n(parts_.begin() + form.first, form.count, out.begin() + static_cast<std::ptrdiff_t>(size));
-            size += form.count;
+            if (out.size() < size + count + cut_.size() - i) out.resize(size + count + 2 * (cut_.size() - i));
+            for (const std::uint32_t* const end = part + count; part < end; ++part) out[size++] = *part;
         }
         out.resize(size);
     }
     Form read_form(Word word, const Reading& reading) {
         form_.clear();
         append({word.bytes, word.length}, reading, form_);
-        if (form_.size() == 1) return {form_[0], 1};
-        const Form form{static_cast<std::uint32_t>(parts_.size()), static_cast<std::uint32_t>(form_.size())};
+        if (form_.size() == 1) return form_[0];
+        const auto place = static_cast<Form>(parts_.size());
+        parts_.push_back(static_cast<std::uint32_t>(form_.size()));
         parts_.insert(parts_.end(), form_.begin(), form_.end());
-        return form;
+        return several | place;
     }
     // Where the forms of a reading are; `most_readings` if there is no place for them.
     std::size_t place_of(const Reading& reading) {
@@ -150,6 +152,7 @@ private:
     TokenReader cutter_;
     Interner words_;  // as they stand between white space
     WordList cut_, short_;
+    bool has_long_words_ = false;  // in `cut_`, and not in `short_`
     Numbers numbers_, parts_, form_;
     std::vector<Reading> readings_;
     std::vector<Forms> forms_;  // by the word's number

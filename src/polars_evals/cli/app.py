@@ -10,7 +10,7 @@ import typer
 
 from polars_evals._version import __version__
 from polars_evals.cli import console, questions, traces
-from polars_evals.cli.comparing import compares, slices
+from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import deliver, explained, need_pages, progress, show, stoppable, tell
 from polars_evals.cli.options import (
     Alpha,
@@ -19,6 +19,7 @@ from polars_evals.cli.options import (
     Cluster,
     FailOnInconclusive,
     Markdown,
+    Measures,
     Metrics,
     MinEffect,
     Scored,
@@ -160,7 +161,13 @@ def report(
 
         need_pages("report", output)
         comparison = compare_spec(scan_scored(scored), spec)
-        line = None if time is None else timeline_of(scan_scored(scored), comparison, time=time, every=every)
+        line = (
+            None
+            if time is None
+            else timeline_of(
+                scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
+            )
+        )
         write_whole(output, comparison.to_html(timeline=line))
         result = {**comparison.outcome(), "html": str(output)}
         show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
@@ -176,6 +183,7 @@ def timeline(
     cluster: Cluster = None,
     by: ByColumn = None,
     metrics: Metrics = None,
+    measures: Measures = None,
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -192,7 +200,8 @@ def timeline(
         need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, reference=reference, min_effect=min_effect, alpha=alpha,
+            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            alpha=alpha,
         )  # fmt: skip
         deliver(line, {"html": html, "markdown": markdown})
         show(line.to_json() if as_json else repr(line))
@@ -241,15 +250,19 @@ def status(
 @app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
 def maintain(
     job: Annotated[Path, typer.Argument(help="The job file.")],
+    keep: Annotated[
+        str | None, typer.Option(help="How long rows stay: 90d, 12w, 1y. [default: as the job says]")
+    ] = None,
     keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Put the small files of a job's store together, and remove those that no reader needs any more."""
+    """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
     with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
 
-        done = maintain_store(job, keep_days=keep_days, say=tell)
+        done = maintain_store(job, keep=keep, keep_days=keep_days, say=tell)
         text = (
+            f"{done['forgotten']:,} old rows went; "
             f"{done['files_before']} data files are {done['files']} now, {done['removed']} old ones are "
             f"removed; {done['rows']:,} rows in {done['store']}"
         )

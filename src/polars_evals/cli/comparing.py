@@ -15,10 +15,15 @@ from polars_evals.cli.options import (
     Cluster,
     Item,
     Margin,
+    Measures,
     Metrics,
     MinEffect,
+    Unanswered,
     Version,
 )
+
+# Which way is better.
+WAYS = ("lower", "higher")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,17 +40,19 @@ def spec_of(
     cluster: Cluster = None,
     by: By = None,
     metrics: Metrics = None,
+    measures: Measures = None,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
     margin: Margin = None,
+    unanswered: Unanswered = "auto",
 ) -> ComparisonSpec:
     """Make a specification of the options; a list that was not given is None or empty."""
     from polars_evals.drift import ComparisonSpec
 
     return ComparisonSpec(
         version=version, baseline=baseline, candidates=candidate or None, item=item, cluster=cluster,
-        by=slices(by), metrics=metrics or None, min_effect=min_effect, alpha=alpha,
-        margin=margin,
+        by=slices(by), metrics=metrics or None, measures=named_measures(measures), min_effect=min_effect,
+        alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -54,6 +61,25 @@ def slices(by: list[str] | None) -> str | list[str | list[str]] | None:
     if not by:
         return None
     return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
+
+
+def named_measures(given: list[str] | None) -> str | list[Any] | None:
+    """Read the measures: `auto`, columns, or columns with their direction."""
+    from polars_evals.suite import Measure
+    from polars_evals.wording import did_you_mean
+
+    if not given or given == ["auto"]:
+        return "auto" if given else None
+    found: list[Any] = []
+    for one in given:
+        name, _, way = one.rpartition(":")
+        if not name:
+            found.append(one)
+        elif way in WAYS:
+            found.append(Measure(name, lower_is_better=way == "lower"))
+        else:
+            raise ValueError(f"--measure {one}: say {name}:lower or {name}:higher{did_you_mean(way, WAYS)}")
+    return found
 
 
 def compares(command: Callable[..., None]) -> Callable[..., None]:

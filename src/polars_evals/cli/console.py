@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,12 +13,14 @@ from traceback import format_exception
 from typing import Any, NoReturn
 
 import typer
-from click import ClickException
 
 from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
 from polars_evals.jobs.secrets import redacted
 from polars_evals.jobs.system import UNREAD, on_stop
-from polars_evals.wording import clean, line
+from polars_evals.wording import clean, line, without_query
+
+# What Typer raises for wrong usage: click's, or its own where it brings click along.
+USAGE_ERROR: type[BaseException] = typer.BadParameter.__mro__[2]
 
 debug = False
 log: Path | None = None
@@ -49,7 +50,7 @@ def explained() -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(128 + SIGINT) from None
     except BaseException as error:
-        if not is_failure(error) or isinstance(error, ClickException | typer.Exit | typer.Abort):
+        if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
         explain(error)
 
@@ -87,11 +88,7 @@ def exit_code_of(error: BaseException) -> int:
 
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong and leave."""
-    # Polars appends the query plan, which helps nobody here.
-    told = re.split(r"\n\n(?:Resolved plan until failure|This error occurred)", message, maxsplit=1)[
-        0
-    ].strip()
-    for one in told.splitlines():
+    for one in without_query(message).splitlines():
         print(f"polars-evals: {clean(redacted(one), 2_000)}", file=sys.stderr, flush=True)
     raise typer.Exit(code)
 

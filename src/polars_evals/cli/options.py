@@ -27,6 +27,20 @@ ByColumn = Annotated[
     typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
 ]
 Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Metric to look at. [default: all]")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        help="Column of numbers to compare too: latency_ms, cost, input_tokens, output_tokens, or any with "
+        "its direction, as in `retries:lower`; `auto` for those that traces have.",
+    ),
+]
+Unanswered = Annotated[
+    str,
+    typer.Option(
+        help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
+    ),
+]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
 Margin = Annotated[

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from polars_evals.suite.own import looks_across
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -55,6 +57,7 @@ class Scorer:
             name: polars_type(existing.field(name).type) if name in columns_of(suite) else pl.Null()
             for name in existing.names
         }
+        refuse_across(suite, pl.Schema(columns))
         # Run without a row, not only planned: metrics refuse types that they cannot score when they run.
         scored = suite.score(pl.DataFrame(schema=columns), signatures=signatures).schema
         results = {name: portable(dtype) for name, dtype in scored.items() if name not in columns}
@@ -81,6 +84,17 @@ class Scorer:
     def score_all(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         """Score tables in pieces of at most `max_bytes`; a larger row is a piece of its own."""
         return map(self.score, bounded(tables, self.max_bytes))
+
+
+def refuse_across(suite: Suite, schema: pl.Schema) -> None:
+    """Refuse metrics whose scores depend on other rows: on a cluster they would depend on its partitions."""
+    for metric in suite.metrics:
+        kinds = pl.Schema({name: schema[name] for name in metric.columns if name in schema})
+        if metric.function is not None and looks_across(metric.expr(), kinds):
+            raise ValueError(
+                f'metric "{metric.name}": a score depends on other rows, which a cluster scores elsewhere; '
+                "if it does not, say so: map_batches(..., is_elementwise=True)"
+            )
 
 
 def columns_of(suite: Suite) -> set[str]:

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.drift.answers import OUTCOMES
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.measures import with_telling
+from polars_evals.suite.measure import measures_of
 from polars_evals.wording import line, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.comparison import Comparison
+    from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
+    from polars_evals.suite.measure import Measure
 
 MOVED = {"regressed": "worse", "improved": "better"}
 # Slices and metrics that are named one by one, before the others are only counted.
@@ -65,37 +70,51 @@ def sentence(comparison: Comparison) -> str:
 
 def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate: over all items, then slice by slice, then the rest."""
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
-        pl.col("candidate") == candidate
-    )
+    spec = comparison.spec
+    rows = with_telling(comparison).filter(pl.col("candidate") == candidate)
     short = len(comparison.slices["by"].unique()) == 1
     found = [
         claim
         for verdict in MOVED
         for claim in [
-            *_over_all(rows, verdict, candidate),
-            *_in_slices(rows, verdict, candidate, short=short),
+            *_over_all(rows, verdict, candidate, spec),
+            *_in_slices(rows, verdict, candidate, spec, short=short),
         ]
     ]
     return [*found, *_rest(rows, candidate, alone=not found)]
 
 
-def _over_all(rows: pl.DataFrame, verdict: str, candidate: str) -> list[Claim]:
+def _over_all(rows: pl.DataFrame, verdict: str, candidate: str, spec: ResolvedSpec) -> list[Claim]:
     mine = rows.filter(pl.col("slice").is_null(), pl.col("verdict") == verdict)
-    if mine.is_empty():
-        return []
-    text = f"answers got {MOVED[verdict]} over all: {_moves(mine)}"
-    return [Claim(text, verdict, (candidate,), None, tuple(mine["metric"]))]
+    said = []
+    # Answers can get worse, or slower; the one is not the other.
+    for way, part in (
+        (f"answers got {MOVED[verdict]} over all: ", mine.filter(pl.col("metric").is_in(spec.metrics))),
+        ("", mine.filter(~pl.col("metric").is_in(spec.metrics))),
+    ):
+        if part.height:
+            said.append(
+                Claim(f"{way}{_moves(part, spec)}", verdict, (candidate,), None, tuple(part["metric"]))
+            )
+    return said
 
 
-def _in_slices(rows: pl.DataFrame, verdict: str, candidate: str, *, short: bool) -> list[Claim]:
+def _in_slices(
+    rows: pl.DataFrame, verdict: str, candidate: str, spec: ResolvedSpec, *, short: bool
+) -> list[Claim]:
     mine = rows.filter(pl.col("slice").is_not_null(), pl.col("verdict") == verdict)
-    order = mine.group_by("slice").agg(pl.col("difference").abs().max()).sort("difference", descending=True)
+    order = (
+        mine.group_by("slice")
+        .agg(_largest().max().alias("size"))
+        .sort("size", "slice", descending=[True, False])
+    )
     names = order["slice"].to_list()
     said = []
     for name in names[:MOST_NAMED]:
         of = mine.filter(pl.col("slice") == name)
-        text = f"{slice_word(name, short=short)} got {MOVED[verdict]}: {_moves(of)}"
+        scored = of["metric"].is_in(spec.metrics).any()
+        word = slice_word(name, short=short)
+        text = f"{word} got {MOVED[verdict]}: {_moves(of, spec)}" if scored else f"{word}: {_moves(of, spec)}"
         said.append(Claim(text, verdict, (candidate,), name, tuple(of["metric"])))
     more = len(names) - MOST_NAMED
     if more > 0:
@@ -125,16 +144,25 @@ def _rest(rows: pl.DataFrame, candidate: str, *, alone: bool) -> list[Claim]:
     return [Claim(text, verdict, (candidate,))]
 
 
-def _moves(rows: pl.DataFrame) -> str:
+def _largest() -> pl.Expr:
+    """Return how far rows moved, in parts of the smallest change that matters: units differ."""
+    size = pl.col("difference").abs() / pl.col("min_effect")
+    return pl.when(size.is_finite()).then(size).otherwise(pl.col("difference").abs())
+
+
+def _moves(rows: pl.DataFrame, spec: ResolvedSpec) -> str:
     """Name each metric with how far it moved."""
-    ordered = rows.sort(pl.col("difference").abs(), descending=True, nulls_last=True)
-    told = [move(row) for row in ordered.head(MOST_NAMED).iter_rows(named=True)]
+    ordered = rows.sort(_largest(), descending=True, nulls_last=True)
+    told = [move(row, spec) for row in ordered.head(MOST_NAMED).iter_rows(named=True)]
     more = rows.height - MOST_NAMED
     return spoken([*told, f"{more:,} more"] if more > 0 else told)
 
 
-def move(row: dict[str, Any]) -> str:
-    """Return ``exact_match 31 points lower``, or ``levenshtein 0.26 lower``."""
+def move(row: dict[str, Any], spec: ResolvedSpec) -> str:
+    """Return ``exact_match 31 points lower``, ``levenshtein 0.26 lower``, or ``latency_ms 12% slower``."""
+    measure = spec.measures.get(row["metric"])
+    if measure is not None:
+        return measure_move(row, measure)
     name, difference, rate = line(row["metric"], NAME), row["difference"], row["pass_rate_difference"]
     by_rate = row.get("pass_verdict") == row["verdict"] != row.get("score_verdict", row["verdict"])
     if by_rate and rate is not None:
@@ -145,6 +173,21 @@ def move(row: dict[str, Any]) -> str:
         return f"{name} {_points(difference)}"
     way = "lower" if difference < 0 else "higher"
     return f"{name} {quantity(abs(difference))} {way}"
+
+
+def measure_move(row: dict[str, Any], measure: Measure) -> str:
+    """Return ``latency_ms 12% slower (812 ms → 909 ms)``, or ``p95 of latency_ms 40% slower``."""
+    name, before, difference = line(row["metric"], NAME), row["baseline_mean"], row["difference"]
+    if row.get("statistic") is not None:
+        name = f"{row['statistic']} of {name}"
+    if difference is None or before is None:
+        return name
+    levels = f"({measure.amount(before)} → {measure.amount(row['candidate_mean'])})"
+    if before > 0:
+        part = abs(difference) / before
+        if part < 10:
+            return f"{name} {part:.1%} {measure.way(difference)} {levels}".replace(".0%", "%")
+    return f"{name} {measure.amount(abs(difference))} {measure.way(difference)} {levels}"
 
 
 def quantity(value: float) -> str:
@@ -162,7 +205,7 @@ def _points(difference: float) -> str:
 
 def pass_or_fail(row: dict[str, Any]) -> bool:
     """Tell whether a metric has only the scores 0 and 1: its mean is then its pass rate."""
-    if row["metric"] == "answered":
+    if row["metric"] in OUTCOMES:
         return True
     pairs = (
         (row["baseline_mean"], row["baseline_pass_rate"]),
@@ -173,7 +216,7 @@ def pass_or_fail(row: dict[str, Any]) -> bool:
 
 def _of_several(comparison: Comparison) -> list[Claim]:
     """Return a claim for each way in which candidates moved over all items, worst first."""
-    metrics = len(comparison.spec.metrics)
+    metrics = comparison.spec.metrics
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for candidate in comparison.spec.candidates:
         mine = comparison.summary.filter(pl.col("candidate") == candidate)
@@ -202,20 +245,29 @@ def _of_several(comparison: Comparison) -> list[Claim]:
                 worse or better,
             )
         )
-    return [*_losses_in_slices(comparison), *said]
+    # What is worse over all items comes first, then losses that such a mean hides, and then the others.
+    losses = [claim for claim in said if claim.verdict == "regressed"]
+    return [*losses, *_losses_in_slices(comparison), *said[len(losses) :]]
 
 
-def _named(moved: Sequence[str], metrics: int) -> str:
-    return "every metric" if len(moved) == metrics > 1 else spoken([line(one, NAME) for one in moved])
+def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
+    """Name what moved; all metrics are one word, measures are named beside them."""
+    every = len(metrics) > 1 and set(metrics) <= set(moved)
+    names = [line(one, NAME) for one in moved if not (every and one in metrics)]
+    return spoken(["every metric", *names] if every else names)
 
 
 def _losses_in_slices(comparison: Comparison) -> list[Claim]:
-    """Return a claim for each candidate that lost in a slice, which a mean over all items may hide."""
+    """Return a claim for each candidate that lost in a slice by what it did not lose by over all items."""
     short = len(comparison.slices["by"].unique()) == 1
     said = []
+    lost = [
+        frame.filter(pl.col("verdict") == "regressed") for frame in (comparison.slices, comparison.summary)
+    ]
+    hidden = lost[0].join(lost[1], on=["candidate", "metric"], how="anti", maintain_order="left")
     for candidate in comparison.spec.candidates:
-        mine = comparison.slices.filter(pl.col("candidate") == candidate, pl.col("verdict") == "regressed")
-        names = mine.sort("difference")["slice"].unique(maintain_order=True).to_list()
+        mine = hidden.filter(pl.col("candidate") == candidate)
+        names = mine.sort(comparison.spec.weight())["slice"].unique(maintain_order=True).to_list()
         if names:
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED
@@ -230,15 +282,18 @@ def _losses_in_slices(comparison: Comparison) -> list[Claim]:
 
 def changes(timeline: Timeline) -> list[Claim]:
     """Return what moved over time and since when, worst first."""
+    measures = measures_of(timeline.settings["measures"])
     moved = timeline.changes.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
     said = []
     for row in moved.iter_rows(named=True):
         what = line(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers", NAME)
+        measure = measures.get(row["metric"])
         way = "lower" if row["difference"] < 0 else "higher"
+        size = quantity(abs(row["difference"]))
+        if measure is not None:
+            way, size = measure.way(row["difference"]), measure.amount(abs(row["difference"]))
         began = "" if row["began"] is None else f" since {row['began']:%Y-%m-%d}"
-        text = (
-            f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} "
-            f"{quantity(abs(row['difference']))} {way}{began}"
-        )
-        said.append(Claim(text, row["verdict"], (), row["slice"], (row["metric"],)))
+        text = f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} {size} {way}{began}"
+        versions = () if row["version"] is None else (row["version"],)
+        said.append(Claim(text, row["verdict"], versions, row["slice"], (row["metric"],)))
     return said

@@ -9,7 +9,7 @@ import polars as pl
 from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     Frame = pl.DataFrame | pl.LazyFrame
     Schema = Mapping[str, pl.DataType]
@@ -48,6 +48,20 @@ def require(schema: Schema, name: str, role: str) -> None:
         raise pl.exceptions.ColumnNotFoundError(
             f"{role}: there is no column {name!r}{did_you_mean(name, schema)}"
         )
+
+
+def require_number(schema: Schema, name: str, role: str) -> None:
+    """Raise unless the frame has a column of numbers."""
+    require(schema, name, role)
+    dtype = schema[name]
+    if not (dtype.is_numeric() or dtype == pl.Null):
+        ways = {
+            pl.Duration: ".dt.total_milliseconds() makes numbers of it",
+            pl.String: f'pl.col("{name}").cast(pl.Float64) makes numbers of it',
+            pl.Boolean: f'pl.col("{name}").cast(pl.Int8) makes numbers of it',
+        }
+        hint = next((f"; {way}" for kind, way in ways.items() if dtype == kind), "")
+        raise pl.exceptions.InvalidOperationError(f"{role}: column {name!r} is {dtype}, no number{hint}")
 
 
 def require_fraction(value: float, role: str) -> None:
@@ -176,7 +190,19 @@ def scores_and_labels(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
     return exprs
 
 
-def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
+def values_of(measures: Iterable[str]) -> list[pl.Expr]:
+    """Return ``<measure>:score`` (Float64) and ``<measure>:pass``, which measures do not have."""
+    return [
+        e for name in measures for e in (pl.col(name).cast(pl.Float64).alias(f"{name}:score"), no_label(name))
+    ]
+
+
+def no_label(name: str) -> pl.Expr:
+    """Return the labels of what has none."""
+    return pl.lit(None, dtype=pl.UInt8).alias(f"{name}:pass")
+
+
+def collect(frame: pl.LazyFrame, metrics: Sequence[str], measures: Iterable[str] = ()) -> pl.DataFrame:
     """Run the selection of `scores_and_labels`, naming the column where a label or a score is not one."""
     try:
         rows = frame.collect(engine="streaming")
@@ -188,13 +214,14 @@ def collect(frame: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
         ) from error
     bad = rows.select(
         (~(pl.col(f"{m}:score").abs() < LARGEST)).sum().alias(m)  # not >=, which NaN would pass
-        for m in metrics
+        for m in (*metrics, *measures)
     ).row(0, named=True)
     for name, count in bad.items():
         if count:
+            column = f"{name}_score" if name in metrics else name
             raise ValueError(
-                f"'{name}_score' has {count:,} NaN or infinite values; "
-                f"make them null to leave them out: pl.col('{name}_score').fill_nan(None)"
+                f"{column!r} has {count:,} NaN or infinite values; "
+                f"make them null to leave them out: pl.col({column!r}).fill_nan(None)"
             )
     return rows
 
@@ -227,14 +254,19 @@ def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]
         require_one_signature(column, seen[column].item())
 
 
-def require_one_signature(column: str, seen: Iterable[str | None]) -> None:
+def require_one_signature(column: str, seen: Collection[str | None]) -> None:
     """Raise if the scores of a metric were made in more than one way."""
     values = [value if value is not None else "(none)" for value in seen]
     if len(values) > 1:
         listed = "\n  ".join(values[:5])
+        way_out = "score all rows with one suite"
+        if len(values) == 2 and "(none)" in values:
+            way_out = (
+                "score all rows with signatures=True, or read files with polars_evals.jobs.scan_scored, "
+                "which finds the signatures in their metadata"
+            )
         raise ValueError(
-            f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n"
-            "score all rows with one suite"
+            f"'{column}' differs between the rows, so the scores cannot be compared:\n  {listed}\n{way_out}"
         )
 
 

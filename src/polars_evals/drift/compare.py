@@ -15,10 +15,12 @@ from polars_evals.drift.flips import changed_labels, gather_flips, without_pair
 from polars_evals.drift.histogram import histogram
 from polars_evals.drift.inference import column, floats, wilson
 from polars_evals.drift.measure import IDENTITY, measure
+from polars_evals.drift.measures import judge_quantiles, measures_frame, of_quantiles, with_quantiles
 from polars_evals.drift.pairing import measured, pair
+from polars_evals.drift.quantiles import empty_statistics, statistics
 from polars_evals.drift.reading import read
 from polars_evals.drift.search import Search, search_slices
-from polars_evals.drift.spec import ComparisonSpec
+from polars_evals.drift.spec import ComparisonSpec, with_slices
 from polars_evals.drift.verdict import judge
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pairing import Observations
     from polars_evals.drift.reading import Scores
-    from polars_evals.drift.spec import By, ResolvedSpec
+    from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired", "baseline_mean",
@@ -36,7 +38,8 @@ SUMMARY = [
     "p_permutation", "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
     "pass_ci_high", "pass_p_value", "pass_q_value", "pass_p_permutation", "newly_failing", "newly_passing",
     "p_mcnemar", "ks", "psi", "psi_chance", "mde", "n_needed", "sequential_low", "sequential_high",
-    "p_sequential", "sequential_verdict", "score_verdict", "pass_verdict", "not_worse", "verdict", "reason",
+    "p_sequential", "sequential_verdict", "min_effect", "score_verdict", "pass_verdict", "not_worse",
+    "verdict", "reason",
 ]  # fmt: skip
 SLICES = [*IDENTITY, *SUMMARY[2:]]
 
@@ -49,11 +52,13 @@ def compare(
     candidate: Any = None,
     item: str | None = None,
     cluster: str | None = None,
-    by: By = None,
+    by: SomeBy = None,
     metrics: Sequence[str] | str | None = None,
+    measures: SomeMeasures = None,
     min_effect: float = 0.01,
     alpha: float = 0.05,
     margin: float | None = None,
+    unanswered: Unanswered = "auto",
     seed: int = 0,
     max_flips: int | None = 10_000,
 ) -> Comparison:
@@ -79,18 +84,29 @@ def compare(
         Column that groups items which are not independent, such as the conversation, document or user. An
         item without a cluster counts as a cluster of its own.
     by
-        Columns to slice by, one row for each value; a pair in the list is sliced by both, as in
-        ``["topic", ("topic", "language")]``. The flips show these columns too. ``"auto"`` searches the
-        columns with few values, and their pairs, for slices that moved differently from the rest.
+        Columns or expressions to slice by, one row for each value; a pair in the list is sliced by both, as
+        in ``["topic", ("topic", "language")]``. An expression needs a name of its own:
+        ``(pl.col("input").str.len_chars() > 1000).alias("long")``. The flips show these columns too.
+        ``"auto"`` searches the columns with few values, and their pairs, for slices that moved differently
+        from the rest.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
+    measures
+        Columns of numbers to compare beside the scores, such as latency and cost. Names of what traces have
+        (``["latency_ms", "cost", "input_tokens", "output_tokens"]``), ``"auto"`` for those that are there, or
+        any column with its direction: ``{"retries": {"lower_is_better": True}}``. `Measure` has the other
+        options. Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
     min_effect
-        The smallest difference in mean score that matters.
+        The smallest difference in mean score that matters. A measure has its own.
     alpha
         Level of the intervals and of the corrected tests.
     margin
         How much worse a candidate may be and still count as not worse; `summary` then says so in
-        ``not_worse``: ``yes``, ``no`` or ``unknown``.
+        ``not_worse``: ``yes``, ``no`` or ``unknown``. A measure has its own.
+    unanswered
+        ``"apart"``: a row with an ``error``, or without an ``output``, is no wrong answer. It is left out of
+        the scores and counts in the row ``answered``. ``"wrong"`` keeps the score that it has. ``"auto"``
+        sets it apart where the frame has ``error`` or ``finish_reason``, as traces do.
     seed
         Fixes the random signs of the permutation test.
     max_flips
@@ -100,7 +116,8 @@ def compare(
     Returns
     -------
     Comparison
-        With frames `summary`, `slices`, `flips`, `unmatched`, `pass_rates`, `distributions`, and a `verdict`.
+        With frames `summary`, `slices`, `measures`, `flips`, `unmatched`, `pass_rates`, `distributions`, and
+        a `verdict`.
 
     Notes
     -----
@@ -132,11 +149,13 @@ def compare(
     │ v2        ┆ levenshtein ┆ 12  ┆ -0.4       ┆ regressed │
     └───────────┴─────────────┴─────┴────────────┴───────────┘
     """
+    table, names = with_slices(scored, by)
     spec = ComparisonSpec(
-        version=version, baseline=baseline, candidates=candidate, item=item, cluster=cluster, by=by,
-        metrics=metrics, min_effect=min_effect, alpha=alpha, margin=margin, seed=seed, max_flips=max_flips,
+        version=version, baseline=baseline, candidates=candidate, item=item, cluster=cluster, by=names,
+        metrics=metrics, measures=measures, min_effect=min_effect, alpha=alpha, margin=margin,
+        unanswered=unanswered, seed=seed, max_flips=max_flips,
     )  # fmt: skip
-    return compare_spec(scored, spec)
+    return compare_spec(table, spec)
 
 
 def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
@@ -183,6 +202,8 @@ class Estimates:
         The p-values of slices that a search tried and does not list; they count in the correction.
     searches
         The slices of a metric that a search is to choose from.
+    statistics
+        Means, quantiles and ratios of measures.
     """
 
     rows: pl.DataFrame
@@ -193,6 +214,7 @@ class Estimates:
     only_runs: int = 0
     also_tried: Floats = field(default_factory=lambda: np.array([], dtype=np.float64))
     searches: Sequence[Search] = ()
+    statistics: pl.DataFrame = field(default_factory=empty_statistics)
 
 
 def estimate(pairs: Observations, scores: Scores) -> Estimates:
@@ -210,6 +232,16 @@ def estimate(pairs: Observations, scores: Scores) -> Estimates:
         unmatched=without_pair(pairs, metrics=spec.metrics),
         distributions=pl.concat(histogram(pairs, baseline=spec.baseline, metric=name) for name in names),
         searches=searches,
+        statistics=pl.concat(
+            [
+                empty_statistics(),
+                *(
+                    statistics(pairs, one, group, alpha=spec.alpha)
+                    for one in spec.measures.values()
+                    for group in [(), *spec.slices]
+                ),
+            ]
+        ),
     )
 
 
@@ -239,18 +271,24 @@ def gather(parts: Sequence[Estimates], scores: Scores) -> Estimates:
         notes=notes,
         only_runs=scores.only_runs,
         also_tried=also_tried,
+        statistics=pl.concat(part.statistics for part in parts),
     )
 
 
 def conclude(spec: ResolvedSpec, estimates: Estimates) -> Comparison:
     """Test, correct and judge what was estimated."""
     tested = testing.test(estimates.rows, spec)
-    corrected = testing.correct(tested, estimates.also_tried)
+    found = estimates.statistics
+    others = [floats(found.filter(of_quantiles())["p_value"]), estimates.also_tried]
+    corrected, q = testing.correct_all(tested, np.concatenate(others))
     judged = judge(corrected, spec, only_runs=estimates.only_runs)
+    quantiles = judge_quantiles(found, q[: len(others[0])], spec)
+    judged = with_quantiles(judged, quantiles, spec)
     sliced = pl.col("slice").is_not_null()
     return Comparison(
         summary=judged.filter(~sliced).select(SUMMARY),
         slices=flat(judged.filter(sliced).select(SLICES)),
+        measures=measures_frame(found, quantiles, judged, spec),
         flips=estimates.flips,
         unmatched=estimates.unmatched,
         pass_rates=_pass_rates(judged, spec),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from polars_evals.drift.junit import junit
 from polars_evals.drift.pull_request import markdown
 from polars_evals.drift.result import Result, Shown, Table, write_or_return
 from polars_evals.drift.verdict import VERDICTS, worst
+from polars_evals.drift.written import Written
 from polars_evals.wording import apart, change, listed
 
 if TYPE_CHECKING:
@@ -23,20 +25,29 @@ if TYPE_CHECKING:
     from polars_evals.report import ComparisonPlots
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
     """Put numbers that belong together into one short cell."""
-    names = ("candidate", "metric", "slice", "verdict", "n")
-    interval = ""
-    if row["ci_low"] is not None:
-        interval = f" [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]"
+    names, written = ("candidate", "metric", "slice", "verdict", "n"), Written.of(row["metric"], spec)
     return {name: row[name] for name in names if name in row} | {
-        "score": change(row["baseline_mean"], row["candidate_mean"], ".3f"),
-        "difference": "–" if row["difference"] is None else f"{row['difference']:+.4f}{interval}",
+        "mean" if spec.measures else "score": written.levels(row["baseline_mean"], row["candidate_mean"]),
+        "difference": written.difference(row, "[]"),
         "q": row["q_value"],
         "pass rate": change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".1%"),
         "flips": "–"
         if row["newly_failing"] is None
         else f"-{row['newly_failing']:,} +{row['newly_passing']:,}",
+    }
+
+
+def _measure(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
+    names, written = ("candidate", "metric", "statistic", "verdict", "n"), Written.of(row["metric"], spec)
+    ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3g}"
+    if row["ratio_low"] is not None and row["ratio_high"] is not None:
+        ratio += f" [{row['ratio_low']:.3g}, {row['ratio_high']:.3g}]"
+    return {name: row[name] for name in names} | {
+        "value": written.levels(row["baseline_value"], row["candidate_value"]),
+        "difference": written.difference(row, "[]"),
+        "ratio": ratio,
     }
 
 
@@ -61,6 +72,9 @@ class Comparison(Result):
         A row for each candidate and metric: difference, interval, tests, power, verdict and its reason.
     slices
         The same for each slice.
+    measures
+        A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
+        their difference and ratio with intervals, unit and verdict.
     flips
         The items whose label changed, with their texts, greatest loss first.
     unmatched
@@ -79,6 +93,7 @@ class Comparison(Result):
 
     summary: pl.DataFrame
     slices: pl.DataFrame
+    measures: pl.DataFrame
     flips: pl.DataFrame
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
@@ -90,7 +105,7 @@ class Comparison(Result):
     @property
     def items(self) -> pl.LazyFrame:
         """
-        Every paired difference of every metric, worst first, with slices and texts.
+        Every paired difference of every metric and measure, worst first, with slices and texts.
 
         A row for each candidate, metric and item: ``baseline_score``, ``candidate_score``, ``difference``,
         labels, ``flip``, the columns of slices, ``input``, ``expected``, ``baseline_output``,
@@ -173,17 +188,20 @@ class Comparison(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        names = ("summary", "slices", "flips", "unmatched", "pass_rates", "distributions")
+        names = ("summary", "slices", "measures", "flips", "unmatched", "pass_rates", "distributions")
         return {name: getattr(self, name) for name in names}
 
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
         # Stable, so that slices of one verdict keep their order.
-        slices = self.slices.sort("verdict", "difference", maintain_order=True, nulls_last=True)
+        slices = self.slices.sort("verdict", self.spec.weight(), maintain_order=True, nulls_last=True)
+        row = partial(_row, spec=self.spec)
+        whole = self.measures.filter(pl.col("slice").is_null())
         return [
-            Table.of("summary", self.summary, _row, shown=50),
+            Table.of("summary", self.summary, row, shown=50),
+            Table.of("measures", whole, partial(_measure, spec=self.spec), shown=50),
             Table.of("reasons", self.summary.select("candidate", "metric", "reason"), shown=50, limit=400),
-            Table.of("slices", slices, _row, shown=20),
+            Table.of("slices", slices, row, shown=20),
             Table.of("flips", self.flips, _flip),
             Table.of("unmatched", self.unmatched),
         ]

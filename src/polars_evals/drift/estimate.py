@@ -180,6 +180,12 @@ UNPAIRED = {
     "candidate_pass_rate": Summed(pl.col("cp").mean(), mean("candidate_labels")),
     "var_bp": Summed(pl.col("bp").var(), variance("baseline_pass_rate", "baseline_labels")),
     "var_cp": Summed(pl.col("cp").var(), variance("candidate_pass_rate", "candidate_labels")),
+    "cubes_b": Summed(
+        _cubed(B), cubes("baseline_mean", _sum_of_squares("var_b", "n_baseline_only"), "n_baseline_only")
+    ),
+    "cubes_c": Summed(
+        _cubed(C), cubes("candidate_mean", _sum_of_squares("var_c", "n_candidate_only"), "n_candidate_only")
+    ),
     "lowest": Summed(LOWEST, lowest),
     "highest": Summed(HIGHEST, highest),
     "baseline_labels": Summed(pl.col("bp").count().cast(pl.Int64), add),
@@ -240,22 +246,33 @@ def _skewness(cubed: pl.Expr, squared: pl.Expr) -> pl.Expr:
 def _unpaired(sums: pl.DataFrame) -> pl.DataFrame:
     n_b, n_c = pl.col("n_baseline_only"), pl.col("n_candidate_only")
     nothing = pl.lit(None, dtype=pl.Int64)
-    return sums.with_columns(
-        n=n_b + n_c,
-        difference=pl.col("candidate_mean") - pl.col("baseline_mean"),
-        pass_rate_difference=pl.col("candidate_pass_rate") - pl.col("baseline_pass_rate"),
-        correlation=pl.lit(None, dtype=pl.Float64),
-        newly_failing=nothing,
-        newly_passing=nothing,
-        repeated=pl.lit(0, dtype=pl.Int64),
-    ).with_columns(
-        e
-        for prefix, ends, ns in (
-            ("", "bc", (n_b, n_c)),
-            ("pass_", ("bp", "cp"), (pl.col("baseline_labels"), pl.col("candidate_labels"))),
+    return (
+        sums.with_columns(
+            n=n_b + n_c,
+            difference=pl.col("candidate_mean") - pl.col("baseline_mean"),
+            pass_rate_difference=pl.col("candidate_pass_rate") - pl.col("baseline_pass_rate"),
+            correlation=pl.lit(None, dtype=pl.Float64),
+            newly_failing=nothing,
+            newly_passing=nothing,
+            repeated=pl.lit(0, dtype=pl.Int64),
         )
-        for e in _welch([pl.col(f"var_{end}") for end in ends], ns, prefix)
+        .with_columns(
+            e
+            for prefix, ends, ns in (
+                ("", "bc", (n_b, n_c)),
+                ("pass_", ("bp", "cp"), (pl.col("baseline_labels"), pl.col("candidate_labels"))),
+            )
+            for e in _welch([pl.col(f"var_{end}") for end in ends], ns, prefix)
+        )
+        .with_columns(skew=_skewness_of_two(n_b, n_c))
     )
+
+
+def _skewness_of_two(n_b: pl.Expr, n_c: pl.Expr) -> pl.Expr:
+    """Return the skewness of a difference of means: of two alike, as long and as many, it is none."""
+    third = pl.col("cubes_c") / n_c.cast(pl.Float64).pow(3) - pl.col("cubes_b") / n_b.cast(pl.Float64).pow(3)
+    se = pl.col("se")
+    return pl.when(se > NEGLIGIBLE).then(third / se.pow(3)).otherwise(0.0)
 
 
 def _welch(variances: Sequence[pl.Expr], counts: Sequence[pl.Expr], prefix: str) -> list[pl.Expr]:

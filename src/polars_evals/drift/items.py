@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.columns import LABELS, as_text, item_key, scores_and_labels
+from polars_evals.drawing import drawing
+from polars_evals.drift.answers import HAS_ANSWER
+from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.flips import FLIPS, slice_columns
+from polars_evals.drift.reading import scores
 from polars_evals.lift import json_text
 
 if TYPE_CHECKING:
@@ -19,23 +22,35 @@ if TYPE_CHECKING:
 SHARED, OWN = ("input", "expected"), "output"
 
 
+class Items(pl.LazyFrame):
+    """Paired items, lazy as any frame; in a notebook the first of them are shown with their answers."""
+
+    def _repr_html_(self) -> str:
+        try:
+            return drawing().items_cell(self)
+        except (ImportError, pl.exceptions.PolarsError):
+            # Without the report extra, or where a query has left other columns.
+            return super()._repr_html_()
+
+
 def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     """Return a row for each candidate, metric and item that both versions have a score for."""
     schema = table.collect_schema()
     if spec.item is None:
         return pl.LazyFrame(schema=_schema(spec))
-    slices = slice_columns(spec.traits)
+    slices, names = slice_columns(spec.traits), list(spec.names)
     rows = table.select(
         as_text(schema, spec.version).alias("version"),
         item_key(schema, spec.item).alias("item"),
         *(as_text(schema, name).alias(f"by:{name}") for name in slices),
         *(_text(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
-        *scores_and_labels(schema, spec.metrics),
+        *(one for one in scores(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+        *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
     answers = rows.group_by("version", "item").agg(
-        *(pl.col(f"{name}:score").mean() for name in spec.metrics),
-        *(pl.col(f"{name}:pass").mean() for name in spec.metrics),
+        *(pl.col(f"{name}:score").mean() for name in names),
+        *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
     shared = rows.group_by("item").agg(
@@ -49,15 +64,16 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     before = answers.filter(pl.col("version") == spec.baseline).drop("version")
     after = answers.filter(pl.col("version") != spec.baseline)
     pairs = after.join(before, on="item", suffix=":before").join(shared, on="item", how="left")
-    metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in spec.metrics)
+    metrics = pl.concat(_one_metric(pairs, name, spec, slices) for name in names)
     places = {name: place for place, name in enumerate(spec.candidates)}
-    return metrics.sort(
+    found = metrics.sort(
         pl.col("candidate").replace_strict(places, return_dtype=pl.Int64),
-        pl.col("metric").cast(pl.Enum(list(spec.metrics))),
-        "difference",
+        pl.col("metric").cast(pl.Enum(names)),
+        spec.gain(),
         "item",
         maintain_order=True,
     )
+    return Items._from_pyldf(found._ldf)
 
 
 def _one_metric(pairs: pl.LazyFrame, name: str, spec: ResolvedSpec, slices: Sequence[str]) -> pl.LazyFrame:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import ANSWERED, APART, TRAIT, aggregated
+from polars_evals.drift.answers import counted
+from polars_evals.drift.columns import APART, TRAIT, aggregated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +73,9 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
 
 
 def measured(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
-    """Return the metrics, and the one that says which answers are missing, where any is."""
-    extra = f"{ANSWERED}:score" in rows.columns and ANSWERED not in spec.metrics
-    return (*spec.metrics, ANSWERED) if extra else spec.metrics
+    """Return the metrics, the measures, and the shares of answers, as far as the rows have them."""
+    shares = [name for name in counted(rows) if name not in spec.metrics]
+    return (*spec.metrics, *spec.measures, *shares)
 
 
 def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:

@@ -31,7 +31,7 @@ def detectable(se: Floats, df: Floats, alpha: float) -> Floats:
 
 
 def needed(
-    spread: Floats, n: Floats, df: Floats, reach: Floats, *, alpha: float, min_effect: float
+    spread: Floats, n: Floats, df: Floats, reach: Floats, *, alpha: float, min_effect: Floats | float
 ) -> Floats:
     """
     Return the n at which an unchanged version is shown to be so four times in five; NaN where no n is enough.
@@ -47,8 +47,7 @@ def needed(
     """
     from scipy.special import ndtri, stdtrit
 
-    if min_effect <= 0:
-        return np.full(len(spread), np.nan)
+    min_effect = np.broadcast_to(np.asarray(min_effect, dtype=np.float64), spread.shape)
     reach = np.nan_to_num(reach)
     # Both sides of the interval must lie inside, so the estimate has to be within what remains.
     within = ndtri((1 + POWER) / 2)
@@ -67,4 +66,5 @@ def needed(
         middle = np.sqrt(low * high)
         fine = enough(middle)
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-    return np.where(possible & np.isfinite(spread), np.maximum(2.0, np.ceil(high)), np.nan)
+    told = possible & np.isfinite(spread) & (min_effect > 0)
+    return np.where(told, np.maximum(2.0, np.ceil(high)), np.nan)

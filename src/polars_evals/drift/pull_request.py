@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.claims import sentence
+from polars_evals.drift.measures import with_telling
 from polars_evals.drift.render import inert
+from polars_evals.drift.written import Written
 from polars_evals.wording import cell, change, line
 
 if TYPE_CHECKING:
@@ -21,8 +23,12 @@ TEXT = 120
 
 def markdown(comparison: Comparison, page: str | None = None) -> str:
     """Return Markdown in which every value is inert."""
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").sort(
-        "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
+    rows = with_telling(comparison).sort(
+        "verdict",
+        pl.col("slice").is_not_null(),
+        comparison.spec.weight(),
+        maintain_order=True,
+        nulls_last=True,
     )
     first, rest = rows.head(OPEN), rows.slice(OPEN, MOST - OPEN)
     lines = [f"**{inert(sentence(comparison))}**", ""]
@@ -42,18 +48,19 @@ def _table(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
     several = len(comparison.spec.candidates) > 1
     sliced = rows["slice"].null_count() < rows.height
     heads = [
-        "", *(["version"] if several else []), "metric", *(["slice"] if sliced else []), "score",
-        "difference", "pass rate", "n",
+        "", *(["version"] if several else []), "metric", *(["slice"] if sliced else []),
+        "mean" if comparison.spec.measures else "score", "difference", "pass rate", "n",
     ]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * (len(heads) - 1)} ---: |"]
     for row in rows.iter_rows(named=True):
+        written = Written.of(row["metric"], comparison.spec, 3)
         values = [
             f"{SIGNS[row['verdict']]} {row['verdict'].replace('_', ' ')}",
             *([line(row["candidate"], 40)] if several else []),
-            line(row["metric"], 40),
+            line(row["metric"] if row["statistic"] is None else f"{row['metric']}, {row['statistic']}", 40),
             *(["all items" if row["slice"] is None else line(row["slice"], 40)] if sliced else []),
-            change(row["baseline_mean"], row["candidate_mean"], ".3f"),
-            _interval(row),
+            written.levels(row["baseline_mean"], row["candidate_mean"]),
+            written.difference(row),
             change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".0%"),
             f"{row['n']:,}",
         ]
@@ -61,15 +68,8 @@ def _table(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
     return lines
 
 
-def _interval(row: dict[str, Any]) -> str:
-    if row["difference"] is None:
-        return "–"
-    span = "" if row["ci_low"] is None else f" ({row['ci_low']:+.3f} to {row['ci_high']:+.3f})"
-    return f"{row['difference']:+.3f}{span}"
-
-
 def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return the items that lost most, each once, of what regressed if anything did."""
+    """Return the items whose scores lost most, each once, of what regressed if anything did."""
     if comparison.spec.item is None:
         return []
     if comparison.table is None:
@@ -79,7 +79,8 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
     there = found.collect_schema()
     texts = [name for name in ("expected", "baseline_output", "candidate_output") if name in there]
     scores = ("baseline_score", "candidate_score", "difference")
-    kept = found.filter(pl.col("difference") < 0, _in_what_regressed(comparison, list(there)))
+    metrics = pl.col("metric").is_in(comparison.spec.metrics)
+    kept = found.filter(metrics, pl.col("difference") < 0, _in_what_regressed(comparison, list(there)))
     worst = kept.with_columns(lost=pl.col("difference").mean().over("candidate", "item"))
     return (
         worst.sort("lost", "difference", "item")
@@ -94,8 +95,9 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
 def _in_what_regressed(comparison: Comparison, known: list[str]) -> pl.Expr:
     """Return where an item is one of those that regressed; everywhere if nothing did."""
     rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
+    rows = rows.filter(pl.col("metric").is_in(comparison.spec.metrics), pl.col("verdict") == "regressed")
     places = []
-    for row in rows.filter(pl.col("verdict") == "regressed").iter_rows(named=True):
+    for row in rows.iter_rows(named=True):
         place = (pl.col("candidate") == row["candidate"]) & (pl.col("metric") == row["metric"])
         if row["slice"] is None:
             places.append(place)

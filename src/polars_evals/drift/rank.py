@@ -348,9 +348,9 @@ class Ranking(Result):
         for (metric,), rows in self.table.group_by("metric", maintain_order=True):
             first = rows.row(0, named=True)
             peers = rows.filter(pl.col("rank_low") == 1).height - 1
-            doubt = "" if peers == 0 else f" (or {counted(peers, 'other')})"
-            leaders.append(f"{metric}: {first['version']} {first['mean']:.3f}{doubt}")
-        return f"best of {self.table['version'].n_unique()}: " + "; ".join(leaders)
+            doubt = "" if peers == 0 else f", {counted(peers, 'other')} may be as good"
+            leaders.append(f"{metric}: {first['version']} leads with {first['mean']:.3f}{doubt}")
+        return "; ".join(leaders)
 
     @property
     def plot(self) -> RankingPlots:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.drift.answers import (
+    HAS_ANSWER,
+    answers_are_missing,
+    describe_unanswered,
+    has_answer,
+    outcomes,
+    set_apart,
+    with_answers,
+    without_idle,
+)
 from polars_evals.drift.pairing import varying
 from polars_evals.drift.search import searchable
+from polars_evals.suite.measure import AUTO, measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +43,8 @@ class Scores:
     table
         All columns of the compared versions, for the texts behind the numbers.
     rows
-        ``version``, ``item``, ``cluster``, a column for each trait, ``<metric>:score`` and ``<metric>:pass``.
+        ``version``, ``item``, ``cluster``, a column for each trait, ``<metric>:score`` and ``<metric>:pass``,
+        of measures and shares of answers too.
     traits
         The columns that slices are made of: those of `spec`, or those that a search found.
     notes
@@ -69,9 +81,14 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         found = rows.select(pl.struct(columns.trait(name) for name in group).n_unique())
         require_few_slices(group, found.item())
     nulls = rows.null_count().row(0, named=True)
+    if spec.measures == AUTO:
+        # Traces have all their columns, whether anything is known or not.
+        known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
+        resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
-    if answers_are_missing(nulls, resolved):
-        rows = with_answers(rows, resolved)
+    rows = without_idle(rows, resolved.metrics)
+    if answers_are_missing(nulls, resolved.metrics):
+        rows = with_answers(rows, resolved.metrics)
     return Scores(resolved, table, rows, traits, notes, nulls.get(columns.ONLY_RUN, 0))
 
 
@@ -85,7 +102,9 @@ def select_rows(
         *([] if spec.item is None else [columns.item_key(schema, spec.item).alias("item")]),
         *([] if spec.cluster is None else [columns.as_text(schema, spec.cluster).alias("cluster")]),
         *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
-        *columns.scores_and_labels(schema, spec.metrics),
+        *scores(schema, spec),
+        *columns.values_of(spec.measures),
+        *outcomes(schema, spec.metrics),
         # Null where there is nothing to compare with, so that it is counted like everything that is missing.
         *(
             [pl.when(~columns.only_run(schema)).then(pl.lit(value=True)).alias(columns.ONLY_RUN)]
@@ -93,25 +112,19 @@ def select_rows(
             else []
         ),
     )
-    return columns.collect(selected, spec.metrics)
+    return columns.collect(selected, spec.metrics, spec.measures)
 
 
-def with_answers(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
-    """Add the metric that says which rows have an answer: a score in every metric."""
-    if columns.ANSWERED in spec.metrics:
-        return rows
-    share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in spec.metrics).cast(pl.Float64)
-    if columns.ONLY_RUN in rows.columns:
-        share = pl.when(pl.col(columns.ONLY_RUN).is_not_null()).then(share)
-    return rows.with_columns(
-        share.alias(f"{columns.ANSWERED}:score"),
-        pl.lit(None, dtype=pl.UInt8).alias(f"{columns.ANSWERED}:pass"),
-    )
-
-
-def answers_are_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> bool:
-    """Say whether any row lacks a score that it could have."""
-    return any(nulls[f"{name}:score"] > nulls.get(columns.ONLY_RUN, 0) for name in spec.metrics)
+def scores(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
+    """Return scores and labels, without those of rows that have no answer, and which rows have one."""
+    found = columns.scores_and_labels(schema, spec.metrics)
+    known = has_answer(schema, spec.metrics) if set_apart(schema, spec.unanswered) else None
+    if known is None:
+        return found
+    return [
+        *(pl.when(known).then(one).alias(one.meta.output_name()) for one in found),
+        pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER),
+    ]
 
 
 def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
@@ -149,14 +162,21 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
         notes.append(
             f"{alone:,} rows are the baseline's only run of an item and cannot be scored against themselves"
         )
-    missing_scores = {name: nulls[f"{name}:score"] - alone for name in spec.metrics}
-    return notes + [
+    known_of = alone + nulls.get(HAS_ANSWER, 0)
+    notes += describe_unanswered(nulls)
+    missing_scores = {name: nulls[f"{name}:score"] - known_of for name in spec.metrics}
+    notes += [
         f"{missing:,} rows have no {name} score and are not in its numbers; see the row {columns.ANSWERED!r}"
         for name, missing in missing_scores.items()
-        if missing
+        if missing > 0
+    ]
+    return notes + [
+        f"{missing:,} rows have no {name} and are not in its numbers"
+        for name in spec.measures
+        if (missing := nulls[f"{name}:score"])
     ]
 
 
 def _searched(table: pl.LazyFrame, schema: Schema, spec: ResolvedSpec) -> list[str]:
-    taken = {name for name in (spec.version, spec.item, spec.cluster) if name is not None}
+    taken = {name for name in (spec.version, spec.item, spec.cluster, *spec.measures) if name is not None}
     return sorted(searchable(table, schema, taken))

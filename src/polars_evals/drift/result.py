@@ -94,7 +94,11 @@ class Result(ABC):
         return render.text(self)
 
     def _repr_html_(self) -> str:
-        return render.html(self)
+        try:
+            return drawing().cell_of(self)
+        except ImportError:
+            # Without the report extra there are no charts, and the tables say it all.
+            return render.html(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """

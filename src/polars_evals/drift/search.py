@@ -191,6 +191,9 @@ def search_slices(
 ) -> tuple[list[pl.DataFrame], Floats, str]:
     """Return the slices that moved, the p-values of the others that were tried, and a note on both."""
     tested = testing.test(overall, spec)
+    effects = {
+        (c, m): effect for c, m, effect in tested.select("candidate", "metric", "min_effect").iter_rows()
+    }
     before = np.concatenate([floats(tested[name]) for name in ("p_test", "pass_p_test")])
     tests = [search.tests(spec.alpha) for search in searches]
     q = benjamini_hochberg(np.concatenate([before, *(p for _, _, p in tests)]))
@@ -198,7 +201,8 @@ def search_slices(
     for search, (low, high, p) in zip(searches, tests, strict=True):
         corrected = q[start : start + len(p)]
         start += len(p)
-        large = np.abs(floats(search.tried["difference"])) >= spec.min_effect
+        effect = effects.get((search.observations.candidate, search.metric)) or 0.0
+        large = np.abs(floats(search.tried["difference"])) >= effect
         moved = np.flatnonzero(((low > 0) | (high < 0)) & large & (corrected <= spec.alpha))
         listed = search.listed([int(i) for i in moved], spec.alpha)
         unseen.append(np.delete(p, listed))

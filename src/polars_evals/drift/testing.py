@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,11 @@ from polars_evals.drift.inference import (
 from polars_evals.drift.permutation import DRAWS
 from polars_evals.drift.power import detectable, needed
 from polars_evals.drift.sequential import sequential_interval, sequential_p
+from polars_evals.suite.measure import PART
 
 if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.spec import ComparisonSpec
+    from polars_evals.drift.spec import ResolvedSpec
 
 # Below so many clusters a version cannot be judged, however many items they hold.
 FEWEST_CLUSTERS = 6
@@ -42,13 +44,18 @@ class Estimand:
     permutation: Floats
     moved: Floats
     level: Floats
-    reach: Floats
+    # The least and the greatest value, NaN without bounds, and whether others are impossible or only unseen.
+    bounds: tuple[Floats, Floats]
+    certain: Floats
 
     @classmethod
     def of(cls, rows: pl.DataFrame, prefix: str) -> Estimand:
-        """Read the columns of an estimand; `level` is the baseline's mean, `reach` the largest change."""
+        """Read the columns of an estimand; `level` is the baseline's mean."""
         level = floats(rows["baseline_pass_rate" if prefix else "baseline_mean"])
-        bounded = (floats(rows["lowest"]) >= 0) & (floats(rows["highest"]) <= 1)
+        if prefix:
+            bounds, certain = (np.zeros(len(level)), np.ones(len(level))), np.ones(len(level))
+        else:
+            bounds, certain = (floats(rows["bound_low"]), floats(rows["bound_high"])), floats(rows["certain"])
         return cls(
             difference=floats(rows["pass_rate_difference" if prefix else "difference"]),
             se=floats(rows[f"{prefix}se"]),
@@ -58,8 +65,14 @@ class Estimand:
             permutation=floats(rows[f"{prefix}p_permutation"]),
             moved=floats(rows[f"{prefix}moved"]),
             level=level,
-            reach=np.where(bounded | bool(prefix), 1.0, np.nan),
+            bounds=bounds,
+            certain=certain,
         )
+
+    @property
+    def reach(self) -> Floats:
+        """The largest change of a unit; NaN without bounds."""
+        return np.asarray(self.bounds[1] - self.bounds[0])
 
     @property
     def constant(self) -> Floats:
@@ -75,7 +88,8 @@ class Estimand:
     @property
     def room(self) -> tuple[Floats, Floats]:
         """How far a score can fall and rise on average; NaN without bounds."""
-        return self.level * self.reach, (1 - self.level) * self.reach
+        low, high = self.bounds
+        return np.asarray(self.level - low), np.asarray(high - self.level)
 
     def intervals(self, alpha: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the t interval, and the one that also allows for what is unseen."""
@@ -94,7 +108,7 @@ class Estimand:
             safe_low,
             safe_high,
         )
-        most = np.where(np.isnan(self.reach), np.inf, self.reach)
+        most = np.where(self.certain == 1, self.reach, np.inf)
         low, high, safe_low, safe_high = (np.clip(bound, -most, most) for bound in found)
         return low, high, safe_low, safe_high
 
@@ -124,9 +138,10 @@ class Estimand:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def test(rows: pl.DataFrame, spec: ComparisonSpec) -> pl.DataFrame:
+def test(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Add intervals, p-values and power to estimates."""
     alpha = spec.alpha
+    rows = with_rules(rows, spec)
     score, passed = Estimand.of(rows, ""), Estimand.of(rows, "pass_")
     small = [_too_small(rows, one, alpha) for one in (score, passed)]
     low, high, safe_low, safe_high = score.intervals(alpha)
@@ -166,6 +181,38 @@ def test(rows: pl.DataFrame, spec: ComparisonSpec) -> pl.DataFrame:
     )
 
 
+def with_rules(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """
+    Add what a row is judged by: ``min_effect``, ``sign`` (-1: lower is better) and bounds.
+
+    Notes
+    -----
+    A measure without bounds is taken to have those of the values that were seen, with 0 among them: what is
+    unseen is rarely much larger. Its intervals may still reach beyond (``certain`` is 0).
+    """
+    found: dict[str, list[float | None]] = {
+        name: [] for name in ("min_effect", "sign", "bound_low", "bound_high", "certain")
+    }
+    for row in rows.select("metric", "baseline_mean", "lowest", "highest").iter_rows(named=True):
+        measure, low, high = spec.measure(row["metric"]), row["lowest"], row["highest"]
+        if measure is None:
+            inside = low is not None and low >= 0 and high <= 1
+            values = (spec.min_effect, 1, *((0.0, 1.0) if inside else (None, None)), int(inside))
+        elif measure.share:
+            values = (spec.min_effect, measure.sign, 0.0, 1.0, 1)
+        else:
+            least, most = measure.limits
+            seen = (min(0.0, low or 0.0), max(0.0, high or 0.0))
+            bounds = (least if isfinite(least) else seen[0], most if isfinite(most) else seen[1])
+            effect = measure.min_effect
+            if effect is None and row["baseline_mean"] is not None:
+                effect = PART * abs(row["baseline_mean"])
+            values = (effect, measure.sign, *bounds, int(isfinite(most - least)))
+        for name, value in zip(found, values, strict=True):
+            found[name].append(value)
+    return rows.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
+
+
 def _too_small(rows: pl.DataFrame, one: Estimand, alpha: float) -> Floats:
     """Return 1 where no result could be significant: so few units that differ, or so few rows."""
     from scipy.special import comb
@@ -201,7 +248,7 @@ def _pass_intervals(
     return found
 
 
-def _needed(rows: pl.DataFrame, score: Estimand, passed: Estimand, spec: ComparisonSpec) -> Floats:
+def _needed(rows: pl.DataFrame, score: Estimand, passed: Estimand, spec: ResolvedSpec) -> Floats:
     """Return how many items show four times in five that nothing changed, neither score nor pass rate."""
     n = floats(rows["n"])
     both = []
@@ -210,7 +257,8 @@ def _needed(rows: pl.DataFrame, score: Estimand, passed: Estimand, spec: Compari
             # Clusters make items count for less, of the spread as of what may be unseen.
             spread, reach = one.se * np.sqrt(n), one.reach * n / one.effective
         df = np.where(one.constant, n - 1, one.df)
-        both.append(needed(spread, n, df, reach, alpha=spec.alpha, min_effect=spec.min_effect))
+        effect = np.nan_to_num(floats(rows["min_effect"]))
+        both.append(needed(spread, n, df, reach, alpha=spec.alpha, min_effect=effect))
     most = np.fmax(*both)
     # Where one of two can never be shown, the row cannot.
     judged = np.isfinite(passed.se)
@@ -219,8 +267,14 @@ def _needed(rows: pl.DataFrame, score: Estimand, passed: Estimand, spec: Compari
 
 def correct(rows: pl.DataFrame, also_tried: Floats) -> pl.DataFrame:
     """Add q-values: the p-values corrected for all tests of `rows` and those that were `also_tried`."""
+    return correct_all(rows, also_tried)[0]
+
+
+def correct_all(rows: pl.DataFrame, also_tried: Floats) -> tuple[pl.DataFrame, Floats]:
+    """Do as `correct`, and return the q-values of what was `also_tried` too."""
     count = len(rows)
     found = []
+    others = also_tried
     for name in ("q_value", "q_sequential"):
         p = [
             floats(rows[f"{prefix}{'p_test' if name == 'q_value' else 'p_sequential'}"])
@@ -228,4 +282,6 @@ def correct(rows: pl.DataFrame, also_tried: Floats) -> pl.DataFrame:
         ]
         q = benjamini_hochberg(np.concatenate([*p, also_tried]))
         found += [column(name, q[:count]), column(f"pass_{name}", q[count : 2 * count])]
-    return rows.with_columns(found)
+        if name == "q_value":
+            others = q[2 * count :]
+    return rows.with_columns(found), others

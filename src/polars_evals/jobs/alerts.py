@@ -7,8 +7,11 @@ import os
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from tempfile import TemporaryFile
+from threading import Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -18,7 +21,7 @@ from polars_evals.jobs.secrets import keep_secrets
 from polars_evals.jobs.section import Section
 
 FORMS = ("slack", "json")
-ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
+ATTEMPTS, PATIENCE, TIMEOUT, LONGEST = 3, 1.0, 15.0, 70.0
 MOST_LINES = 20
 
 
@@ -33,14 +36,15 @@ class Alert:
     def __repr__(self) -> str:
         return f"Alert(webhook={'***' if self.webhook else None}, form={self.form!r})"
 
-    def send(self, message: Mapping[str, Any]) -> list[str]:
-        """Tell, each way as often as it takes; returns what did not work."""
-        ways: dict[str, Callable[[], None]] = {}
-        if self.webhook:
-            ways["webhook"] = lambda: self.post(message)
-        if self.command:
-            ways["command"] = lambda: self.execute(message)
-        return [f"{way}: {problem}" for way, tell in ways.items() if (problem := attempted(tell))]
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways in which people are told."""
+        return tuple(way for way, given in (("webhook", self.webhook), ("command", self.command)) if given)
+
+    def send(self, message: Mapping[str, Any], ways: Collection[str]) -> dict[str, str | None]:
+        """Tell, each way as often as it takes; returns what did not work, or None, of each."""
+        tell = {"webhook": self.post, "command": self.execute}
+        return {way: attempted(partial(tell[way], message)) for way in ways}
 
     def post(self, message: Mapping[str, Any]) -> None:
         """Post the message."""
@@ -53,41 +57,73 @@ class Alert:
             method="POST",
         )
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):
+            with OPENER.open(request, timeout=TIMEOUT):
                 pass
         except HTTPError as error:
             with error:
-                raise OSError(f"the server answers {error.code} {error.reason}") from None
+                elsewhere = "; name the address that it points to" if 300 <= error.code < 400 else ""
+                raise OSError(f"the server answers {error.code} {error.reason}{elsewhere}") from None
 
     def execute(self, message: Mapping[str, Any]) -> None:
         """Run the command, with the message on its input and the main things in its environment."""
         told = {f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")}
-        done = subprocess.run(
-            self.command,
-            input=json.dumps(message, ensure_ascii=False),
-            text=True,
-            env={**os.environ, **told},
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        # Files, not pipes: what the command leaves running in the background would hold those open.
+        with TemporaryFile() as given, TemporaryFile() as said:
+            given.write(json.dumps(message, ensure_ascii=False).encode(errors="backslashreplace"))
+            given.seek(0)
+            done = subprocess.run(
+                self.command,
+                stdin=given,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                env={**os.environ, **told},
+                timeout=60,
+                check=False,
+            )
+            said.seek(0)
+            last = said.read()[-200:].decode(errors="replace").strip()
         if done.returncode:
-            raise OSError(f"it ended with {done.returncode}: {done.stderr.strip()[-200:]}")
+            raise OSError(f"it ended with {done.returncode}: {last}")
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for a refusal: what is posted would get lost on the way."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow none."""
+
+
+OPENER = urllib.request.build_opener(NoRedirects)
 
 
 def attempted(tell: Callable[[], None]) -> str | None:
     """Try a few times, and return what went wrong in the end."""
     for attempt in range(ATTEMPTS):
+        problem = bounded(tell)
+        if problem is None:
+            return None
+        if attempt < ATTEMPTS - 1:
+            time.sleep(PATIENCE * 2**attempt)
+    return problem
+
+
+def bounded(tell: Callable[[], None]) -> str | None:
+    """Try once, in a thread that is left behind if it takes too long: a server may answer bit by bit."""
+    problems = ["there was no answer in time"]
+
+    def attempt() -> None:
         try:
             tell()
         except Exception as error:
             # Whatever it is: an alert must not cost the run.
-            problem = one_line(error)
-            if attempt < ATTEMPTS - 1:
-                time.sleep(PATIENCE * 2**attempt)
+            problems[0] = one_line(error)
         else:
-            return None
-    return problem
+            problems.clear()
+
+    thread = Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(LONGEST)
+    return next(iter(problems), None)
 
 
 def slack_text(message: Mapping[str, Any]) -> str:
@@ -117,7 +153,9 @@ def read_alert(section: Section) -> Alert:
     if command is not None and not (command and all(isinstance(one, str) for one in command)):
         raise section.wrong("command", "a list of texts: the program and its arguments", command)
     if webhook:
-        # Whoever knows the address can post to it.
-        keep_secrets({"secret": webhook})
+        # Whoever knows the address can post to it; errors may show parts of it.
+        address = urlsplit(webhook)
+        for secret in (webhook, address.path.strip("/"), address.query):
+            keep_secrets({"secret": secret})
     slack = bool(webhook) and str(urlsplit(webhook).hostname).endswith("slack.com")
     return Alert(webhook, form or ("slack" if slack else "json"), tuple(command or ()))

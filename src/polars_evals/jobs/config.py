@@ -20,10 +20,12 @@ from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.inputs import Input, is_inside_of
 from polars_evals.jobs.open import STORES
 from polars_evals.jobs.remote import Address, is_remote
+from polars_evals.jobs.retention import Retention, read_retention
 from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
+from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.answers import Rows
 
 SECTIONS = (
@@ -31,6 +33,8 @@ SECTIONS = (
 )
 FILES = ("html", "junit", "summary", "markdown", "items")
 NOTHING_NEW = ("judge", "pass")
+# What has its place in another section, whose result the page shows.
+TIMELINE = ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class StoreConfig:
     format: str = "delta"
     newest: str | None = None
     storage_options: Options | None = None
+    retention: Retention | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,9 @@ def read_job(config: Section, folder: Path) -> Job:
     timeline = tables["timeline"]
     if timeline is not None:
         timeline = read_timeline(Section(f"{source}: [timeline]", timeline), suite)
-    context = Context(names_of(suite), compare, timeline is not None)
+    followed = None if timeline is None else timeline["measures"]
+    names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
+    context = Context(names_of(suite), compare, timeline is not None, names)
     gates = tuple(
         read_gate(Section(f"{source}: [[gate]] {number}", entry), context)
         for number, entry in enumerate(tables["gate"] or [], 1)
@@ -132,7 +139,7 @@ def read_job(config: Section, folder: Path) -> Job:
         name: options_of(Section(f"{source}: [{name}]", tables[name] or {}), shared)
         for name in ("input", "store", "report")
     }
-    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"])
+    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"], compare)
     report = read_report(
         Section(f"{source}: [report]", tables["report"] or {}),
         folder,
@@ -248,13 +255,15 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
 def check_suite_keys(section: Section) -> None:
     """Refuse an unknown key, unless evaluators of another system stand here with what else it needs."""
     if not section.entries.keys() & {"evaluators", "type"}:
-        section.known += ["path", "metric", "output", "expected"]
+        section.known += ["path", "metric", "measure", "output", "expected"]
         for key in section.known:
             section.entries.pop(key, None)
         section.finish()
 
 
-def read_store(section: Section, folder: Path, options: Options | None) -> StoreConfig:
+def read_store(
+    section: Section, folder: Path, options: Options | None, compare: ComparisonSpec | None
+) -> StoreConfig:
     """Read `[store]`."""
     section.take("storage_options", dict, "a table of options")
     path = section.take("path", str, "a folder", needed=True)
@@ -263,10 +272,11 @@ def read_store(section: Section, folder: Path, options: Options | None) -> Store
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
     form = section.choice("format", list(STORES)) or "delta"
+    retention = read_retention(section, compare)
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options)
+    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options, retention)
 
 
 def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
@@ -279,6 +289,8 @@ def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
         "cluster": section.take("cluster", str, "a column"),
         "by": read_by(section),
         "metrics": section.texts("metrics", "a list of metrics"),
+        "measures": read_measures(section, suite),
+        "unanswered": section.take("unanswered", str, '"auto", "apart" or "wrong"'),
         "min_effect": section.take("min_effect", (int, float), "a number"),
         "alpha": section.take("alpha", (int, float), "a number"),
         "margin": section.take("margin", (int, float), "a number above 0"),
@@ -301,6 +313,7 @@ def read_timeline(section: Section, suite: Suite) -> dict[str, Any]:
         "by": read_by(section),
         "cluster": section.take("cluster", str, "a column"),
         "metrics": section.texts("metrics", "a list of metrics"),
+        "measures": read_measures(section, suite),
         "reference": section.take("reference", int, "a number of windows"),
         "min_effect": section.take("min_effect", (int, float), "a number"),
         "alpha": section.take("alpha", (int, float), "a number"),
@@ -318,6 +331,15 @@ def read_timeline(section: Section, suite: Suite) -> dict[str, Any]:
         if given[key] is not None:
             section.insist(check, given[key])
     return {key: value for key, value in given.items() if value is not None}
+
+
+def read_measures(section: Section, suite: Suite) -> Measures | str:
+    """Read the measures: names, or a table of names and options; without any, those of the suite."""
+    what = "a column, a list of columns, or a table of columns and their options"
+    given = section.take("measures", (str, list, dict), what)
+    if given is None or given == AUTO:
+        return suite.measures if given is None else AUTO
+    return section.insist(partial(measures_of, own=suite.measures), given)
 
 
 def read_by(section: Section) -> str | list[str | list[str]] | None:
@@ -345,6 +367,11 @@ def read_report(
     paths = {key: section.take(key, str, "a file") for key in FILES}
     time = section.take("time", str, "the column of times")
     every = section.take("every", str, "a length of time")
+    for key in section.entries:
+        if key in TIMELINE:
+            raise ConfigError(
+                f"{section.where}: `{key}` belongs to [timeline] or [compare], which the page shows"
+            )
     section.finish()
     if paths["html"] and compare is None and not has_timeline:
         raise ConfigError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +14,7 @@ from polars_evals.jobs.folder import Folder
 RUNS = "_evals/runs"
 KEPT, SPARE = 1000, 100
 SENT = ".sent"
+STAMP = "%Y%m%dT%H%M%S%f"
 
 
 @dataclass(frozen=True)
@@ -67,20 +68,38 @@ def read_history(folder: Folder, last: int = 10) -> list[Record]:
 
 def append(folder: Folder, record: Record) -> str:
     """Add a run, and return its name; the oldest ones go when there are very many."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    name = f"{stamp}-{uuid4().hex[:8]}.json"
-    folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict(), ensure_ascii=False).encode())
     names = sorted(folder.files(RUNS))
+    time = datetime.now(UTC)
+    if names and (last := stamp_of(names[-1])) is not None:
+        # Names are in the order of the runs, also where the clock was put back.
+        time = max(time, last + timedelta(microseconds=1))
+    name = f"{time.strftime(STAMP)}-{uuid4().hex[:8]}.json"
+    # As ASCII, which also holds what is no text in the name of a file.
+    folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict()).encode())
+    names.append(name)
     if len(names) > KEPT + SPARE:
         folder.remove(f"{RUNS}/{name}" for name in names[:-KEPT])
     return name
 
 
-def is_sent(folder: Folder, name: str) -> bool:
-    """Whether people were told of a run."""
-    return f"{name}{SENT}" in folder.files(RUNS)
+def stamp_of(name: str) -> datetime | None:
+    """Return the time in the name of a record."""
+    try:
+        return datetime.strptime(name.partition("-")[0], STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
-def mark_sent(folder: Folder, name: str) -> None:
-    """Note that people were told of a run."""
-    folder.create(f"{RUNS}/{name}{SENT}", b"1")
+def sent(folder: Folder, name: str) -> set[str]:
+    """Return the ways in which people were told of a run."""
+    start = f"{name}."
+    return {
+        file[len(start) : -len(SENT)]
+        for file in folder.files(RUNS)
+        if file.startswith(start) and file.endswith(SENT)
+    }
+
+
+def mark_sent(folder: Folder, name: str, way: str) -> None:
+    """Note that people were told of a run, in a way."""
+    folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")

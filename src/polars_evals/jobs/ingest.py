@@ -138,7 +138,7 @@ class Ingest:
         present = self.suite.score(frame).collect_schema()
         for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
             for name in names:
-                if name not in present:
+                if name not in present and name not in SOURCE:
                     raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
         for name in SOURCE:
             if name in present:
@@ -240,24 +240,23 @@ class Ingest:
 
     def account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
         """Count the rows of each file, and set aside those of a file that cannot be kept."""
-        keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.key)
         counts = (
             scan_parts(parts, {**self.schema, **SOURCE})
             .group_by("source_file")
-            .agg(rows=pl.len(), keyless=keyless.sum())
+            .agg(pl.len(), *(pl.col(name).is_null().sum().alias(f"no {name}") for name in self.key))
             .collect(engine="streaming")
         )
-        found = {name: (rows, lacking) for name, rows, lacking in counts.iter_rows()}
+        found = {name: (rows, lacking) for name, rows, *lacking in counts.iter_rows()}
         refused = []
         for source in sources:
-            rows, lacking = found.get(source.name, (0, 0))
+            rows, lacking = found.get(source.name, (0, []))
             if source.changed():
                 self.failures[source.name] = CHANGED
-            elif lacking:
-                columns = ", ".join(self.key)
+            elif any(lacking):
+                columns = " or ".join(name for name, none in zip(self.key, lacking, strict=True) if none)
                 self.failures[source.name] = (
-                    f"{lacking:,} of {rows:,} rows have no {columns}, the key of the store; fill it in, or "
-                    "choose other columns as `key`"
+                    f"{max(lacking):,} of {rows:,} rows have no {columns}, a key of the store; fill it in "
+                    'or choose other columns as `key`: every row has ["source_file", "source_row"]'
                 )
             else:
                 self.rows[source.name], self.marks[source.name] = rows, source.mark

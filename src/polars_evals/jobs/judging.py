@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -11,13 +12,16 @@ from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.config import Job, names_of
 from polars_evals.jobs.errors import ConfigError, one_line
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.rules import Evidence, judge_all, unknown_items
+from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot
 from polars_evals.wording import counted, listed
 
 
-def judge(job: Job, snapshot: Snapshot, outcome: Outcome) -> Outcome:
-    """Compare the versions in the store and judge the gates."""
+def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
+    """Compare the versions in the store and judge the gates; none of them passes on a store without rows."""
+    if snapshot is None or not snapshot.rows:
+        reason = ("there is no row in the store to judge",)
+        return replace(outcome, gates=tuple(GateResult(gate.name, FAILED, reason) for gate in job.gates))
     scored = snapshot.scan()
     comparison, notes = None, list(outcome.notes)
     if job.compare is not None:
@@ -50,7 +54,10 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
                 spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
         return compare_spec(scored, spec)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store") from None
+        retention = job.store.retention
+        hint = "" if retention is None else f'; old rows go, by keep = "{retention.keep}" in [store]'
+        hint += ", unless keep_baseline = true" if retention and retention.spared is None else ""
+        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
 
 
 def followed(
@@ -60,19 +67,23 @@ def followed(
     try:
         if job.timeline is not None:
             return timeline(scored, **job.timeline)
-        if comparison is None or job.report.time is None:
+        if job.compare is None or job.report.time is None:
             return None
-        return timeline_of(scored, comparison, time=job.report.time, every=job.report.every)
+        # On days on which there is nothing to compare, the page follows the baseline.
+        spec = job.compare if comparison is None else comparison.spec
+        by = job.compare.by if comparison is None else comparison.spec.slices
+        by = None if by == "auto" else by
+        return timeline_of(scored, spec, by, time=job.report.time, every=job.report.every)
     except (ValueError, pl.exceptions.PolarsError) as error:
         section = "the page has no timeline: [report]" if job.timeline is None else "no timeline: [timeline]"
         notes.append(f"{section}: {one_line(error)}")
         return None
 
 
-def timeline_of(scored: pl.LazyFrame, comparison: Comparison, *, time: str, every: str) -> Timeline:
+def timeline_of(scored: pl.LazyFrame, spec: Any, by: Any, *, time: str, every: str) -> Timeline:
     """Follow the scores of a comparison over time, all versions together, for its page."""
-    spec = comparison.spec
     return timeline(
-        scored, time=time, every=every, cluster=spec.cluster, by=spec.slices, metrics=spec.metrics,
+        scored, time=time, every=every, cluster=spec.cluster, by=by, metrics=spec.metrics,
+        measures=spec.measures,
         min_effect=spec.min_effect, alpha=spec.alpha,
     )  # fmt: skip

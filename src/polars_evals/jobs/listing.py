@@ -45,8 +45,25 @@ def list_local(path: str) -> Listing:
         wanted = pattern.fullmatch(inside) if pattern else not is_hidden(inside)
         if wanted and is_readable(file):
             found.files.append(file)
+        elif lost_folder(file) and not is_hidden(inside):
+            found.unreadable[file] = no_file(file)
+    for file in [file for file in found.files if not os.path.isfile(file)]:
+        found.files.remove(file)
+        found.unreadable[file] = no_file(file)
     found.files.sort()
     return found
+
+
+def lost_folder(path: str) -> bool:
+    """Whether a link leads nowhere that may have been a folder: it has no ending, as files have."""
+    return not os.path.splitext(path)[1] and not os.path.exists(path)
+
+
+def no_file(path: str) -> str:
+    """Say why what has the name of a file is none."""
+    if os.path.islink(path) and not os.path.exists(path):
+        return f"it is a link to what is not there: {os.readlink(path)!r}"
+    return "it is no regular file"
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
@@ -92,7 +109,7 @@ def is_hidden(name: str) -> bool:
 
 
 def walk(root: str, depth: int | None, unreadable: dict[str, str]) -> Iterator[str]:
-    """Give the files below a folder; a link to a folder that one is in already is not followed."""
+    """Give all but the folders below one; a link to a folder that one is in already is not followed."""
     waiting: list[tuple[str, int, tuple[str, ...]]] = [(root, 0, (os.path.realpath(root),))]
     while waiting:
         folder, level, inside = waiting.pop()
@@ -112,8 +129,7 @@ def walk(root: str, depth: int | None, unreadable: dict[str, str]) -> Iterator[s
                 unreadable[path] = one_line(error)
                 continue
             if not is_folder:
-                if entry.is_file():
-                    yield path
+                yield path
                 continue
             real = os.path.realpath(path)
             if (depth is None or level < depth) and not is_within(inside, real):

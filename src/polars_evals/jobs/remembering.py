@@ -22,13 +22,19 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
         before = history.read_history(folder, last=1)
         last = before[-1] if before else None
         outcome = replace(outcome, same_as=same_as(outcome, last))
-        due = is_due(job, folder, outcome, last)
-        name = history.append(folder, record_of(outcome, alert=due))
+        due = due_ways(job, folder, outcome, last)
+        name = history.append(folder, record_of(outcome, alert=bool(due)))
         if due and job.alert is not None:
-            problems = job.alert.send(message(job, outcome, last))
-            if not problems:
-                history.mark_sent(folder, name)
-            notes = [f"the alert was not sent, the next run tries again: {problem}" for problem in problems]
+            problems = job.alert.send(message(job, outcome, last), due)
+            # Those who were told before are not told again because others were not reached.
+            for way in job.alert.ways:
+                if problems.get(way) is None:
+                    history.mark_sent(folder, name, way)
+            notes = [
+                f"the alert was not sent, the next run tries again: {way}: {problem}"
+                for way, problem in problems.items()
+                if problem
+            ]
             outcome = replace(outcome, notes=(*outcome.notes, *notes))
     except (JobError, OSError, ValueError, KeyError, TypeError) as error:
         outcome = replace(outcome, notes=(*outcome.notes, f"the history was not written: {one_line(error)}"))
@@ -60,13 +66,19 @@ def same_as(outcome: Outcome, last: Record | None) -> str | None:
     return last.time if last.states() == {one.name: one.status for one in outcome.gates} else None
 
 
-def is_due(job: Job, folder: Folder, outcome: Outcome, last: Record | None) -> bool:
-    """Whether people are to be told: the status changed, or they were not reached when it did."""
+def due_ways(job: Job, folder: Folder, outcome: Outcome, last: Record | None) -> list[str]:
+    """Say how people are to be told: the status changed, or they were not reached when it did."""
     if job.alert is None:
-        return False
+        return []
+    ways = list(job.alert.ways)
     if last is None:
-        return outcome.status != "passed"
-    return outcome.status != last.status or (last.alert and not history.is_sent(folder, last.name))
+        return ways if outcome.status != "passed" else []
+    if outcome.status != last.status:
+        return ways
+    if not last.alert:
+        return []
+    told = history.sent(folder, last.name)
+    return [way for way in ways if way not in told]
 
 
 def message(job: Job, outcome: Outcome, last: Record | None) -> dict[str, Any]:

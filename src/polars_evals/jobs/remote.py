@@ -33,11 +33,14 @@ ATTEMPTS, STREAMS, CHUNK = 5, 8, 8 << 20
 
 # What a server says, and what that means.
 MEANINGS = {
+    r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|without LOCATION|301 ": (
+        "the region is wrong"
+    ),
+    r"RequestTimeTooSkewed": "the clock of this machine is wrong",
     r"NoSuchBucket|ContainerNotFound|bucket does not exist|notFound.*bucket": "there is no such bucket",
     r"InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|AuthenticationFailed|AuthorizationFailure"
     r"|InvalidToken|ExpiredToken|40[13] |Unauthenticated|PermissionDenied|Unauthorized|Forbidden"
     r"|credential": "the credentials are not accepted, or may not do this",
-    r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|301 ": "the region is wrong",
     r"error sending request|[Cc]onnection|dns error|timed? ?out": "it cannot be reached",
 }
 

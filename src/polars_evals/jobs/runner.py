@@ -17,7 +17,8 @@ from polars_evals.jobs.judging import judge
 from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.remembering import remember
-from polars_evals.jobs.reports import write_reports, write_whole
+from polars_evals.jobs.reports import write_reports
+from polars_evals.jobs.retention import expire
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.settle import PART, outdated, without
 from polars_evals.jobs.store import (
@@ -98,13 +99,12 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         raise StoreError(
             f"the store {store.address!r} cannot be written: {one_line(error)}; nothing was added"
         ) from error
-    if snapshot is not None:
+    # Where no input could be taken at all, there is nothing to say of gates.
+    if snapshot is not None or not outcome.failures:
         outcome = judge(job, snapshot, replace(outcome, nothing_new=job.nothing_new))
+    if snapshot is not None:
         outcome = remember(job, store.folder, outcome)
-    outcome = replace(outcome, reports=write_reports(outcome, job.report))
-    if job.report.summary is not None:
-        write_whole(job.report.summary, outcome.to_json(), job.report.storage_options)
-    return outcome
+    return write_reports(outcome, job.report)
 
 
 def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
@@ -138,26 +138,31 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         lost = outdated(live, ingest.parts, schema, key=job.store.key, newest=job.store.newest)
-        after, updated = settled(
+        settled, updated = without_outdated(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
+        expiry = expire(job.store.retention, before, settled, schema, list(ingest.rows))
+        remaining = [
+            one for part in settled for one in expiry.remains(part, schema, folder, job.suite.metadata)
+        ]
+        after = together(remaining, schema, folder, job.suite.metadata) if ingest.parts else remaining
         outcome = Outcome(
             store=store.address,
-            rows=sum(part.rows for part in after),
-            added=sum(part.rows for part in after) - sum(part.rows for part in live),
+            rows=rows_of(after),
+            added=max(0, rows_of(settled) - rows_of(live) - expiry.fresh),
             updated=updated,
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
-            notes=tuple(notes),
+            notes=(*notes, *expiry.notes),
         )
-        if not (ingest.rows or changed) or not (after or before):
+        if not (ingest.rows or changed or expiry.counts) or not (after or before):
             return outcome, before
         kept = {part.path for part in after}
         old = before.parts if before else ()
         store.commit(
             before,
-            next_state(job, before, signatures, ingest),
+            replace(next_state(job, before, signatures, ingest), forgotten=expiry.forgotten),
             schema,
             [part for part in after if part not in old],
             [part for part in old if part.path not in kept],
@@ -243,9 +248,9 @@ def rewritten(
     return tuple(part for part in written if part.rows)
 
 
-def settled(
-    live: tuple[Part, ...],
-    staged: list[Part],
+def without_outdated(
+    live: Sequence[Part],
+    staged: Sequence[Part],
     lost: pl.DataFrame,
     *,
     schema: dict[str, pl.DataType],
@@ -257,18 +262,20 @@ def settled(
     by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
     for part in (*live, *staged):
         rows = by_part.get(part.path)
-        after += [part] if rows is None else without(part, rows, schema, folder, metadata)
+        after += [part] if rows is None else without(part, schema, folder, metadata, rows=rows)
         updated += 0 if rows is None or part not in live else rows.height
-    small = [part for part in after if part.size < SMALL_BYTES]
-    if staged and len(small) >= SMALL_FILES:
-        together = write_parts(
-            scan_parts(small, schema),
-            folder / uuid4().hex,
-            metadata,
-            read=small,
-        )
-        after = [part for part in after if part not in small] + together
     return after, updated
+
+
+def together(
+    parts: list[Part], schema: dict[str, pl.DataType], folder: Path, metadata: dict[str, str]
+) -> list[Part]:
+    """Put small data files together, once there are many."""
+    small = [part for part in parts if part.size < SMALL_BYTES]
+    if len(small) < SMALL_FILES:
+        return parts
+    joined = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata, read=small)
+    return [part for part in parts if part not in small] + joined
 
 
 def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:
@@ -280,6 +287,11 @@ def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], in
         inputs[name] = {**ingest.marks[name], "rows": rows, "run": number, "taken": now}
     columns = tuple(sorted(ingest.score_columns))
     return State(job.store.key, job.store.newest, signatures, columns, inputs, number)
+
+
+def rows_of(parts: Sequence[Part]) -> int:
+    """Count the rows of data files."""
+    return sum(part.rows for part in parts)
 
 
 def drop(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:

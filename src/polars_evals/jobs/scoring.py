@@ -20,6 +20,7 @@ from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_grou
 from polars_evals.jobs.open import find_store
 from polars_evals.jobs.remote import RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
+from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.files import reading_copies
 
 ENDINGS = (".parquet", ".pq")
@@ -157,7 +158,19 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
 
 
 def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
-    """Scan scored files, or the store of a job; scores that were made in different ways are refused."""
+    """
+    Scan scored files, or the store of a job; scores that were made in different ways are refused.
+
+    Files of one machine and of a cluster can be mixed: their signatures are in metadata or in columns, labels
+    are words of a fixed set or any text, and times have a zone or are in UTC.
+
+    Parameters
+    ----------
+    paths
+        Parquet files, folders or patterns; or the one folder of a job's store.
+    storage_options
+        How to get to files in an object store, as in `pl.scan_parquet`.
+    """
     if len(paths) == 1 and not paths[0].lower().endswith(ENDINGS):
         snapshot = find_store(paths[0], storage_options)
         if snapshot is not None:
@@ -165,11 +178,40 @@ def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | No
     files = Input(paths, storage_options=storage_options).files()
     options = dict(storage_options) if storage_options else None
     try:
-        signatures(files, storage_options=options)
+        made = signatures(files, storage_options=options)
     except ValueError as error:
         raise InputError(str(error)) from None
     frames = [
         pl.scan_parquet(file, glob=False, storage_options=options if is_remote(file) else None)
         for file in files
     ]
-    return frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
+    return frames[0] if len(frames) == 1 else together(frames, made)
+
+
+def together(frames: Sequence[pl.LazyFrame], made: Mapping[str, str]) -> pl.LazyFrame:
+    """Put scored tables together that one machine, Ray and Spark may have written."""
+    schemas = [frame.collect_schema() for frame in frames]
+    names = {name for schema in schemas for name in schema}
+    signed = {
+        f"{metric}{SIGNATURE}": text for metric, text in made.items() if f"{metric}{SIGNATURE}" in names
+    }
+    zoned = {name for name in names if len({zone_of(schema.get(name)) for schema in schemas} - {None}) > 1}
+    alike = [
+        frame.with_columns(
+            *(pl.lit(text).alias(name) for name, text in signed.items() if name not in schema),
+            *(in_utc(name, schema[name]) for name in schema if name in zoned),
+        )
+        for frame, schema in zip(frames, schemas, strict=True)
+    ]
+    return pl.concat(alike, how="diagonal_relaxed")
+
+
+def zone_of(dtype: pl.DataType | None) -> str | None:
+    """Name the zone of a column of times, blank if it has none; None for anything else."""
+    return dtype.time_zone or "" if isinstance(dtype, pl.Datetime) else None
+
+
+def in_utc(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Bring times to UTC; those without a zone are in it."""
+    times = pl.col(name).dt
+    return times.convert_time_zone("UTC") if zone_of(dtype) else times.replace_time_zone("UTC")

@@ -56,12 +56,18 @@ def outdated(
 
 def without(
     part: Part,
-    rows: pl.DataFrame,
     schema: Mapping[str, pl.DataType],
     folder: Path,
     metadata: Mapping[str, str],
+    *,
+    rows: pl.DataFrame | None = None,
+    wanted: pl.Expr | None = None,
 ) -> list[Part]:
-    """Write a data file again without some of its rows."""
-    kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+    """Write a data file again without some of its rows, or with those alone that are wanted."""
+    kept = scan_parts([part], schema)
+    if rows is not None:
+        kept = kept.join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+    if wanted is not None:
+        kept = kept.filter(wanted)
     written = write_parts(kept, folder / uuid4().hex, metadata, read=[part])
     return [part for part in written if part.rows]

@@ -56,6 +56,8 @@ class State:
     score_columns: tuple[str, ...]
     inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     runs: int = 0
+    # Before which time rows are gone for good, and by which column, if rows are not kept for ever.
+    forgotten: Mapping[str, str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON holds it."""
@@ -75,6 +77,7 @@ class State:
             tuple(stored["score_columns"]),
             dict(stored["inputs"]),
             int(stored["runs"]),
+            stored.get("forgotten"),
         )
 
 

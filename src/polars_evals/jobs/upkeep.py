@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,7 +13,8 @@ from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_li
 from polars_evals.jobs.history import Record, read_history
 from polars_evals.jobs.judging import judge
 from polars_evals.jobs.open import open_folder, open_store
-from polars_evals.jobs.outcome import Outcome
+from polars_evals.jobs.outcome import LONGEST, Outcome
+from polars_evals.jobs.retention import Retention, check_keep, expire
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
 from polars_evals.wording import counted, line, to_json
 
@@ -45,7 +46,7 @@ class Status:
         else:
             told.append("no run is on record")
         told += [f"now: {text}" for text in self.now.lines()[:-1] or [self.now.status]]
-        return [line(text) for text in told]
+        return [line(text, LONGEST) for text in told]
 
     def to_json(self) -> str:
         """Return the same as JSON."""
@@ -96,15 +97,21 @@ def read(store: Store) -> Snapshot:
 
 
 def maintain(
-    job: Job | str | Path, *, keep_days: float = WEEK, say: Callable[[str], None] = lambda _: None
+    job: Job | str | Path,
+    *,
+    keep: str | None = None,
+    keep_days: float = WEEK,
+    say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """
-    Put small data files together, and remove files that no reader needs any more.
+    Remove old rows, put small data files together, and remove files that no reader needs any more.
 
     Parameters
     ----------
     job
         A job, or the path of its file.
+    keep
+        How long rows stay, such as `"90d"`; without it as `keep` in `[store]` says, or for ever.
     keep_days
         How long data files stay that were replaced, for those who read an older state of the store.
     say
@@ -113,17 +120,21 @@ def maintain(
     Returns
     -------
     dict
-        How many data files there were and are, and how many old ones were removed.
+        How many rows went, how many data files there were and are, and how many old ones were removed.
     """
     if not keep_days >= 0:
         raise ConfigError(f"keep_days must be a number of days, at least 0, got {keep_days!r}")
     job = job if isinstance(job, Job) else Job.load(job)
+    retention = job.store.retention
+    if keep is not None:
+        retention = replace(retention or Retention(keep), keep=checked(keep))
     folder = open_folder(job.store.path, job.store.storage_options)
     store = open_store(folder, job.store.format)
     read(store)
     with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
         before = read(store)
-        compact(store, before, job)
+        forgotten = forget(store, before, job, retention)
+        compact(store, read(store), job)
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
@@ -134,10 +145,39 @@ def maintain(
     return {
         "store": store.address,
         "rows": after.rows,
+        "forgotten": forgotten,
         "files_before": len(before.parts),
         "files": len(after.parts),
         "removed": removed,
     }
+
+
+def checked(keep: str) -> str:
+    """Insist on a length of time."""
+    try:
+        return check_keep(keep)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def forget(store: Store, before: Snapshot, job: Job, retention: Retention | None) -> int:
+    """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
+    expiry = expire(retention, before, before.parts, before.schema)
+    if not expiry.counts:
+        return 0
+    with store.folder.staging() as staging:
+        metadata = job.suite.metadata
+        after = [
+            one for part in before.parts for one in expiry.remains(part, before.schema, staging, metadata)
+        ]
+        store.commit(
+            before,
+            replace(before.state, forgotten=expiry.forgotten),
+            before.schema,
+            [part for part in after if part not in before.parts],
+            [part for part in before.parts if part not in after],
+        )
+    return expiry.total
 
 
 def compact(store: Store, before: Snapshot, job: Job) -> None:

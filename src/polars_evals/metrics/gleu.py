@@ -1,13 +1,10 @@
-"""GLEU, the score of single sentences that behaves like BLEU over a corpus."""
-
-from collections import Counter
+"""GLEU, the score of single sentences that behaves like BLEU over a corpus, by the native kernels."""
 
 import polars as pl
 
-from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.lift import IntoText, Missing, lift
+from polars_evals.metrics.words import WordKernel
 from polars_evals.options import check_common, check_flags, check_whole
-
-FIELDS: Fields = {"overlap": pl.Int64, "output_ngrams": pl.Int64, "expected_ngrams": pl.Int64}
 
 
 def gleu(
@@ -65,34 +62,14 @@ def gleu(
     check_whole("gleu", "min_len", min_len, least=1)
     check_whole("gleu", "max_len", max_len, least=min_len, most=100)
 
-    def count(text: str) -> Counter[tuple[str, ...]]:
-        words = text.split()
-        return Counter(
-            tuple(words[at : at + n]) for n in range(min_len, max_len + 1) for at in range(len(words) - n + 1)
-        )
-
-    def score(output: str | None, expected: str | None) -> tuple[float | None, int, int, int]:
-        if output is None or expected is None:
-            return None, 0, 0, 0
-        given, wanted = count(output), count(expected)
-        overlap, more = (given & wanted).total(), max(given.total(), wanted.total())
-        alike = output.split() == expected.split()
-        return overlap / more if more else float(alike), overlap, given.total(), wanted.total()
-
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        rows = side_by_side(left, right).select("output", "expected")
-        if not case_sensitive:
-            rows = rows.select(pl.all().str.to_lowercase())
-        schema = {"score": pl.Float64(), **FIELDS}
-        return pl.DataFrame([score(*row) for row in rows.iter_rows()], schema=schema, orient="row")
-
+    options = {"min_len": min_len, "max_len": max_len, "fold_case": not case_sensitive, "details": details}
     return lift(
         "gleu",
         output,
         expected,
-        kernel,
+        WordKernel.of("gleu", **options),
         threshold=threshold,
         missing=missing,
         details=details,
-        fields=FIELDS,
+        fields={"overlap": pl.Int64, "output_ngrams": pl.Int64, "expected_ngrams": pl.Int64},
     )

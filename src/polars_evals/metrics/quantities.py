@@ -80,7 +80,7 @@ def numeric_match(
     check_amount("numeric_match", "rel_tol", rel_tol)
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        rows = side_by_side(last_number(left), last_number(right))
+        rows = side_by_side(*(last_number(side, "number", "integer") for side in (left, right)))
         (number, integer), (other, other_integer) = (
             (pl.col(side).struct.field("number"), pl.col(side).struct.field("integer"))
             for side in ("output", "expected")
@@ -110,8 +110,8 @@ def numeric_match(
     )
 
 
-def last_number(texts: pl.Series) -> pl.Series:
-    """Find the last number in each text, a whole one also as the text `integer`, and as `written`."""
+def last_number(texts: pl.Series, *fields: Literal["number", "integer", "written"]) -> pl.Series:
+    """Find the last number in each text: a float, the text of a whole one, and as it is written."""
     found, body, digits = pl.col("found"), pl.col("body"), pl.col("digits")
     is_grouped = body.str.contains(r"^[0-9]{1,3}(?:,[0-9]{3})+(?:[.eE]|$)")
     is_list = body.str.contains(",", literal=True) & ~is_grouped
@@ -134,8 +134,9 @@ def last_number(texts: pl.Series) -> pl.Series:
     number = pl.concat_str("sign", "digits", "scale").cast(pl.Float64, strict=False)
     percent = pl.when(is_percent).then(pl.lit("%")).otherwise(pl.lit(""))
     written = pl.concat_str("sign", pl.when(is_list).then(after_comma).otherwise(body), percent)
-    fields = pl.struct(number=number, integer=pl.when(is_integer).then(integer), written=written)
-    return frame.select(pl.when(pl.col("text").is_not_null()).then(fields)).to_series()
+    readings = {"number": number, "integer": pl.when(is_integer).then(integer), "written": written}
+    wanted = pl.struct(readings[field].alias(field) for field in fields)
+    return frame.select(pl.when(pl.col("text").is_not_null()).then(wanted)).to_series()
 
 
 def number_windows(texts: pl.Series) -> pl.Series:

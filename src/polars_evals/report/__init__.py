@@ -8,6 +8,7 @@ if _missing := [package for module, package in _NEEDED.items() if find_spec(modu
         f"charts and report pages need {' and '.join(_missing)}: pip install 'polars-evals[report]'"
     )
 
+from polars_evals.report.cell import cell_of, items_cell  # noqa: E402
 from polars_evals.report.notebook import items_frame  # noqa: E402
 from polars_evals.report.page import page_of  # noqa: E402
 from polars_evals.report.plots import CalibrationPlots, ComparisonPlots, TimelinePlots, plots_of  # noqa: E402
@@ -26,6 +27,8 @@ __all__ = [
     "RepeatsPlots",
     "SamplePlanPlots",
     "TimelinePlots",
+    "cell_of",
+    "items_cell",
     "items_frame",
     "page_of",
     "plots_of",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polars_evals.drift import Comparison
 
 # Packed characters of all items together, and characters of one text; what goes beyond is left out, and said.
-BUDGET, NOTEBOOK_BUDGET = 800_000, 250_000
+BUDGET, NOTEBOOK_BUDGET = 600_000, 250_000
 LONGEST = 5_000
 # Rows of slices that choose items, worst first.
 MOST_JUDGED = 200
@@ -90,7 +90,7 @@ def _rows(comparison: Comparison) -> pl.DataFrame:
             "candidate", "metric", "item", "difference",
             *(f"{side}_{what}" for what in ("score", "label") for side in _SIDES),
         ).collect()  # fmt: skip
-    worse = [name for name in comparison.spec.metrics if lower_is_better(comparison, name)]
+    worse = [name for name in comparison.spec.names if lower_is_better(comparison, name)]
     gain = pl.when(pl.col("metric").is_in(worse)).then(-pl.col("difference")).otherwise("difference")
     return rows.with_columns(gain=gain)
 
@@ -170,8 +170,9 @@ def _order(comparison: Comparison, rows: pl.DataFrame, places: pl.DataFrame) -> 
     ranked = [rows.select("item", share=1 + _share("candidate", "metric"))]
     sets = [name for name in places.columns if name != "item"]
     located = rows.join(places, on="item", how="left", maintain_order="left")
+    parts = located.partition_by("candidate", "metric", as_dict=True)
     for row in judged.sort("verdict", "q_value", nulls_last=True).head(MOST_JUDGED).iter_rows(named=True):
-        mine = located.filter(pl.col("candidate") == row["candidate"], pl.col("metric") == row["metric"])
+        mine = parts.get((row["candidate"], row["metric"]), located.clear())
         if row["slice"] is not None:
             here = [pl.col(name) == row["slice"] for name in sets]
             mine = mine.filter(pl.any_horizontal(here)) if here else mine.clear()
@@ -197,8 +198,13 @@ def _about(comparison: Comparison, places: pl.DataFrame) -> dict[str, Any]:
     return {
         "versions": [shown(name) for name in spec.versions],
         "metrics": [
-            {"name": shown(name), "lower": lower_is_better(comparison, name), "unit": unit(comparison, name)}
-            for name in spec.metrics
+            {
+                "name": shown(name),
+                "lower": lower_is_better(comparison, name),
+                "unit": unit(comparison, name),
+                "measure": name in spec.measures,
+            }
+            for name in spec.names
         ],
         "sets": [
             {"name": shown(name), "values": [shown(one) for one in places[name].drop_nulls().unique().sort()]}
@@ -207,11 +213,11 @@ def _about(comparison: Comparison, places: pl.DataFrame) -> dict[str, Any]:
         "verdicts": VERDICTS,
         "rows": [
             [
-                spec.versions.index(row["candidate"]), spec.metrics.index(row["metric"]),
+                spec.versions.index(row["candidate"]), spec.names.index(row["metric"]),
                 None if row["slice"] is None else shown(row["slice"]), VERDICTS.index(row["verdict"]),
             ]
             for row in rows.iter_rows(named=True)
-            if row["metric"] in spec.metrics
+            if row["metric"] in spec.names
         ],
     }  # fmt: skip
 
@@ -221,7 +227,7 @@ def _lines(
 ) -> Iterator[list[Any]]:
     """Return an item after the other: name, slices, scores, labels, input, expected answer, answers."""
     spec = comparison.spec
-    versions, metrics = spec.versions, spec.metrics
+    versions, metrics = spec.versions, spec.names
     sets = [name for name in places.columns if name != "item"]
     # So many items at once that few are read in vain.
     for start in range(0, len(order), 500):

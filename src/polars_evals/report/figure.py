@@ -20,6 +20,7 @@ def figure(
     caption: str | None = None,
     numbers: Html | None = None,
     panel: bool = False,
+    name: str | None = None,
 ) -> Html:
     """
     Return a chart as a figure.
@@ -36,6 +37,8 @@ def figure(
         A table of what is drawn, folded away.
     panel
         One of several charts side by side, drawn small once instead of in two sizes.
+    name
+        What links lead to.
     """
     prefix = f"c{sha256(label.encode('utf-8', 'replace')).hexdigest()[:8]}"
     if panel:
@@ -46,4 +49,4 @@ def figure(
             for size, width in (("large", WIDE), ("small", NARROW))
         ]
     folded = None if numbers is None else tag("details", tag("summary", "numbers"), numbers)
-    return tag("figure", drawn, None if caption is None else tag("figcaption", caption), folded)
+    return tag("figure", drawn, None if caption is None else tag("figcaption", caption), folded, id=name)

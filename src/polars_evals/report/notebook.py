@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from polars_evals.report import viewer
 from polars_evals.report.evidence import NOTEBOOK_BUDGET
 from polars_evals.report.markup import Html, tag
-from polars_evals.report.page import asset, policy
+from polars_evals.report.page import STYLES, asset, policy
 
 if TYPE_CHECKING:
     from polars_evals.drift import Comparison
@@ -18,7 +18,7 @@ def items_frame(comparison: Comparison, height: int) -> str:
     content = viewer.items(comparison, NOTEBOOK_BUDGET)
     if content is None:
         return tag("p", "There are no paired items to show.")
-    style, script = asset("report.css"), asset("texts.js", "items.js")
+    style, script = asset(*STYLES), asset("texts.js", "items.js")
     document = tag(
         "html",
         tag(

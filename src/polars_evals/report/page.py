@@ -11,6 +11,7 @@ from polars_evals._version import __version__
 from polars_evals.drift import Calibration, Comparison, Timeline
 from polars_evals.report import questions, sections, thresholds, timelines
 from polars_evals.report.markup import Html, tag
+from polars_evals.report.measures import measures
 from polars_evals.report.tables import verdict
 from polars_evals.wording import line
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from polars_evals.report.sections import Section
 
 
+STYLES = ("report.css", "chart.css")
 SCRIPTS = ("texts.js", "items.js", "report.js")
 
 
@@ -40,6 +42,7 @@ def comparison_page(
     parts = [
         sections.board(comparison),
         sections.evidence(comparison),
+        measures(comparison),
         sections.items(comparison),
         sections.distributions(comparison),
         None if timeline is None else timelines.timeline_section(timeline),
@@ -65,14 +68,14 @@ def page_of(result: Result, *, timeline: Timeline | None = None, source: str | N
     if isinstance(result, Comparison):
         return comparison_page(result, timeline, source)
     if isinstance(result, Timeline):
-        return _page(result, None, [timelines.timeline_section(result)], timelines.METHOD)
+        return _page(result, timelines.lede(result), [timelines.timeline_section(result)], timelines.METHOD)
     if isinstance(result, Calibration):
         return _page(result, None, [thresholds.threshold_section(result)], thresholds.METHOD)
     return _page(result, None, [questions.question_section(result)], questions.METHODS[type(result)])
 
 
 def _page(result: Result, lede: Html | None, parts: list[Section], method: str) -> str:
-    style, script = asset("report.css"), asset(*SCRIPTS)
+    style, script = asset(*STYLES), asset(*SCRIPTS)
     headline = line(result.headline)
     parts = [*parts, sections.notes(result, method)]
     head = tag(
@@ -101,7 +104,11 @@ def _page(result: Result, lede: Html | None, parts: list[Section], method: str) 
             aria_label="Sections",
         ),
         tag("main", (_section(part) for part in parts), id="content"),
-        tag("footer", tag("p", f"Made with polars-evals {__version__}.")),
+        tag(
+            "footer",
+            tag("p", "What is folded on the screen is not printed: unfold it first.", class_="paper"),
+            tag("p", f"Made with polars-evals {__version__}."),
+        ),
         tag("script", Html(script)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"

@@ -11,14 +11,15 @@ from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Repe
 from polars_evals.drift.claims import slice_word
 from polars_evals.report import charts, spread_charts, time_charts
 from polars_evals.report.choice import one_of
+from polars_evals.report.drawn_rows import MOST_SLICES, evidence_rows
 from polars_evals.report.evidence import lower_is_better
+from polars_evals.report.measure_plots import MeasurePlots
 from polars_evals.report.question_plots import AgreementPlots, RankingPlots, RepeatsPlots, SamplePlanPlots
 from polars_evals.report.theme import WIDE
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
 
-MOST_SLICES = 40
 MOST_WINDOWS = 400
 
 
@@ -31,11 +32,8 @@ def _roundest(above: float, most: float) -> float:
     return most
 
 
-class ComparisonPlots:
+class ComparisonPlots(MeasurePlots):
     """Charts of a comparison."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self._of = comparison
 
     def differences(self, *, width: int = WIDE) -> Any:
         """
@@ -86,22 +84,12 @@ class ComparisonPlots:
 
         Notes
         -----
-        All items come first, then the slices with the greatest loss. Of more than 40 rows, those with the
-        worst verdicts are drawn.
+        All items come first, then the slices with the greatest loss. Of more slices than fit 40 rows, those
+        with the worst verdicts are drawn, each with all its metrics.
         """
         spec = self._of.spec
         candidate = one_of("candidate", candidate, spec.candidates)
-        rows = pl.concat([self._of.summary, self._of.slices], how="diagonal").filter(
-            pl.col("candidate") == candidate
-        )
-        kept = rows.sort(pl.col("slice").is_not_null(), "verdict", "difference", nulls_last=True).head(
-            MOST_SLICES
-        )
-        worst = pl.col("difference").min().over("slice")
-        metric = pl.col("metric").replace_strict(
-            {name: at for at, name in enumerate(spec.metrics)}, default=99
-        )
-        kept = kept.sort(pl.col("slice").is_not_null(), worst, "slice", metric, nulls_last=True)
+        kept = evidence_rows(self._of, candidate)
         short = len(self._of.slices["by"].unique()) == 1
         slices = ["all items" if one is None else slice_word(one, short=short) for one in kept["slice"]]
         if kept["metric"].n_unique() == 1:
@@ -133,7 +121,11 @@ class ComparisonPlots:
         metric, candidate = self._chosen(metric, candidate)
         rows = self._of.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
         return spread_charts.distribution(
-            rows, baseline=spec.baseline, width=width, threshold=self._threshold(metric), title=metric
+            rows,
+            baseline=spec.baseline,
+            width=width,
+            threshold=self._threshold(metric),
+            title=self._title(metric, candidate),
         )
 
     def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
@@ -160,7 +152,7 @@ class ComparisonPlots:
             min_effect=self._of.spec.min_effect,
             width=width,
             lower_is_better=lower_is_better(self._of, metric),
-            title=metric,
+            title=self._title(metric, candidate),
         )
 
     def pass_rates(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from polars_evals.palette import BLUE, QUIET, VERMILION
+from polars_evals.palette import BLUE, INK, QUIET, VERMILION
 from polars_evals.report.charts import HEIGHT, ROW, distinct, shortened
 from polars_evals.report.theme import themed
 
@@ -82,7 +82,9 @@ def needed_items(rows: pl.DataFrame, asked: dict[str, Any], *, width: int, title
         )
         mark = alt.Chart(chosen)
         layers.append(mark.mark_point(filled=True, opacity=1, color=VERMILION, size=120).encode(x=x, y=y))
-        layers.append(mark.mark_text(align="left", dx=10, dy=-6, fontSize=12).encode(x=x, y=y, text="name:N"))
+        layers.append(
+            mark.mark_text(align="left", dx=10, dy=-6, fontSize=12, color=INK).encode(x=x, y=y, text="name:N")
+        )
     return themed(alt.layer(*layers), width=width, height=HEIGHT, title=shortened(title))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from polars_evals.drift import Agreement, Ranking, Repeats, SamplePlan
+from polars_evals.drift import Agreement, Calibrations, Ranking, Repeats, SamplePlan
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import MOST_PANELS, Section
@@ -21,6 +21,10 @@ METHODS: dict[type[Result], str] = {
     Ranking: (
         "All intervals of a metric hold at once, and so do the intervals of the ranks. Versions are compared "
         "on the items that all of them answered. q-values are corrected over all pairs and metrics."
+    ),
+    Calibrations: (
+        "Every metric has a threshold that was chosen on nine tenths of the verdicts and counted on the last "
+        "tenth, the same rows and folds for all. Differences are paired, and corrected by Holm."
     ),
     SamplePlan: (
         "The sample size of the paired t test, more where items come in clusters, fewer where answers are "
@@ -40,8 +44,8 @@ METHODS: dict[type[Result], str] = {
 def question_section(result: Result) -> Section:
     """Return the charts and tables of a result."""
     figures = [
-        figure(draw, label=f"{name}: {line(result.headline)}", panel=len(_drawn(result)) > 1)
-        for name, draw in _drawn(result)[:MOST_PANELS]
+        figure(draw, label=f"{name}: {line(result.headline)}", panel=len(drawn(result)) > 1)
+        for name, draw in drawn(result)[:MOST_PANELS]
     ]
     tables = (
         table(one.title, list(one.rows[0]), [list(row.values()) for row in one.rows], total=one.total)
@@ -51,7 +55,8 @@ def question_section(result: Result) -> Section:
     return Section("result", "Result", join(figures, tables))
 
 
-def _drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
+def drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
+    """Return the charts of a result with what they show."""
     if isinstance(result, Ranking):
         return [(name, partial(result.plot.means, name)) for name in result.settings["metrics"]]
     if isinstance(result, SamplePlan):
@@ -62,5 +67,7 @@ def _drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
             (f"{metric}, {version}", partial(result.plot.pass_at_k, metric, version=version))
             for metric, version in pairs
         ]
+    if isinstance(result, Calibrations):
+        return [(name, one.plot.curve) for name, one in result.calibrations.items()]
     assert isinstance(result, Agreement)
     return [("Agreement", result.plot.values)]

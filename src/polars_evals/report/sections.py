@@ -10,8 +10,9 @@ import polars as pl
 
 from polars_evals.drift.claims import claims, claims_about, pass_or_fail
 from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.written import Written
 from polars_evals.report import viewer
-from polars_evals.report.evidence import unit
+from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.facts import facts
 from polars_evals.report.figure import figure
 from polars_evals.report.leaderboard import leaderboard
@@ -110,8 +111,11 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
         pl.col("candidate") == candidate
     )
-    drawn = rows.drop_nulls("difference").height
+    drawn = evidence_rows(comparison, candidate).drop_nulls("difference").height
     chart = None
+    whose = f" of {line(candidate, 60)}" if len(spec.candidates) > 1 else ""
+    slices = rows["slice"].n_unique()
+    shown = evidence_rows(comparison, candidate)["slice"].n_unique()
     if drawn:
         chart = figure(
             partial(comparison.plot.evidence, candidate),
@@ -122,13 +126,19 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
             caption=(
                 f"Difference in mean score with its {level} interval. The grey band holds differences "
                 f"smaller than {spec.min_effect:g}."
+                + (
+                    ""
+                    if shown == slices
+                    else f" Of {slices - 1:,} slices, the worst {shown - 1:,} are drawn."
+                )
             ),
             panel=len(spec.candidates) > MOST_PANELS,
         )
     ordered = rows.sort(
         "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
     )
-    return join(chart, numbers(comparison, ordered, "Scores, worst verdict first"), _why(ordered))
+    scores = ordered.filter(~pl.col("metric").is_in(list(spec.measures)))
+    return join(chart, numbers(comparison, scores, f"Scores{whose}, worst verdict first"), _why(ordered))
 
 
 def _why(rows: pl.DataFrame) -> Html:
@@ -143,14 +153,17 @@ def _why(rows: pl.DataFrame) -> Html:
     return tag("details", tag("summary", "why these verdicts"), tag("ul", reasons))
 
 
-def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
+def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str, value: str = "score") -> Html:
     """Return the rows of a comparison as a table; beyond a screenful the others are folded."""
     sliced = rows["slice"].null_count() < rows.height
+    labelled = rows["baseline_pass_rate"].null_count() < rows.height
     heads = [
-        "metric", *(["slice"] if sliced else []), "verdict", "n", "score", "difference", "interval", "q",
-        "pass rate", "failing / passing",
+        "metric", *(["slice"] if sliced else []), "verdict", "n", value, "difference", "interval", "q",
+        *(["pass rate", "failing / passing"] if labelled else []),
     ]  # fmt: skip
-    shown = [_numbers(comparison, row, sliced) for row in rows.head(MOST_ROWS).iter_rows(named=True)]
+    shown = [
+        _numbers(comparison, row, sliced)[: len(heads)] for row in rows.head(MOST_ROWS).iter_rows(named=True)
+    ]
     first = table(caption, heads, shown[:UNFOLDED], total=len(shown[:UNFOLDED]))
     rest = None
     if shown[UNFOLDED:]:
@@ -162,9 +175,9 @@ def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
 def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[Any]:
     spec = comparison.spec
     version = row["candidate"] if len(spec.candidates) > 1 else None
-    of = unit(comparison, row["metric"])
-    form = ".3f" if max(abs(row["baseline_mean"] or 0), abs(row["candidate_mean"] or 0)) < 100 else ",.0f"
-    interval = "–" if row["ci_low"] is None else f"{row['ci_low']:+{form}} to {row['ci_high']:+{form}}"
+    written = Written.of(row["metric"], spec, digits=3)
+    interval = "–" if row["ci_low"] is None else written.span(row["ci_low"], row["ci_high"])
+    moved = "–" if row["difference"] is None else written.signed(row["difference"])
     flipped = "–" if row["newly_failing"] is None else f"{row['newly_failing']:,} / {row['newly_passing']:,}"
     place = "all items" if row["slice"] is None else line(row["slice"], 80)
     linked = items_link(
@@ -181,11 +194,8 @@ def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[
         *([Cell(linked)] if sliced else []),
         Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
         row["n"],
-        Cell(
-            change(row["baseline_mean"], row["candidate_mean"], form) + (f" {of}" if of else ""),
-            row["candidate_mean"],
-        ),
-        number(row["difference"], f"+{form}"),
+        Cell(written.levels(row["baseline_mean"], row["candidate_mean"]), row["candidate_mean"]),
+        Cell(moved, row["difference"]),
         Cell(interval, row["ci_low"]),
         number(row["q_value"], ".2g"),
         Cell(
@@ -198,7 +208,6 @@ def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[
 def distributions(comparison: Comparison) -> Section | None:
     """Return how scores are spread and how items moved, for the rows that moved most."""
     spec = comparison.spec
-    several = len(spec.candidates) > 1
     rows = comparison.summary.filter(pl.col("metric").is_in(spec.metrics), pl.col("ks").is_not_null())
     order = rows.sort("verdict", pl.col("difference").abs(), descending=[False, True], nulls_last=True)
     panels: list[Html] = []
@@ -206,29 +215,26 @@ def distributions(comparison: Comparison) -> Section | None:
     for row in order.iter_rows(named=True):
         if len(panels) >= MOST_PANELS:
             break
-        panels += _panels(comparison, row, several)
+        panels += _panels(comparison, row)
         drawn += 1
     if not panels:
         return None
-    left = comparison.summary.height - drawn
-    said = tag(
-        "p",
-        f"{left:,} more are in the numbers only; those with the worst verdicts are drawn.",
-        class_="left-out",
-    )
     rest = None
     if panels[UNFOLDED_PANELS:]:
         count = len(panels) - UNFOLDED_PANELS
-        rest = tag("details", tag("summary", f"{count} more charts"), _grid(panels[UNFOLDED_PANELS:]))
-    content = join(_grid(panels[:UNFOLDED_PANELS]), rest, said if left > 0 else None)
+        rest = tag("details", tag("summary", f"{count} more charts"), grid(panels[UNFOLDED_PANELS:]))
+    content = join(
+        grid(panels[:UNFOLDED_PANELS]),
+        rest,
+        more(rows.height, drawn, "those with the worst verdicts are drawn"),
+    )
     return Section("distributions", "How scores are spread", content)
 
 
-def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[Html]:
+def _panels(comparison: Comparison, row: dict[str, Any]) -> list[Html]:
     metric, candidate = row["metric"], row["candidate"]
     plot, baseline = comparison.plot, comparison.spec.baseline
     who = f"{line(candidate, 60)} and {line(baseline, 60)}"
-    whose = f"{line(candidate, 40)}: " if several else ""
     flips = (
         ""
         if row["newly_failing"] is None
@@ -239,7 +245,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
             figure(
                 partial(plot.pass_rates, metric, candidate=candidate),
                 label=f"Share of answers of {who} that pass {line(metric, 60)}: {flips}",
-                caption=f"{whose}{flips}.",
+                caption=f"{flips}.",
                 panel=True,
             )
         ]
@@ -249,7 +255,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
             figure(
                 partial(plot.paired, metric, candidate=candidate),
                 label=f"Differences of {line(metric, 60)} between {who}, item by item: {flips}",
-                caption=f"{whose}{flips or 'differences item by item'}.",
+                caption=f"{flips or 'Differences item by item'}.",
                 panel=True,
             )
         )
@@ -257,7 +263,7 @@ def _panels(comparison: Comparison, row: dict[str, Any], several: bool) -> list[
         figure(
             partial(plot.distributions, metric, candidate=candidate),
             label=f"Distribution of {line(metric, 60)} scores of {who}: {_spread(row)}",
-            caption=f"{whose}{_spread(row)}.",
+            caption=f"{_spread(row)}.",
             numbers=_bins(comparison, row),
             panel=True,
         )
@@ -316,6 +322,8 @@ def notes(result: Result, method: str) -> Section:
 
 
 def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return listed(list(value), 20) if value else "–"
     if isinstance(value, list):
         return listed([_setting(one) for one in value], 20)
     if isinstance(value, float):
@@ -323,12 +331,15 @@ def _setting(value: Any) -> str:
     return "–" if value is None else line(str(value), 200)
 
 
-def _grid(panels: list[Html]) -> Html:
+def grid(panels: list[Html]) -> Html:
+    """Return charts side by side."""
     return tag("div", panels, class_="panels" if len(panels) > 1 else None)
 
 
-def more(total: int, shown: int) -> Html:
-    """Say how many charts are not in the page."""
-    if shown >= total:
+def more(total: int, shown: int, which: str = "") -> Html:
+    """Say how many charts are not in the page, and which are."""
+    left = total - shown
+    if left <= 0:
         return Html("")
-    return tag("p", f"{total - shown:,} more are in the numbers only.", class_="left-out")
+    are = "is" if left == 1 else "are"
+    return tag("p", f"{left:,} more {are} in the numbers only{which and f'; {which}'}.", class_="left-out")

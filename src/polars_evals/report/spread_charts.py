@@ -61,7 +61,14 @@ def distribution(
         axis=alt.Axis(format="~%", tickCount=4, domain=False, ticks=False),
     )
     scale = alt.Scale(domain=versions, range=[SKY, VERMILION])
-    legend = alt.Legend(title=None, symbolType="square", symbolStrokeWidth=2, symbolFillColor="transparent")
+    # Names that would not stand side by side stand below each other.
+    legend = alt.Legend(
+        title=None,
+        symbolType="square",
+        symbolStrokeWidth=2,
+        symbolFillColor="transparent",
+        columns=2 if sum(map(len, versions)) * 8 < width - 100 else 1,
+    )
     colour = alt.Color("of:N", scale=scale, legend=legend)
     bars = (
         alt.Chart(before.select("bin_low", "bin_high", "share", of=pl.lit(versions[0])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -21,6 +22,16 @@ _KEPT = {
     "stroke-opacity", "stroke-width", "text-anchor", "transform", "viewBox", "width", "x", "x1", "x2", "y",
     "y1", "y2",
 }  # fmt: skip
+_DEFAULTS = {
+    ("fill-opacity", "1"), ("font-weight", "normal"), ("opacity", "1"), ("stroke-width", "1"),
+    ("transform", "translate(0,0)"), ("x2", "0"), ("y2", "0"),
+}  # fmt: skip
+# What a group hands down to all that is in it.
+_INHERITED = (
+    "fill", "font-family", "font-size", "font-style", "font-weight", "stroke", "stroke-linecap",
+    "stroke-linejoin", "stroke-width", "text-anchor",
+)  # fmt: skip
+_LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(?:e-?\d+)?")
 
 
 def svg(chart: Any, *, label: str, prefix: str = "") -> Html:
@@ -46,6 +57,8 @@ def svg(chart: Any, *, label: str, prefix: str = "") -> Html:
     spec = chart.to_dict(validate=False) | {"background": "transparent"}
     root = ET.fromstring(vl_convert.vegalite_to_svg(spec))
     _prune(root, prefix)
+    _gather(root)
+    _name_fonts_once(root)
     root.set("role", "img")
     root.set("aria-label", label)
     return Html(ET.tostring(root, encoding="unicode"))
@@ -53,12 +66,14 @@ def svg(chart: Any, *, label: str, prefix: str = "") -> Html:
 
 def _prune(element: ET.Element, prefix: str) -> None:
     for name, value in list(element.attrib.items()):
-        if name not in _KEPT or (name, value) in (("opacity", "1"), ("transform", "translate(0,0)")):
+        if name not in _KEPT or (name, value) in _DEFAULTS:
             del element.attrib[name]
         elif name == "id":
             element.set(name, prefix + value)
         elif name == "clip-path":
             element.set(name, value.replace("#", f"#{prefix}"))
+        else:
+            element.set(name, _LONG_NUMBER.sub(_hundredths, value))
     for child in list(element):
         if child.tag not in _SHAPES or _draws_nothing(child):
             element.remove(child)
@@ -66,6 +81,40 @@ def _prune(element: ET.Element, prefix: str) -> None:
         _prune(child, prefix)
         if child.tag == f"{_SVG}g" and not len(child):
             element.remove(child)
+
+
+def _hundredths(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _gather(element: ET.Element) -> None:
+    """Write once, at a group, what all its parts say, and leave out groups that say nothing."""
+    for at, child in enumerate(list(element)):
+        _gather(child)
+        if child.tag == f"{_SVG}g" and len(child) == 1 and not child.attrib:
+            element[at] = child[0]
+    # What lies in a definition is drawn elsewhere.
+    if len(element) and element.tag in {f"{_SVG}g", f"{_SVG}svg"}:
+        for name in _INHERITED:
+            first = element[0].get(name)
+            if (
+                first is not None
+                and (len(element) > 1 or element.get(name) is not None)
+                and all(part.get(name) == first for part in element)
+            ):
+                element.set(name, first)
+                for part in element:
+                    del part.attrib[name]
+
+
+def _name_fonts_once(root: ET.Element) -> None:
+    """Write at the top the fonts that are the only ones: nothing but text asks for them."""
+    for name in ("font-family", "font-size"):
+        found = {part.get(name) for part in root.iter() if part.get(name) is not None}
+        if len(found) == 1:
+            for part in root.iter():
+                part.attrib.pop(name, None)
+            root.set(name, str(found.pop()))
 
 
 def _draws_nothing(element: ET.Element) -> bool:

@@ -108,10 +108,21 @@ def left_out(shown: int, total: int) -> Html:
     return tag("p", f"{total - shown:,} of {total:,} rows are left out here.", class_="left-out")
 
 
+def _tells(shown: str) -> bool:
+    """Tell whether a text is the number that it is sorted by."""
+    try:
+        float(shown.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
 def _cell(one: Cell, at: int, right: bool) -> Html:
     classes = " ".join(name for name, wanted in (("number", right), ("wide", one.wide)) if wanted) or None
     shown = one.shown if isinstance(one.shown, Html) else line(one.shown)
-    value = one.value if one.value is not None else ("" if right else None)
+    value = "" if right else None
+    if one.value is not None:
+        value = None if _tells(shown) else f"{one.value:.6g}"
     if at == 0:
         return tag("th", shown, scope="row", class_=classes, data_value=value)
     return tag("td", shown, class_=classes, data_value=value)

@@ -23,8 +23,8 @@ VERDICT_MARKS = {
     )
     for verdict, shape in _SHAPES.items()
 }
-# Charts are laid out by the widths of Arial, which Liberation Sans shares.
-FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
+# Charts are laid out by the widths of Arial, which the next ones share; the last is hardly wider.
+FONT = "Arial, 'Liberation Sans', Helvetica, 'Nimbus Sans', 'DejaVu Sans Condensed', sans-serif"
 NARROW, WIDE = 340, 720
 
 

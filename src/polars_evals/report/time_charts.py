@@ -137,12 +137,14 @@ def _change_marks(
         marks = pl.concat([marks, own.with_columns(time=_instant("began"), step=change["difference"])])
     if marks.is_empty():
         return []
-    marks = marks.sort("time").tail(6)
+    # Where the present level began stands the verdict's difference, which is that from the reference.
+    judged = pl.when(pl.col("began") == change["began"]).then(pl.lit(change["difference"])).otherwise("step")
+    marks = marks.with_columns(step=judged).sort("time").tail(6)
     rules = alt.Chart(marks.select("time")).mark_rule(color=VERMILION, strokeWidth=2).encode(x=time)
     named, free = [], float("-inf")
     for row in marks.iter_rows(named=True):
         at = (row["time"] - first) / max(last - first, 1)  # type: ignore[operator]
-        moved = "" if row["step"] is None else f"{row['step']:+.2f} "
+        moved = "" if row["step"] is None else f"{row['step']:+.2f} ".replace("-", "−")
         words = (
             f"{moved}since {day(row['began'])}" if width >= 480 or marks.height == 1 else f"{moved}".strip()
         )

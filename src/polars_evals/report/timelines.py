@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.drift.claims import changes as claims
 from polars_evals.drift.verdict import VERDICTS
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.report.sections import MOST_ROWS, Section, more
+from polars_evals.report.sections import MOST_ROWS, Section, more, sentence_of
 from polars_evals.report.tables import Cell, number, table, verdict
 from polars_evals.wording import change, line
 
 if TYPE_CHECKING:
     from polars_evals.drift import Timeline
+    from polars_evals.drift.claims import Claim
 
-# Series that are drawn, and windows of each that are also written out.
-MOST_SERIES, MOST_WINDOWS = 6, 100
+# Claims of the sentence, series that are drawn, and windows of each that are also written out.
+MOST_CLAIMS, MOST_SERIES, MOST_WINDOWS = 4, 6, 100
 
 METHOD = (
     "The reference period sets the mean and how much windows vary. An always-valid test, which may be looked "
@@ -27,28 +29,69 @@ METHOD = (
 )
 
 
-def timeline_section(timeline: Timeline) -> Section:
-    """Return the series that changed most, and the numbers of all."""
-    changes = timeline.changes.sort("verdict", "q_value", "difference", maintain_order=True, nulls_last=True)
+def lede(timeline: Timeline, *, linked: bool = True) -> Html:
+    """Return what moved in a sentence whose claims may lead to their charts."""
+    found = claims(timeline)
+    places = {_key(row): f"#{_place(at)}" for at, row in enumerate(drawn(timeline))}
+
+    def shown(claim: Claim) -> Html:
+        if not linked:
+            return join(claim.text)
+        key = (claim.metrics[0], claim.candidates[0] if claim.candidates else None, claim.slice)
+        return tag("a", claim.text, href=places.get(key, "#timeline"))
+
+    if found:
+        more_of = len(found) - MOST_CLAIMS
+        said = join(
+            sentence_of(found[:MOST_CLAIMS], shown),
+            f"; {more_of:,} more series moved" if more_of > 0 else "",
+        )
+    else:
+        told = "inconclusive" in timeline.changes["verdict"].cast(pl.String)
+        said = join("no change can be told from noise" if told else "nothing changed")
+    return tag("p", said, ".", class_="sentence")
+
+
+def drawn(timeline: Timeline) -> list[dict[str, Any]]:
+    """Return the series that are drawn, those that moved most first."""
+    changes = _ordered(timeline)
     moved = changes.filter(
         pl.col("verdict").is_in(["regressed", "improved"]) | pl.col("detected").is_not_null()
     )
-    drawn = moved if moved.height else changes.head(1)
+    return (moved if moved.height else changes.head(1)).head(MOST_SERIES).rows(named=True)
+
+
+def _ordered(timeline: Timeline) -> pl.DataFrame:
+    return timeline.changes.sort("verdict", "q_value", "difference", maintain_order=True, nulls_last=True)
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str | None, str | None]:
+    return row["metric"], row["version"], row["slice"]
+
+
+def _place(at: int) -> str:
+    return f"series-{at}"
+
+
+def timeline_section(timeline: Timeline) -> Section:
+    """Return the series that changed most, and the numbers of all."""
+    changes = _ordered(timeline)
     figures = []
-    for row in drawn.head(MOST_SERIES).iter_rows(named=True):
-        name = _name(row)
+    for at, row in enumerate(drawn(timeline)):
+        name = name_of(row)
         figures.append(
             figure(
                 partial(timeline.plot.scores, row["metric"], version=row["version"], slice=row["slice"]),
                 label=f"Mean {name} over time: {row['verdict']}, {line(row['reason'])}",
                 caption=f"{row['verdict'].replace('_', ' ')}: {line(row['reason'])}.",
                 numbers=_windows(timeline, row, name),
+                name=_place(at),
             )
         )
     heads = ["series", "verdict", "n", "score", "difference", "began", "detected", "q"]
     rows = [
         (
-            _name(row),
+            name_of(row),
             Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
             row["n"],
             Cell(change(row["reference_mean"], row["current_mean"], ".3f"), row["current_mean"]),
@@ -73,7 +116,8 @@ def timeline_section(timeline: Timeline) -> Section:
     return Section("timeline", "Over time", content)
 
 
-def _name(row: dict[str, Any]) -> str:
+def name_of(row: dict[str, Any]) -> str:
+    """Return what a series is called."""
     return line(" · ".join(filter(None, (row["metric"], row["version"], row["slice"]))), 120)
 
 

@@ -40,7 +40,7 @@ def _chosen(comparison: Comparison, found: Evidence) -> str:
 
 def _static(comparison: Comparison, found: Evidence) -> Html:
     """Return the first items as they are."""
-    versions, metrics = comparison.spec.versions, comparison.spec.metrics
+    versions, metrics = comparison.spec.versions, comparison.spec.names
     return join(
         tag("p", f"Without scripts, these are the first {counted(len(found.worst), 'item')}."),
         (_item(one, versions, metrics) for one in found.worst),

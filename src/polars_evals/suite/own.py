@@ -1,7 +1,8 @@
 """Metrics of one's own: functions from expressions to an expression, found by name or as entry points."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
@@ -10,13 +11,16 @@ from polars.exceptions import InvalidOperationError
 
 from polars_evals.lift import LABEL, IntoText, Missing, elementwise, label, result_fields
 from polars_evals.options import check_common
-from polars_evals.wording import shown
+from polars_evals.wording import shown, without_query
 
 Function = Callable[..., pl.Expr]
 F = TypeVar("F", bound=Function)
 
 GROUP = "polars_evals.metrics"
 THRESHOLD = 0.5
+
+# What a result is called where it is made.
+MADE = "__evals_made"
 
 REGISTERED: dict[str, Function] = {}
 
@@ -195,6 +199,49 @@ def shaped(name: str, result: pl.Expr, *, threshold: float, missing: Missing, de
         return pl.select(expr.alias(key) for key, expr in result.items()).to_struct()
 
     return elementwise(name, {"result": result}, shape, pl.Struct(kinds)).alias(name)
+
+
+def guarded(metric: str, made: pl.Expr, schema: pl.Schema) -> pl.Expr:
+    """Run an expression that a user's function made so that whatever fails in it names the metric.
+
+    Polars' own errors, and those of functions inside the expression, say nothing of where it came from, and a
+    lazy query fails long after the suite is done. So the expression runs inside one of ours.
+    """
+    columns = list(dict.fromkeys(made.meta.root_names()))
+    kinds = pl.Schema({column: schema[column] for column in columns})
+    with named(metric):
+        dtype = pl.LazyFrame(schema=kinds).select(made).collect_schema().dtypes()[0]
+        whole = looks_across(made, kinds)
+
+    def run(given: Sequence[pl.Series]) -> pl.Series:
+        frame = pl.DataFrame([values.alias(name) for name, values in zip(columns, given, strict=True)])
+        with named(metric):
+            return frame.with_columns(made.alias(MADE)).get_column(MADE)
+
+    if not columns:
+        return made
+    return elementwise(metric, {name: pl.col(name) for name in columns}, run, dtype, whole=whole)
+
+
+def looks_across(made: pl.Expr, kinds: pl.Schema) -> bool:
+    """Whether a row's result depends on other rows: then Polars takes no slice of the rows before it.
+
+    `meta.is_row_separable` is no answer: it does not know dtypes, and takes `x / x.max()` for separable.
+    """
+    plan = pl.LazyFrame(schema=kinds).select(made).slice(1, 1).explain()
+    return plan.lstrip().startswith("SLICE")
+
+
+@contextmanager
+def named(metric: str) -> Iterator[None]:
+    """Name the metric in errors, as the suite calls it."""
+    try:
+        yield
+    except Exception as error:
+        told = without_query(str(error.args[0] if error.args else ""))
+        # What `shaped` says begins with the name of the function.
+        told = told.partition(": ")[2] if told.startswith('metric "') else f"{type(error).__name__}: {told}"
+        raise InvalidOperationError(f'metric "{metric}": {told}') from error
 
 
 def column(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 import polars as pl
@@ -9,8 +10,9 @@ from polars.exceptions import DuplicateError
 
 from polars_evals import lift
 from polars_evals.lift import announced, kernels_of, label
-from polars_evals.metrics.words import WordKernel
+from polars_evals.metrics.words import Batches, WordKernel
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
+from polars_evals.suite.own import guarded
 from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 
@@ -28,7 +30,7 @@ class Scoring:
         self.existing = schema.names()
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
-        schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
+        self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
         self.lowercased = shared_lowercasing(metrics, schema)
         self.announced = shared_words(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
@@ -69,6 +71,8 @@ class Scoring:
 
     def expr(self, metric: Metric) -> pl.Expr:
         """Make a metric's expression, over announced or lowercased columns where there are."""
+        if metric.function is not None or metric.type == COLUMN_TYPE:
+            return guarded(str(metric.name), metric.expr(), self.schema)
         announced = self.announced.get(work_of(metric))
         if announced is not None:
             return metric.expr(output=pl.col(announced.meta.output_name()))
@@ -105,8 +109,9 @@ def shared_words(metrics: Iterable[Metric], schema: pl.Schema) -> dict[object, p
         kernel = kernels[0] if len(kernels) == 1 else None
         if isinstance(kernel, WordKernel) and all(schema[side] == pl.String for side in sides.values()):
             readers.setdefault((sides["output"], sides["expected"]), {})[work_of(metric)] = kernel
+    batches = Batches()
     shared = [
-        (work, announced(output, expected, kernel.announce))
+        (work, announced(output, expected, partial(batches.announce, kernel)))
         for (output, expected), works in readers.items()
         if len(works) > 1
         for work, kernel in works.items()

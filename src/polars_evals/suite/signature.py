@@ -15,10 +15,14 @@ from polars_evals._version import __version__
 from polars_evals.metrics.semantic import encoder_name
 from polars_evals.suite.metric import Metric, accepts
 from polars_evals.suite.own import identity
+from polars_evals.wording import listed
 
-Source: TypeAlias = str | Path
+Location: TypeAlias = str | Path
 
 METADATA_KEY = "polars_evals.signatures"
+
+# What the column of a metric's signature is called, after its name.
+SIGNATURE = "_signature"
 
 # Longer values (a JSON schema, say) are named by their hash.
 LONGEST_VALUE = 120
@@ -95,7 +99,7 @@ def to_metadata(signatures: Mapping[str, str]) -> dict[str, str]:
 
 
 def signatures(
-    source: Source | Iterable[Source], *, storage_options: dict[str, str] | None = None
+    source: Location | Iterable[Location], *, storage_options: dict[str, str] | None = None
 ) -> dict[str, str]:
     """Read the signatures of scores from Parquet files.
 
@@ -109,12 +113,13 @@ def signatures(
     Returns
     -------
     dict
-        The signature of each metric by its name; empty where the files have none.
+        The signature of each metric by its name, from the metadata of the files or from their
+        `<name>_signature` columns; empty where the files have none.
 
     Raises
     ------
     ValueError
-        If files disagree: their scores were not made in the same way, and cannot be compared.
+        If files or rows disagree: their scores were not made in the same way, and cannot be compared.
 
     Examples
     --------
@@ -124,7 +129,7 @@ def signatures(
     {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|polars-evals:...'}
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
-    found = {file: from_metadata(file, storage_options) for one in sources for file in parquet_files(one)}
+    found = {file: from_file(file, storage_options) for one in sources for file in parquet_files(one)}
     if not found:
         raise ValueError("no files were given")
     first, *others = found
@@ -134,6 +139,29 @@ def signatures(
                 f"scores that were not made in the same way:\n{differences(first, other, found)}"
             )
     return found[first]
+
+
+def from_file(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:
+    """Read the signatures in one file: in its metadata, and in columns, as a cluster writes them."""
+    found = from_metadata(file, storage_options)
+    rows = pl.scan_parquet(file, glob=False, storage_options=storage_options)
+    names = rows.collect_schema().names()
+    columns = [f"{name}{SIGNATURE}" for name in metrics_of(names) if f"{name}{SIGNATURE}" in names]
+    if not columns:
+        return found
+    seen = rows.select(pl.col(columns).cast(pl.String).drop_nulls().unique().implode())
+    for column, values in seen.collect(engine="streaming").row(0, named=True).items():
+        if len(values) > 1:
+            raise ValueError(
+                f"scores that were not made in the same way: {column!r} in {file} has {listed(values, 2)}"
+            )
+        found |= {column.removesuffix(SIGNATURE): value for value in values}
+    return found
+
+
+def metrics_of(columns: Iterable[str]) -> list[str]:
+    """Name the metrics whose scores are among some columns."""
+    return [name.removesuffix("_score") for name in columns if name.endswith("_score")]
 
 
 def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:
@@ -151,7 +179,7 @@ def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> d
     return {str(name): str(text) for name, text in stored.items()}
 
 
-def parquet_files(source: Source) -> list[str]:
+def parquet_files(source: Location) -> list[str]:
     """List the files of a path, a folder or a pattern. Addresses of object stores are taken as they are."""
     path = str(source)
     if "://" in path or Path(path).is_file():

@@ -9,11 +9,12 @@ import polars as pl
 
 from polars_evals._polars import format_text
 from polars_evals.traces.canonical import CALLS, CANONICAL, CONTEXTS, OF_FILE, PARENT, QUESTION, SCORES
+from polars_evals.traces.platforms.base import EVALUATION, SCORER
 from polars_evals.traces.tables import BROKEN
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
 
-_TRACE, _PICK = "@trace", "@pick"
+_TRACE, _PICK, _EVALUATES = "@trace", "@pick", "@evaluates"
 
 # Kinds of spans that never are the answer of a trace, even where they stand at its root.
 _HELPING = ("tool", "retriever", "embedding")
@@ -50,7 +51,9 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     # A question that nobody answered is a row too, without an output.
     asks = pl.col("input").is_not_null() & ~helps
     rank = (
-        pl.when(~is_answer())
+        pl.when(pl.col("kind").is_in([SCORER, EVALUATION]).fill_null(False))
+        .then(0)
+        .when(~is_answer())
         .then(asks.cast(pl.Int64))
         .when(helps)
         .then(2)
@@ -77,6 +80,7 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     def latest(name: str, where: pl.Expr) -> pl.Expr:
         return in_time(name, where).last()
 
+    evaluates = (pl.col("kind") == EVALUATION).fill_null(False).any()
     calls = is_call.fill_null(False)
     retrieves = (pl.col("kind") == "retriever").fill_null(False)
     anywhere = pl.lit(True)
@@ -107,10 +111,10 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
         # Sorted once, for all: within a group the order stays.
         spans.sort("ts", "@row", nulls_last=True)
         .group_by(_TRACE)
-        .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min()})
-        .filter(pl.col(_PICK) >= 2**58)
+        .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min(), _EVALUATES: evaluates})
+        .filter(pl.col(_PICK) >= 2**58, ~pl.col(_EVALUATES))
         .sort("@row")
-        .drop(_TRACE, _PICK, "@row")
+        .drop(_TRACE, _PICK, _EVALUATES, "@row")
     )
 
 

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -140,7 +141,7 @@ def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[byte
     try:
         while piece := unpacked.read(size):
             yield piece
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise pl.exceptions.ComputeError(
             f"cannot read {file!r}: its gzip data is broken or cut off ({error}); fetch it again"
         ) from None

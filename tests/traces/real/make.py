@@ -16,6 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
+# What must not bring what it asks for: packages that no longer build, and that are not needed here.
+ALONE = {"openai_evals": "evals"}
 # The packages of each tool, for each version of which there is an export.
 PYTHON_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
     "mlflow": {
@@ -73,6 +75,15 @@ PYTHON_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
     "ragas": {"0.4.3": ("ragas==0.4.3", "langchain-community<0.4")},
     "deepeval": {"4.3.1": ("deepeval==4.3.1",)},
     "helm": {"0.5.16": ("crfm-helm==0.5.16",)},
+    "weave": {
+        "0.52.10": ("weave==0.52.10", "openai==1.109.1", "ddtrace", "emoji", "litellm", "numpy", "sqlparse")
+    },
+    "openai_evals": {
+        "3.0.1.post1": (
+            *("backoff", "blobfile", "lz4", "numpy", "openai==3.49.0", "pandas", "pydantic", "pyyaml"),
+            *("requests", "snowflake-connector-python", "tiktoken", "tqdm", "zstandard"),
+        )
+    },
     "conversations": {"1.0": ("polars==1.35.2",)},
 }
 NODE_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -98,6 +109,9 @@ def environment(tool: str, version: str) -> Path:
         if tool not in NODE_TOOLS:
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run(command, check=True)
+        if tool in ALONE:
+            alone = [*command[: -len(PYTHON_TOOLS[tool][version])], "--no-deps", f"{ALONE[tool]}=={version}"]
+            subprocess.run(alone, check=True)
         done.touch()
     return interpreter
 

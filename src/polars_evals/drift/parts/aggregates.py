@@ -147,6 +147,13 @@ def resolve(compared: SpecOptions, schema: Schema, versions: Callable[[], pl.Dat
     spec = ComparisonSpec.of(options)
     if spec.by == "auto":
         raise ValueError('by="auto" needs all rows in one place; name the columns to slice by')
+    if spec.measures == "auto":
+        raise ValueError('measures="auto" needs all rows in one place; name the measures')
+    if asked := [name for name, one in spec.measures.items() if one.quantiles]:
+        raise ValueError(
+            f"quantiles of {', '.join(asked)} cannot be summed up by part; leave them out (quantiles=[]) to "
+            "compare means and ratios, or compare the rows in one place"
+        )
     spec.require_columns(schema)
     if spec.candidates is not None:
         return spec.resolve(schema)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.drift.answers import OUTCOMES, answers_are_missing
 from polars_evals.drift.clusters import SIZES, SPREAD, cluster_spread
 from polars_evals.drift.compare import Estimates
 from polars_evals.drift.estimate import ESTIMANDS, estimate_sums
 from polars_evals.drift.flips import UNMATCHED, gather_flips, rows_without_item
 from polars_evals.drift.histogram import binned
 from polars_evals.drift.inference import floats
-from polars_evals.drift.measure import tabulate
-from polars_evals.drift.parts.summing import ROW, STEPS, TOTALS, UNITS
+from polars_evals.drift.measure import slice_name, tabulate
+from polars_evals.drift.parts.summing import ROW, TOTALS, UNITS, value_of
 from polars_evals.drift.permutation import DIGITS, Units
+from polars_evals.drift.quantiles import MEAN, STATISTICS, ratio_interval
 from polars_evals.drift.reading import (
-    answers_are_missing,
     describe_missing,
     describe_nameless,
     require_few_slices,
@@ -40,8 +41,7 @@ def estimates_of(sums: Sums, spec: ResolvedSpec) -> Estimates:
         for (column,), seen in sums["signatures"].group_by("column"):
             columns.require_one_signature(str(column), seen["value"].sort())
     nulls = dict(counts.filter(pl.col("kind") == "null").select("name", "rows").iter_rows())
-    extra = answers_are_missing(nulls, spec) and columns.ANSWERED not in spec.metrics
-    metrics = [*spec.metrics, columns.ANSWERED] if extra else spec.metrics
+    metrics = [*spec.metrics, *spec.measures, *_shares(sums, nulls, spec)]
     rows = [(candidate, metric) for candidate in spec.candidates for metric in metrics]
     return Estimates(
         rows=pl.concat(
@@ -62,7 +62,71 @@ def estimates_of(sums: Sums, spec: ResolvedSpec) -> Estimates:
         distributions=pl.concat(_distribution(sums, spec, *row) for row in rows),
         notes=[*describe_nameless(versions, spec), *describe_missing(nulls, spec)],
         only_runs=nulls.get(columns.ONLY_RUN, 0),
+        statistics=_statistics(sums, spec),
     )
+
+
+def _statistics(sums: Sums, spec: ResolvedSpec) -> pl.DataFrame:
+    """Return means and ratios of measures; quantiles cannot be summed."""
+    names = list(spec.measures)
+    by = [None, *(list(group) for group in spec.slices)]
+    rows = []
+    for row in sums["moments"].filter(pl.col("metric").is_in(names)).iter_rows(named=True):
+        before, after = row["baseline_mean"], row["candidate_mean"]
+        if before is None or after is None:
+            continue
+        group = by[row["group"]]
+        n = row["n"] if spec.paired else row["n_baseline_only"] + row["n_candidate_only"]
+        identity = {
+            "candidate": row["candidate"],
+            "metric": row["metric"],
+            "slice": None if group is None else slice_name(group, tuple(row["value"])),
+            "by": group,
+            "value": None if group is None else row["value"],
+        }
+        levels = {"baseline_value": before, "candidate_value": after, "difference": after - before}
+        rows.append(identity | {"statistic": MEAN, "n": n} | levels | _ratio(row, spec))
+    frame = pl.DataFrame(rows, schema=STATISTICS).with_columns(pl.col(pl.Float64).fill_nan(None))
+    places = {pair: at for at, pair in enumerate((c, m) for c in spec.candidates for m in names)}
+    order = [places[pair] for pair in frame.select("candidate", "metric").iter_rows()]
+    sliced = pl.col("slice").is_not_null()
+    return (
+        frame.with_columns(pl.Series("place", order, dtype=pl.Int64))
+        .sort("place", sliced, "by", "slice")
+        .drop("place")
+    )
+
+
+def _ratio(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, float]:
+    """Return the ratio of two means; its interval too, where items are independent."""
+    before, after = row["baseline_mean"], row["candidate_mean"]
+    if not (before > 0 and after > 0):
+        return {}
+    ratio = after / before
+    spreads: list[Any] = [row[f"var_{end}"] for end in "bc"]
+    if spec.cluster is not None or None in spreads:
+        return {"ratio": ratio}
+    relative = [spread / mean**2 for spread, mean in zip(spreads, (before, after), strict=True)]
+    if spec.paired:
+        together = (sum(spreads) - row["var_d"]) / 2
+        variances = [((sum(relative) - 2 * together / (before * after)) / row["n"], row["n"] - 1)]
+    else:
+        counts = (row["n_baseline_only"], row["n_candidate_only"])
+        variances = [(one / n, n - 1) for one, n in zip(relative, counts, strict=True)]
+    low, high = ratio_interval(ratio, variances, spec.alpha)
+    return {"ratio": ratio, "ratio_low": low, "ratio_high": high}
+
+
+def _shares(sums: Sums, nulls: dict[str, int], spec: ResolvedSpec) -> list[str]:
+    """Return the shares of answers that say something: answers are missing, or errors did happen."""
+    seen = sums["moments"].filter(pl.col("group") == 0).group_by("metric").agg(pl.col("highest").max())
+    most = dict(seen.iter_rows())
+    missing = answers_are_missing(nulls, spec.metrics)
+    return [
+        name
+        for name in OUTCOMES
+        if name not in spec.metrics and (missing if name == columns.ANSWERED else (most.get(name) or 0) > 0)
+    ]
 
 
 def _measure(sums: Sums, spec: ResolvedSpec, candidate: str, metric: str, number: int) -> pl.DataFrame:
@@ -111,7 +175,9 @@ def _measure(sums: Sums, spec: ResolvedSpec, candidate: str, metric: str, number
             }
             for estimand, found in totals.items()
         },
-        scores={value: _scores(parts.get(value, nobody)) for value in slices},
+        scores={
+            value: _scores(parts.get(value, nobody), measure=metric in spec.measures) for value in slices
+        },
     )
 
 
@@ -122,11 +188,10 @@ def _units(counted: pl.DataFrame, kind: str, total: float) -> Units:
     return Units(np.round(size, DIGITS), part["count"].to_numpy(), total)
 
 
-def _scores(counted: pl.DataFrame) -> tuple[Sample, Sample]:
+def _scores(counted: pl.DataFrame, *, measure: bool) -> tuple[Sample, Sample]:
+    counted = counted.with_columns(at=value_of(pl.col("step"), measure=measure))
     baseline, candidate = (counted.filter(pl.col("kind") == kind) for kind in ("baseline", "candidate"))
-    left, right = (
-        Sample(floats(part["step"]) / STEPS, part["count"].to_numpy()) for part in (baseline, candidate)
-    )
+    left, right = (Sample(floats(part["at"]), part["count"].to_numpy()) for part in (baseline, candidate))
     return left, right
 
 
@@ -137,7 +202,8 @@ def _distribution(sums: Sums, spec: ResolvedSpec, candidate: str, metric: str) -
         pl.col("group") == 0,
         pl.col("kind").is_in(["baseline", "candidate"]),
     )
-    scores = counted.select("count", side=pl.col("kind") == "candidate", score=pl.col("step") / STEPS)
+    value = value_of(pl.col("step"), measure=metric in spec.measures)
+    scores = counted.select("count", side=pl.col("kind") == "candidate", score=value)
     return binned(scores, baseline=spec.baseline, candidate=candidate, metric=metric)
 
 

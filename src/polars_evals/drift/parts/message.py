@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.parts.summing import Sums
 
 MAGIC = b"polars-evals aggregates "
-VERSION = 2
+VERSION = 3
 
 
 def write(spec: ResolvedSpec, sums: Sums) -> bytes:
@@ -30,6 +30,7 @@ def write(spec: ResolvedSpec, sums: Sums) -> bytes:
             frame.write_ipc_stream(body, compression="zstd")
             sizes[name] = body.tell() - start
     described = {field.name: getattr(spec, field.name) for field in fields(spec)}
+    described["measures"] = spec.settings["measures"]
     header = json.dumps({"spec": described, "sizes": sizes}).encode()
     content = len(header).to_bytes(8, "big") + header + body.getvalue()
     return b"%b%d\n%b%b" % (MAGIC, VERSION, _digest(content), content)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_evals.drift.answers import with_answers
 from polars_evals.drift.clusters import SIZES, SPREAD, cluster_spread, cluster_sums
 from polars_evals.drift.columns import aggregated, as_text, trait
 from polars_evals.drift.estimate import PAIRED, UNPAIRED, moments, scores_of, sides_of
 from polars_evals.drift.flips import changed_labels, without_pair
 from polars_evals.drift.merging import Distinct, First, Grouped, Merge, add
 from polars_evals.drift.pairing import measured, pair_by_name
-from polars_evals.drift.reading import count_versions, require_few_slices, select_rows, with_answers
+from polars_evals.drift.reading import count_versions, require_few_slices, select_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import ResolvedSpec
 
 Sums = dict[str, pl.DataFrame]
+Step = Callable[[pl.Expr], pl.Expr]
 
-# Scores and differences are counted in steps of 1/10,000.
+# Scores and differences are counted in steps of 1/10,000; measures, which have any size, in steps of a
+# thousandth of their size, down to a millionth.
 STEPS = 10_000
+PART, SMALLEST = 1e-3, 1e-6
 
 # A row of the comparison: `group` is 0 for all items, else the place of its columns in `ResolvedSpec.slices`,
 # from 1; `value` holds their values.
@@ -83,7 +88,7 @@ def sum_up(frame: pl.LazyFrame, spec: ResolvedSpec) -> Sums:
     """Sum up a part, which must hold all rows of its items; clusters may go on in other parts."""
     schema = frame.collect_schema()
     # Whether an answer is missing in another part is not known here.
-    rows = with_answers(select_rows(frame, schema, spec, spec.traits), spec)
+    rows = with_answers(select_rows(frame, schema, spec, spec.traits), spec.metrics)
     for group in spec.slices:
         require_few_slices(group, rows.select(pl.struct(trait(name) for name in group).n_unique()).item())
     found: dict[str, list[pl.DataFrame]] = {name: [] for name in merges(spec)}
@@ -93,7 +98,8 @@ def sum_up(frame: pl.LazyFrame, spec: ResolvedSpec) -> Sums:
         pairs = pair_by_name(rows, spec, candidate)
         for metric in measured(rows, spec):
             for number, group in enumerate([(), *spec.slices]):
-                for name, frames in _measure(pairs, metric, [trait(one) for one in group]).items():
+                step = _measure_step if metric in spec.measures else _step
+                for name, frames in _measure(pairs, metric, [trait(one) for one in group], step).items():
                     found[name] += [_named(one, candidate, metric, number, group) for one in frames]
         found["flips"].append(
             changed_labels(pairs, metrics=spec.metrics, most=spec.max_flips, by=spec.traits)
@@ -111,10 +117,12 @@ def close_clusters(sums: Sums, spec: ResolvedSpec) -> Sums:
     if clusters.is_empty():
         return sums
     spreads, histogram = [sums["spreads"]], [sums["histogram"]]
+    measure = pl.col("metric").is_in(list(spec.measures))
     for (estimand,), part in clusters.group_by("estimand"):
         spreads.append(_spread(part, str(estimand), ROW))
         if spec.paired:
-            histogram.append(_unit_histogram(part, str(estimand), ROW))
+            for of, step in ((measure, _measure_step), (~measure, _step)):
+                histogram.append(_unit_histogram(part.filter(of), str(estimand), ROW, step))
     closed = {"clusters": clusters.clear(), "spreads": stack(spreads), "histogram": stack(histogram)}
     return merged(spec, [sums | closed])
 
@@ -146,14 +154,16 @@ def _signatures(frame: pl.LazyFrame, spec: ResolvedSpec) -> list[pl.DataFrame]:
     ]
 
 
-def _measure(observations: Observations, metric: str, keys: Sequence[str]) -> dict[str, list[pl.DataFrame]]:
+def _measure(
+    observations: Observations, metric: str, keys: Sequence[str], step: Step
+) -> dict[str, list[pl.DataFrame]]:
     """Return the sums of a metric, for each combination of `keys`."""
     frame = scores_of(observations, metric, keys)
     found: dict[str, list[pl.DataFrame]] = {
         "moments": [moments(frame, keys, paired=observations.paired)],
         "spreads": [],
         "clusters": [],
-        "histogram": [_score_histogram(observations, metric, keys)],
+        "histogram": [_score_histogram(observations, metric, keys, step)],
     }
     sides = sides_of(paired=observations.paired)
     for estimand, ends in sides.items():
@@ -169,7 +179,7 @@ def _measure(observations: Observations, metric: str, keys: Sequence[str]) -> di
                 found["spreads"].append(_spread(single, estimand, keys))
         if observations.paired:
             units = alone.select(*keys, total=ends[0]).drop_nulls("total")
-            found["histogram"].append(_unit_histogram(units, estimand, keys))
+            found["histogram"].append(_unit_histogram(units, estimand, keys, step))
     return found
 
 
@@ -189,25 +199,27 @@ def _spread(sums: pl.DataFrame, estimand: str, keys: Sequence[str]) -> pl.DataFr
     return cluster_spread(sums, keys).with_columns(estimand=pl.lit(estimand))
 
 
-def _score_histogram(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+def _score_histogram(
+    observations: Observations, metric: str, keys: Sequence[str], step: Step
+) -> pl.DataFrame:
     """Count the scores of both versions, all rows of them."""
     score = pl.col(f"{metric}:score")
     kind = pl.when("side").then(pl.lit("candidate")).otherwise(pl.lit("baseline"))
     counted = (
         observations.rows.lazy()
         .filter(score.is_not_null())
-        .group_by(*keys, kind.alias("kind"), _step(score).alias("step"))
+        .group_by(*keys, kind.alias("kind"), step(score).alias("step"))
         .agg(count=pl.len().cast(pl.Int64))
         .collect(engine="streaming")
     )
     return counted.select(*keys, "kind", "step", "count", pl.lit(0.0).alias("squares"))
 
 
-def _unit_histogram(units: pl.DataFrame, estimand: str, keys: Sequence[str]) -> pl.DataFrame:
+def _unit_histogram(units: pl.DataFrame, estimand: str, keys: Sequence[str], step: Step) -> pl.DataFrame:
     """Count the absolute values of what keeps its sign as a whole."""
     counted = aggregated(
         units.lazy()
-        .group_by(*keys, _step(pl.col("total").abs()).alias("step"))
+        .group_by(*keys, step(pl.col("total").abs()).alias("step"))
         .agg(count=pl.len().cast(pl.Int64), squares=pl.col("total").pow(2).sum())
     )
     return counted.select(*keys, pl.lit(UNITS[estimand]).alias("kind"), "step", "count", "squares")
@@ -216,6 +228,19 @@ def _unit_histogram(units: pl.DataFrame, estimand: str, keys: Sequence[str]) -> 
 def _step(value: pl.Expr) -> pl.Expr:
     """Return the step that a value is in; one that is a step but for its last bits is in that one."""
     return (value * STEPS + 1e-6).floor().cast(pl.Int64)
+
+
+def _measure_step(value: pl.Expr) -> pl.Expr:
+    """Return the step that a number of any size is in."""
+    size = (value.abs() / SMALLEST).log1p() / PART
+    return ((size + 1e-6).floor() * value.sign()).cast(pl.Int64)
+
+
+def value_of(step: pl.Expr, *, measure: bool) -> pl.Expr:
+    """Return the value of a step."""
+    if not measure:
+        return step / STEPS
+    return ((step.abs() * PART).exp() - 1) * SMALLEST * step.sign()
 
 
 def _named(

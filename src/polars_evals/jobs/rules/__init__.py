@@ -13,18 +13,20 @@ from polars_evals.jobs.rules.base import (
     require_metric,
 )
 from polars_evals.jobs.rules.items import MustNotFlip, unknown_items
-from polars_evals.jobs.rules.measures import MaxMean, MaxQuantile, MinAnswered
+from polars_evals.jobs.rules.measures import MaxErrorRate, MaxMean, MaxQuantile, MinAnswered
 from polars_evals.jobs.rules.rates import MinPassRate
 from polars_evals.jobs.rules.timelines import OverTime
 from polars_evals.jobs.rules.verdicts import FailOn, NotWorseThan
 
 __all__ = [
+    "FAILED",
     "Context",
     "Evidence",
     "FailOn",
     "Findings",
     "Gate",
     "GateResult",
+    "MaxErrorRate",
     "MaxMean",
     "MaxQuantile",
     "MinAnswered",

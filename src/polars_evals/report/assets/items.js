@@ -33,7 +33,7 @@
   const focus = () => {
     const metric = metrics.findIndex((one) => one.name === get("metric"));
     const version = versions.indexOf(get("version"));
-    const scores = metrics.map((_, at) => at).filter((at) => !metrics[at].unit && !metrics[at].lower);
+    const scores = metrics.map((_, at) => at).filter((at) => !metrics[at].measure);
     return {
       metrics: metric >= 0 ? [metric] : scores.length ? scores : metrics.map((_, at) => at),
       versions: version > 0 ? [version] : candidates,
@@ -93,8 +93,11 @@
   };
   const written = (metric, value) => {
     if (value === null || value === undefined) return "–";
+    const { unit, measure } = metrics[metric];
     const digits = Math.abs(value) >= 100 ? 0 : 2;
-    return `${value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}${metrics[metric].unit ? ` ${metrics[metric].unit}` : ""}`;
+    const form = measure && Math.abs(value) < 100 ? { maximumSignificantDigits: 3 } : { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    const amount = value.toLocaleString("en", form);
+    return !unit ? amount : /^[$€£]$/.test(unit) ? `${unit}${amount}` : `${amount} ${unit}`;
   };
   const cell = (item, metric, wanted) => {
     const before = item.scores[metric][0];
@@ -178,7 +181,7 @@
     const none = [element("i", {}, "none")];
     const content = text === null ? none : other === undefined || other === null ? readable(text) : marked(text, other);
     const long = (text ?? "").length > (narrow ? 450 : 900) || (text ?? "").split("\n").length > 14;
-    return element("div", { class: "block" }, element("h4", {}, title), notes, folded(content, long));
+    return element("div", { class: "block" }, element("h3", {}, title), notes, folded(content, long));
   };
   const scoresOf = (item, version) =>
     element("p", { class: "scores" }, metrics.map((metric, at) => {
@@ -223,6 +226,7 @@
     limit += 4 * STEP;
     render();
   } });
+  const paper = element("p", { class: "left-out paper" });
   const render = () => {
     const kept = document.activeElement?.id;
     const wanted = focus();
@@ -261,6 +265,7 @@
       ...rows);
     found.value = `${chosen.length.toLocaleString("en")} of ${items.length.toLocaleString("en")} items`;
     more.hidden = shown.length >= chosen.length;
+    paper.textContent = `Printed are ${shown.length.toLocaleString("en")} of ${chosen.length.toLocaleString("en")} items, as on the screen. The page has the others, and the answers.`;
     more.textContent = `show more (${(chosen.length - shown.length).toLocaleString("en")} left)`;
     controls();
     if (kept) document.getElementById(kept)?.focus({ preventScroll: true });
@@ -289,7 +294,7 @@
   window.addEventListener("hashchange", () => {
     if (location.hash.startsWith("#items?")) restore(true);
   });
-  root.replaceChildren(form, element("div", { class: "items" }, table), more);
+  root.replaceChildren(form, element("div", { class: "items" }, table), more, paper);
   root.hidden = false;
   restore(location.hash.startsWith("#items?"));
   root.dataset.ready = "yes";

@@ -11,8 +11,10 @@
   const keyOf = (row, column) => {
     const cell = row.cells[column];
     const value = cell.dataset.value;
-    if (value === undefined) return cell.textContent.trim();
-    return value === "" ? "" : Number(value);
+    if (value !== undefined) return value === "" ? "" : Number(value);
+    const text = cell.textContent.trim();
+    const number = cell.classList.contains("number") ? Number(text.replaceAll(",", "")) : NaN;
+    return Number.isNaN(number) ? text : number;
   };
 
   const sort = (table, column, descending) => {

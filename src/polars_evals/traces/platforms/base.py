@@ -11,6 +11,9 @@ Record: TypeAlias = dict[str, Any]
 # What a score is: its number, or its word, or both.
 Scores: TypeAlias = dict[str, tuple[float | None, str | None]]
 
+# Kinds of spans that are no answers: what scores one, and what runs an evaluation, whose examples are traces.
+SCORER, EVALUATION = "scorer", "evaluation"
+
 
 class BrokenRecordError(ValueError):
     """A record holds JSON within JSON that is broken."""

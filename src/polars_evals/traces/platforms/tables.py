@@ -222,8 +222,7 @@ def _openai_evals(record: Record, around: Record) -> Iterator[Record]:
     completions = spec.get("completion_fns")
     about = {
         "trace_id": "/".join(str(part) for part in (record.get("run_id"), record.get("sample_id")) if part),
-        "model": completions[0] if isinstance(completions, list) and completions else None,
-        "item": "/".join(str(part) for part in (spec.get("base_eval"), record.get("sample_id")) if part),
+        "model": completions[0] if isinstance(completions, list) and completions else data.get("model"),
     }
     event = record | about
     if kind == "sampling":
@@ -252,7 +251,7 @@ OPENAI_EVALS = Platform(
     "OpenAI evals log",
     marks("run_id event_id sample_id type data", "spec", "spec run_id", "run_id event_id"),
     {
-        "item_id": ("item",),
+        "item_id": ("sample_id",),
         "trace_id": ("trace_id",),
         "span_id": ("event_id",),
         "parent_id": ("parent",),

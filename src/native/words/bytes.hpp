@@ -1,0 +1,68 @@
+// One bit for each byte of a text, 64 at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "../portable.hpp"
+#include "../unicode.hpp"
+#include "padded.hpp"
+
+namespace pe {
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words are packed in little-endian order"
+#endif
+
+// Packs 64 bytes of 0 or 1 into 64 bits.
+inline std::uint64_t pack_flags(const std::uint8_t* flags) {
+    std::uint64_t bits = 0;
+#if defined(__SSE2__)
+    for (unsigned part = 0; part < 4; ++part) {
+        const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + 16 * part));
+        const auto mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_slli_epi16(sixteen, 7)));
+        bits |= std::uint64_t{mask} << (16 * part);
+    }
+#else
+    // The factor moves the low bit of byte j to bit 56 + j, without any carry.
+    for (unsigned part = 0; part < 8; ++part) {
+        std::uint64_t eight;
+        std::memcpy(&eight, flags + 8 * part, 8);
+        bits |= (eight * 0x0102040810204080u >> 56) << (8 * part);
+    }
+#endif
+    return bits;
+}
+
+// Calls `take(at)` for the place of each byte that `rule` says 1 to, and not 0.
+template <class Rule, class Take>
+[[gnu::always_inline]] inline void for_each_byte(const PaddedText& text, Rule rule, Take&& take) {
+    for (std::size_t block = 0; block < text.size(); block += 64) {
+        std::uint8_t read[64], flags[64];
+        std::memcpy(read, text.data() + block, 64);
+        for (int i = 0; i < 64; ++i) flags[i] = rule(read[i]);
+        std::uint64_t found = pack_flags(flags);
+        if (text.size() - block < 64) found &= (std::uint64_t{1} << (text.size() - block)) - 1;
+        for (; found != 0; found &= found - 1) take(block + count_trailing_zeros(found));
+    }
+}
+
+// Calls `take(code, begin, end)` for each character beyond ASCII, with its code point and place.
+template <class Take>
+void for_each_wide(const PaddedText& text, Take&& take) {
+    const char* const bytes = text.data();
+    const char* const end = bytes + text.size();
+    const auto starts = [](std::uint8_t c) { return static_cast<std::uint8_t>(c >= 0xC0); };
+    for_each_byte(text, starts, [&](std::size_t begin) {
+        const char* at = bytes + begin;
+        const std::uint32_t code = unicode::next_inline(at, end);
+        take(code, begin, static_cast<std::size_t>(at - bytes));
+    });
+}
+
+}  // namespace pe

@@ -1,0 +1,154 @@
+"""Answers that failed or are missing, apart from those that are wrong: counted and judged by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label
+from polars_evals.suite.measure import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from polars_evals.drift.columns import Schema
+
+# Null where a row has no answer, so that it is counted like everything that is missing.
+HAS_ANSWER = "has_answer"
+# Where traces keep what became of a call.
+OUTPUT, ERROR, FINISH = "output", "error", "finish_reason"
+# What the makers of models call an answer that was cut off, or held back; in lower case.
+CUT_OFF = ["length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"]
+HELD_BACK = [
+    *("content_filter", "content_filtered", "safety", "refusal", "recitation", "blocklist", "spii"),
+    *("prohibited_content", "image_safety", "guardrail_intervened"),
+]
+FAILED = ["error", "tool_error", "malformed_function_call"]
+
+
+def _share(name: str, *, lower_is_better: bool) -> Measure:
+    return Measure(name, lower_is_better=lower_is_better, bounds=(0, 1), quantiles=(), share=True)
+
+
+# The rows of a comparison that count answers, and which way is better.
+OUTCOMES = {
+    ANSWERED: _share(ANSWERED, lower_is_better=False),
+    "error": _share("error", lower_is_better=True),
+    "truncated": _share("truncated", lower_is_better=True),
+    "filtered": _share("filtered", lower_is_better=True),
+}
+WORDS = {
+    ANSWERED: "share of items with an answer",
+    "error": "share of items with an error",
+    "truncated": "share of answers that were cut off",
+    "filtered": "share of answers that were held back",
+}
+
+
+def needed_for_answers(there: Collection[str], unanswered: str) -> list[str]:
+    """Name the columns that tell what became of a call."""
+    return [ERROR, FINISH, *([OUTPUT] if set_apart(there, unanswered) else [])]
+
+
+def set_apart(there: Collection[str], unanswered: str) -> bool:
+    """Say whether missing answers are set apart: if asked to, or if the table says what became of calls."""
+    return unanswered == "apart" or (unanswered == "auto" and (ERROR in there or FINISH in there))
+
+
+def outcomes(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
+    """Return ``error:score``, ``truncated:score`` and ``filtered:score`` where the table can tell."""
+    found = {}
+    failed, finish = error_of(schema), finish_of(schema)
+    if failed is not None:
+        found["error"] = failed.cast(pl.Float64)
+    if finish is not None:
+        found["truncated"] = finish.is_in(CUT_OFF).cast(pl.Float64)
+        found["filtered"] = finish.is_in(HELD_BACK).cast(pl.Float64)
+    kept = {name: share for name, share in found.items() if name not in metrics}
+    return [e for name, share in kept.items() for e in (share.alias(f"{name}:score"), no_label(name))]
+
+
+def can_tell(name: str, schema: Schema) -> bool:
+    """Say whether a table has what a share of answers is made of."""
+    if name == ANSWERED:
+        return True
+    return (error_of(schema) if name == "error" else finish_of(schema)) is not None
+
+
+def finish_of(schema: Schema) -> pl.Expr | None:
+    """Return why the model stopped, in lower case."""
+    dtype = schema.get(FINISH)
+    if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
+        return pl.col(FINISH).cast(pl.String).str.strip_chars().str.to_lowercase()
+    return None
+
+
+def error_of(schema: Schema) -> pl.Expr | None:
+    """Return which calls failed."""
+    said = []
+    dtype = schema.get(ERROR)
+    if dtype == pl.Boolean:
+        said.append(pl.col(ERROR).fill_null(value=False))
+    elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
+        text = pl.col(ERROR).cast(pl.String).str.strip_chars()
+        said.append((text.is_not_null() & (text != "")).fill_null(value=False))
+    finish = finish_of(schema)
+    if finish is not None:
+        said.append(finish.is_in(FAILED).fill_null(value=False))
+    return pl.any_horizontal(said) if said else None
+
+
+def has_answer(schema: Schema, metrics: Sequence[str]) -> pl.Expr | None:
+    """
+    Return which rows have an answer that can be right or wrong; None if the table cannot tell.
+
+    A row has none where the call failed, or where the output is missing and no metric found anything to
+    score: a score above 0 was then made of another column.
+    """
+    failed = error_of(schema)
+    missing = [] if failed is None else [failed]
+    if OUTPUT in schema:
+        nothing = pl.all_horizontal(pl.col(f"{name}_score").fill_null(0.0) <= 0 for name in metrics)
+        missing.append(pl.col(OUTPUT).is_null() & nothing)
+    return ~pl.any_horizontal(missing) if missing else None
+
+
+def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Add the share that says which rows have an answer: a score in every metric."""
+    if ANSWERED in metrics:
+        return rows
+    share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics).cast(pl.Float64)
+    if ONLY_RUN in rows.columns:
+        share = pl.when(pl.col(ONLY_RUN).is_not_null()).then(share)
+    return rows.with_columns(share.alias(f"{ANSWERED}:score"), no_label(ANSWERED))
+
+
+def answers_are_missing(nulls: Mapping[str, int], metrics: Sequence[str]) -> bool:
+    """Say whether any row lacks a score that it could have."""
+    return any(nulls[f"{name}:score"] > nulls.get(ONLY_RUN, 0) for name in metrics)
+
+
+def counted(rows: pl.DataFrame) -> list[str]:
+    """Return the shares that a table has, in the order of rows."""
+    return [name for name in OUTCOMES if f"{name}:score" in rows.columns]
+
+
+def without_idle(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Drop what never happened: a share of errors where there is none says nothing."""
+    idle = [
+        name
+        for name in counted(rows)
+        if name not in (ANSWERED, *metrics) and not (rows[f"{name}:score"] > 0).any()
+    ]
+    return rows.drop(f"{name}:{end}" for name in idle for end in ("score", "pass"))
+
+
+def describe_unanswered(nulls: Mapping[str, int]) -> list[str]:
+    """Say how many rows have no answer, and where they count."""
+    if not (missing := nulls.get(HAS_ANSWER, 0)):
+        return []
+    return [
+        f"{missing:,} rows have no answer (an error, or no output); they are not in the scores, and count in "
+        f"the row {ANSWERED!r}"
+    ]

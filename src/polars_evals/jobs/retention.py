@@ -1,0 +1,163 @@
+"""How long rows stay in a store: those that are older go, and do not come back with their files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from polars_evals.drift import ComparisonSpec
+from polars_evals.drift.columns import as_text, version_text
+from polars_evals.jobs.errors import ConfigError
+from polars_evals.jobs.section import Section
+from polars_evals.jobs.settle import PART, without
+from polars_evals.jobs.store import Part, Snapshot, scan_parts
+from polars_evals.wording import counted
+
+# The time of a row, unless `time` in [store] names another column; without one, that of its file counts.
+TIME, FILE_TIME = "ts", "source_time"
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long rows stay, by which column of times, and the version whose rows stay for good."""
+
+    keep: str
+    time: str | None = None
+    spared: tuple[str, str | float] | None = None
+
+    def limit(self) -> datetime:
+        """Return the time before which rows go: the start of a day, so that one day rewrites files once."""
+        now = pl.Series([datetime.now(UTC)])
+        limit: datetime = now.dt.offset_by(f"-{self.keep}").dt.truncate("1d").item()
+        return limit
+
+    def column(self, schema: Mapping[str, pl.DataType]) -> str:
+        """Return the column of times, or say that it is none."""
+        name = self.time or (TIME if TIME in schema else FILE_TIME)
+        if name not in schema:
+            raise ConfigError(f"[store]: rows are kept by {name!r}, a column that the store does not have")
+        if not isinstance(schema[name], pl.Date | pl.Datetime):
+            raise ConfigError(
+                f"[store]: rows are kept by {name!r}, which holds {schema[name]}; name a column of dates or "
+                f'times with `time`, or take that of the input files: time = "{FILE_TIME}"'
+            )
+        return name
+
+    def is_spared(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+        """Select the rows that stay however old they are."""
+        if self.spared is None or self.spared[0] not in schema:
+            return pl.lit(False)
+        name, version = self.spared
+        return as_text(schema, name).eq_missing(version_text(schema, name, version))
+
+
+def check_keep(keep: str) -> str:
+    """Insist on a length of time of a day or more."""
+    day = pl.Series([datetime(2000, 3, 1, tzinfo=UTC)])
+    try:
+        is_long = day.dt.offset_by(f"-{keep}").item() <= datetime(2000, 2, 29, tzinfo=UTC)
+    except (pl.exceptions.PolarsError, OverflowError):
+        is_long = False
+    if not is_long:
+        raise ValueError(f'rows are kept for a day or more, such as "90d", "12w" or "1y", got {keep!r}')
+    return keep
+
+
+def is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> pl.Expr:
+    """Select the rows of before a time; one without a time is as old as its file."""
+    zone = getattr(schema[time], "time_zone", None)
+    moment = pl.col(time).cast(pl.Datetime("us", zone))
+    moment = moment.dt.convert_time_zone("UTC") if zone else moment.dt.replace_time_zone("UTC")
+    return pl.coalesce(moment, pl.col(FILE_TIME)) < limit
+
+
+@dataclass(frozen=True)
+class Expiry:
+    """Which rows are no longer kept, in which data files, and what the store writes down of that."""
+
+    rows: pl.Expr
+    counts: Mapping[str, int]
+    forgotten: Mapping[str, str] | None = None
+    # How many of the rows have come only now.
+    fresh: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many rows go."""
+        return sum(self.counts.values())
+
+    @property
+    def notes(self) -> list[str]:
+        """Say so."""
+        if not self.counts or self.forgotten is None:
+            return []
+        day = self.forgotten["before"][:10]
+        return [f"{counted(self.total, 'row')} of before {day} (by {self.forgotten['time']}) went"]
+
+    def remains(
+        self, part: Part, schema: Mapping[str, pl.DataType], folder: Path, metadata: Mapping[str, str]
+    ) -> list[Part]:
+        """Return a data file without the rows that go: as it is, written again, or not at all."""
+        gone = self.counts.get(part.path, 0)
+        if not gone:
+            return [part]
+        return [] if gone == part.rows else without(part, schema, folder, metadata, wanted=~self.rows)
+
+
+def expire(
+    retention: Retention | None,
+    before: Snapshot | None,
+    parts: Sequence[Part],
+    schema: Mapping[str, pl.DataType],
+    new: Sequence[str] = (),
+) -> Expiry:
+    """Find the rows that are no longer kept; `new` names the files that a run has read.
+
+    Of a file that was taken before and has changed since, no row comes back that is gone.
+    """
+    known = before.state.forgotten if before else None
+    again = [name for name in new if before and name in before.state.inputs]
+    conditions, forgotten = list[pl.Expr](), known
+    if retention is not None and schema:
+        time, limit = retention.column(schema), retention.limit()
+        conditions.append(is_older(schema, time, limit))
+        if known is None or known["before"] < limit.isoformat():
+            forgotten = {"before": limit.isoformat(), "time": time}
+    if known is not None and again and known["time"] in schema:
+        limit = datetime.fromisoformat(known["before"])
+        # A clock that was wrong once must not cost all that comes later.
+        if limit <= datetime.now(UTC):
+            conditions.append(pl.col("source_file").is_in(again) & is_older(schema, known["time"], limit))
+    if not conditions:
+        return Expiry(pl.lit(False), {}, known)
+    rows = pl.any_horizontal(conditions) & ~(retention.is_spared(schema) if retention else pl.lit(False))
+    found = (
+        scan_parts(parts, schema, include_file_paths=PART)
+        .filter(rows)
+        .group_by(PART)
+        .agg(pl.len(), fresh=pl.col("source_file").is_in(list(new)).sum())
+        .collect(engine="streaming")
+    )
+    counts = dict(found.select(PART, "len").iter_rows())
+    return Expiry(rows, counts, forgotten, int(found["fresh"].sum()))
+
+
+def read_retention(section: Section, compare: ComparisonSpec | None) -> Retention | None:
+    """Read how long rows stay."""
+    keep = section.take("keep", str, 'a length of time, such as "90d"')
+    time = section.take("time", str, "the column of times by which rows are kept")
+    baseline = section.take("keep_baseline", bool, "true or false")
+    for key, given in {"time": time, "keep_baseline": baseline}.items():
+        if given is not None and keep is None:
+            raise ConfigError(f"{section.where}: `{key}` needs `keep`, how long rows stay")
+    if keep is None:
+        return None
+    section.insist(check_keep, keep)
+    if baseline and compare is None:
+        raise ConfigError(f"{section.where}: `keep_baseline` needs a section [compare]")
+    spared = (compare.version, compare.baseline) if baseline and compare is not None else None
+    return Retention(keep, time, spared)
