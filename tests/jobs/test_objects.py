@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import ConfigError, InputError, Job, StoreError, run
+from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run
 from polars_evals.jobs.open import open_folder
 from polars_evals.jobs.remote import Address, RemoteFolder, list_remote
 from polars_evals.jobs.runner import Watch
@@ -271,3 +272,18 @@ def test_azure_addresses() -> None:
 def test_an_input_error_is_no_store_error(bucket: Bucket) -> None:
     with pytest.raises(InputError, match="there is no such bucket"):
         list_remote("s3://nowhere-at-all/x/*.parquet", bucket.options)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_old_rows_go_there_too(tmp_path: Path, bucket: Bucket, form: str) -> None:
+    job = bucket.job(tmp_path, form, 'keep = "90d"\ntime = "ts"\n')
+    ages = [datetime.now(UTC) - timedelta(days=days) for days in (200, 80, 10)]
+    bucket.put(traces(range(3), ts=ages), "traces/a.parquet")
+    assert run(job).rows == 2
+    bucket.put(traces(range(6), ts=[*ages, *ages]), "traces/a.parquet")
+    outcome = run(job)
+    assert (outcome.added, outcome.updated, outcome.rows) == (2, 2, 4)
+    done = maintain(job, keep="30d", keep_days=0)
+    assert (done["forgotten"], done["rows"], done["files"]) == (2, 2, 1)
+    assert bucket.table()["trace_id"].to_list() == ["v1-2", "v1-5"]
+    assert run(job).added == 0

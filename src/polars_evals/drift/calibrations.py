@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from polars_evals.drift import columns
 from polars_evals.drift.calibrate import (
@@ -223,7 +222,7 @@ def _difference(
         "difference": value,
         "ci_low": max(-2.0, value - half),
         "ci_high": min(2.0, value + half),
-        "p_value": float(2 * norm.sf(abs(value) / se)),
+        "p_value": float(2 * ndtr(-abs(value) / se)),
     }
 
 
