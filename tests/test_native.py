@@ -43,7 +43,7 @@ def test_list_layouts(kind: pa.DataType) -> None:
     array = pa.array(rows, pa.list_(pa.string())).cast(kind)
     column = Stream([array.slice(1, 3), array.slice(0, 1)])
     other = pl.Series([*rows[1:], rows[0]])
-    result = _native.levenshtein_lists(column, other, weights=(1, 1, 1), score_cutoff=None)  # type: ignore[arg-type]
+    result = _native.levenshtein_lists(column, other, weights=(1, 1, 1), score_cutoff=None, threads=2)  # type: ignore[arg-type]
     assert pl.DataFrame(result)["distance"].to_list() == [None, 0, 0, 0]
 
 

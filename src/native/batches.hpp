@@ -19,6 +19,11 @@ struct Batch {
     std::vector<Text> left, right;
     std::vector<std::size_t> rows;
     std::size_t size() const { return rows.size(); }
+    std::size_t bytes() const {
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < size(); ++i) sum += left[i].size() + right[i].size();
+        return sum;
+    }
 };
 
 // Deals the rows out. Batches shrink towards the end, so that all threads finish at about the same time, and are limited
@@ -32,8 +37,10 @@ public:
           threads_(threads),
           result_(result) {}
 
-    // Fills the batch with the next pairs; false when no row is left. Rows with a null become null results.
+    // Fills the batch with the next pairs; false when no row is left, or nothing more is wanted. Rows with a null become
+    // null results.
     bool next(Batch& batch) {
+        if (is_stopped()) return false;
         std::lock_guard<std::mutex> lock(mutex_);
         if (returned_.size() > 0) {
             std::swap(batch, returned_);
@@ -59,12 +66,6 @@ public:
     }
     void give_back(Batch batch) { returned_ = std::move(batch); }
     bool is_done() const { return rows_left_ == 0; }
-    // Deals out nothing more.
-    void stop() {
-        std::lock_guard<std::mutex> lock(mutex_);
-        returned_ = {};
-        rows_left_ = 0;
-    }
 
 private:
     static constexpr std::size_t fewest_rows = 16, most_rows = 2048, fewest_bytes = 4096, most_bytes = 1 << 19;
@@ -78,7 +79,7 @@ private:
 };
 
 // Calls `kernel(batch, workspace)` for all pairs of the two columns, with one Workspace a thread. Nulls on either side
-// become nulls of the result. A column that fits one batch is done on the calling thread.
+// become nulls of the result. A column of few texts is done on the calling thread.
 template <class Workspace, class Kernel>
 void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result, Kernel&& kernel) {
     Dealer dealer(left, right, threads, result);
@@ -88,10 +89,11 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
     };
     Batch first;
     if (!dealer.next(first)) return;
-    const bool is_only = dealer.is_done();
+    constexpr std::size_t few_bytes = 1 << 15;
+    const bool are_few = dealer.is_done() && first.bytes() < few_bytes;
     dealer.give_back(std::move(first));
-    if (is_only) return work();
-    Pool::get(threads).run(work, [&] { watch_for_interrupt([&] { dealer.stop(); }); });
+    if (are_few) work();
+    else Pool::get(threads).run(work);
 }
 
 }  // namespace pe

@@ -1,4 +1,5 @@
 // Edit distances over columns of texts and of lists of texts.
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -44,7 +45,7 @@ void measure_batch(const Batch& batch, const EditOptions& options, EditScratch& 
 
 template <auto kernel>
 void measure_each(const Batch& batch, const EditOptions& options, EditScratch& scratch) {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
+    for (std::size_t i = 0; i < batch.size() && !is_stopped(); ++i) {
         EditResult& result = scratch.results[i];
         result.distance = scratch.texts.compare(batch.left[i], batch.right[i], options, result, scratch.*kernel);
     }
@@ -171,25 +172,31 @@ private:
     std::unordered_map<Text, std::uint32_t> numbers_;
 };
 
-Result levenshtein_lists(nb::handle output, nb::handle expected, Weights weights, std::optional<std::int64_t> cutoff) {
+Result levenshtein_lists(nb::handle output, nb::handle expected, Weights weights, std::optional<std::int64_t> cutoff,
+                         std::size_t threads) {
     const TextListColumn left(read_chunks(output)), right(read_chunks(expected));
     const std::size_t rows = broadcast_size(left.size(), right.size());
     Result result(rows);
     std::int64_t* distance = result.add_integers("distance");
     nb::gil_scoped_release released;
-    EditScratch scratch;
-    TokenNumbers tokens;
-    TextListColumn::Cursor left_at(left, 0), right_at(right, 0);
-    for (std::size_t row = 0; row < rows; ++row, left_at.next(), right_at.next()) {
-        if (!left_at.array().is_valid(left_at.row()) || !right_at.array().is_valid(right_at.row())) {
-            result.set_null(row);
-            continue;
+    // One thread does it all, while this one watches for Ctrl-C.
+    std::atomic<bool> is_taken{false};
+    Pool::get(threads).run([&] {
+        if (is_taken.exchange(true)) return;
+        EditScratch scratch;
+        TokenNumbers tokens;
+        TextListColumn::Cursor left_at(left, 0), right_at(right, 0);
+        for (std::size_t row = 0; row < rows && !is_stopped(); ++row, left_at.next(), right_at.next()) {
+            if (!left_at.array().is_valid(left_at.row()) || !right_at.array().is_valid(right_at.row())) {
+                result.set_null(row);
+                continue;
+            }
+            tokens.restart();
+            tokens.read(left_at, scratch.left);
+            tokens.read(right_at, scratch.right);
+            distance[row] = cut(weighted(scratch.left, scratch.right, weights, scratch.kernel), cutoff);
         }
-        tokens.restart();
-        tokens.read(left_at, scratch.left);
-        tokens.read(right_at, scratch.right);
-        distance[row] = cut(weighted(scratch.left, scratch.right, weights, scratch.kernel), cutoff);
-    }
+    });
     return result;
 }
 
@@ -212,7 +219,7 @@ void bind_edit(nb::module_& module) {
     module.def("levenshtein_distance", &levenshtein_distance, nb::arg("output"), nb::arg("expected"), nb::kw_only(),
                nb::arg("weights"), nb::arg("score_cutoff").none(), nb::arg("threads"));
     module.def("levenshtein_lists", &levenshtein_lists, nb::arg("output"), nb::arg("expected"), nb::kw_only(),
-               nb::arg("weights"), nb::arg("score_cutoff").none());
+               nb::arg("weights"), nb::arg("score_cutoff").none(), nb::arg("threads"));
 }
 
 }  // namespace pe

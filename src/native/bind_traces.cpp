@@ -63,7 +63,7 @@ nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string,
         std::atomic<std::size_t> next{0};
         const auto work = [&] {
             Reader reader;
-            for (std::size_t i; (i = next++) < count;)
+            for (std::size_t i; !is_stopped() && (i = next++) < count;)
                 read_rows(records, i * rows, std::min((i + 1) * rows, records.size()), plan, reader, pieces[i]);
         };
         if (count == 1) work();

@@ -1,8 +1,59 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
 #include "bind.hpp"
 #include "interrupt.hpp"
+#include "signals.hpp"
+
+#include <atomic>
+#include <chrono>
 
 namespace pe {
+namespace {
+
+// When the main thread was told that Ctrl-C came, in milliseconds of a clock of its own; 0: it was not.
+std::atomic<std::int64_t> told_at{0};
+
+std::int64_t now() {
+    using namespace std::chrono;
+    return 1 + duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+bool is_main_thread() {
+    const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
+    return nb::cast<unsigned long>(thread.attr("ident")) == PyThread_get_thread_ident();
+}
+
+bool is_default_handler() {
+    const nb::module_ signal = nb::module_::import_("signal");
+    return signal.attr("getsignal")(signal.attr("SIGINT")).is(signal.attr("default_int_handler"));
+}
+
+// In the main thread, Python runs the handler, and whatever that raises ends the call. On another thread a call ends if the
+// main thread does not get to run any Python: then it waits for this very call. A handler that is not Python's own is
+// left to decide when its turn comes.
+void throw_if_interrupted() {
+    constexpr std::int64_t patience = 40;
+    nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+    if (!InterruptSignal::came()) return;
+    if (is_main_thread()) return InterruptSignal::forget();
+    std::int64_t untold = 0;
+    if (told_at.compare_exchange_strong(untold, now())) {
+        const auto forget = [](void*) {
+            InterruptSignal::forget();
+            told_at = 0;
+            return 0;
+        };
+        if (Py_AddPendingCall(forget, nullptr) != 0) told_at = 0;
+        return;
+    }
+    if (now() - untold < patience || !is_default_handler()) return;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    nb::raise_python_error();
+}
+
+void end_call() { InterruptSignal::end(told_at == 0); }
+
+}  // namespace
 void bind_clean(nb::module_& module);
 void bind_edit(nb::module_& module);
 void bind_json(nb::module_& module);
@@ -12,10 +63,7 @@ void bind_words(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
-    pe::throw_if_interrupted = [] {
-        nb::gil_scoped_acquire acquired;
-        if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-    };
+    pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
     pe::bind_result(module);
     pe::bind_clean(module);

@@ -103,8 +103,9 @@ class PieceDealer {
 public:
     PieceDealer(const PairWindow& window, std::size_t threads) : window_(window), threads_(threads) {}
 
-    // The next pairs, from `begin` to `end`; false when none is left.
+    // The next pairs, from `begin` to `end`; false when none is left, or nothing more is wanted.
     bool next(std::size_t& begin, std::size_t& end) {
+        if (is_stopped()) return false;
         std::lock_guard<std::mutex> lock(mutex_);
         const std::size_t left = window_.size() - next_;
         const std::size_t wanted = std::clamp(left / (4 * threads_), fewest_rows, most_rows);
@@ -115,11 +116,6 @@ public:
         }
         next_ = end;
         return end > begin;
-    }
-    // Deals out nothing more.
-    void stop() {
-        std::lock_guard<std::mutex> lock(mutex_);
-        next_ = window_.size();
     }
 
 private:
@@ -161,7 +157,7 @@ void for_each_pair(const TextColumn& output, const TextColumn& expected, std::si
             }
         };
         if (window.bytes() < few_bytes) work();
-        else Pool::get(threads).run(work, [&] { watch_for_interrupt([&] { dealer.stop(); }); });
+        else Pool::get(threads).run(work);
     }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "interrupt.hpp"
 #include "portable.hpp"
 
 namespace pe {
@@ -35,11 +37,12 @@ public:
     std::size_t size() const { return size_; }
 
     // Calls `work()` on every thread of the pool that is free before the first of the calls is over, and returns
-    // when all are over. `work` takes pieces of a common job until none is left. Meanwhile the calling thread calls
-    // `watch()` now and then; if that throws, it should also see to it that nothing is left of the job.
-    void run(const std::function<void()>& work, const std::function<void()>& watch = [] {}) {
+    // when all are over. `work` takes pieces of a common job until none is left, or until `is_stopped()`. Meanwhile the
+    // calling thread calls `watch()` now and then; if that throws, the job is stopped.
+    void run(const std::function<void()>& work, const std::function<void()>& watch = interrupts.throw_if_wanted) {
         if (size_ == 0) return work();
-        Job job{work, size_, 0, nullptr, {}};
+        const Watched watched;
+        Job job{work, size_, 0, nullptr, {}, {false}};
         const auto is_over = [&] { return job.to_start == 0 && job.running == 0; };
         std::exception_ptr stopped;
         std::unique_lock<std::mutex> lock(mutex_);
@@ -51,6 +54,7 @@ public:
                 watch();
             } catch (...) {
                 stopped = std::current_exception();
+                job.stopped = true;
             }
             lock.lock();
         }
@@ -78,6 +82,12 @@ private:
         std::size_t running;
         std::exception_ptr error;
         std::condition_variable over;
+        std::atomic<bool> stopped;
+    };
+    struct Watched {
+        Watched() { interrupts.begin(); }
+        ~Watched() { interrupts.end(); }
+        Watched(const Watched&) = delete;
     };
 
     static constexpr std::chrono::milliseconds between_looks{50};
@@ -95,7 +105,9 @@ private:
             lock.unlock();
             std::exception_ptr error;
             try {
+                const Stoppable stoppable(job.stopped);
                 job.work();
+            } catch (const Stopped&) {
             } catch (...) {
                 error = std::current_exception();
             }

@@ -1,6 +1,7 @@
 // From UTF-8 to code points, and Unicode lowercasing as Polars does it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,15 +40,23 @@ inline constexpr std::uint32_t replacement = 0xFFFD;
 inline std::uint32_t next(const char*& at, const char* end) {
     const auto lead = static_cast<unsigned char>(*at++);
     if (lead < 0x80) return lead;
-    const int extra = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
-    if (extra == 0 || lead > 0xF4 || end - at < extra) return replacement;
-    std::uint32_t code = lead & (0x3Fu >> extra);
-    for (int i = 0; i < extra; ++i) {
-        const auto byte = static_cast<unsigned char>(at[i]);
-        if ((byte & 0xC0) != 0x80) return replacement;
-        code = code << 6 | (byte & 0x3Fu);
+    const auto byte = [&at](int i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(at[i])); };
+    const auto follows = [&byte](int i) { return (byte(i) & 0xC0) == 0x80; };
+    if (lead < 0xE0) {
+        if (lead < 0xC2 || end - at < 1 || !follows(0)) return replacement;
+        const std::uint32_t code = (lead & 0x1Fu) << 6 | (byte(0) & 0x3F);
+        at += 1;
+        return code;
     }
-    at += extra;
+    if (lead < 0xF0) {
+        if (end - at < 2 || !follows(0) || !follows(1)) return replacement;
+        const std::uint32_t code = (lead & 0x0Fu) << 12 | (byte(0) & 0x3F) << 6 | (byte(1) & 0x3F);
+        at += 2;
+        return code;
+    }
+    if (lead > 0xF4 || end - at < 3 || !follows(0) || !follows(1) || !follows(2)) return replacement;
+    const std::uint32_t code = (lead & 0x07u) << 18 | (byte(0) & 0x3F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    at += 3;
     return code;
 }
 
@@ -145,42 +154,52 @@ inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
     return true;
 }
 
-// Calls `take(code point)` for each code point of the lowercased text while it returns true.
-template <class Take>
-void for_each_lower(Text text, Take&& take) {
-    const LowercasePages& lower = LowercasePages::get();
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at < end) {
-        const char* start = at;
-        std::uint32_t code = next(at, end);
-        if (code == capital_sigma) code = is_final_sigma(text, start, at) ? final_sigma : small_sigma;
-        else if (code != dotted_capital_i) code = lower(code);
-        else {
-            if (!take('i')) return;
-            code = dot_above;
-        }
-        if (!take(code)) return;
-    }
-}
-
 }  // namespace unicode
+
+// Eight ASCII characters as code points, lowercased if `fold_case`; false, and nothing written, if there is anything else.
+inline bool decode_eight(const char* from, bool fold_case, std::uint32_t* to) {
+    std::uint64_t eight;
+    std::memcpy(&eight, from, 8);
+    if (eight & 0x8080808080808080u) return false;
+    for (int i = 0; i < 8; ++i) {
+        const auto byte = static_cast<unsigned char>(from[i]);
+        const bool is_upper = fold_case & (static_cast<unsigned char>(byte - 'A') < 26);
+        to[i] = byte | static_cast<std::uint32_t>(is_upper) << 5;
+    }
+    return true;
+}
 
 // The first `max_chars` code points of the text, lowercased before they are counted if `fold_case`.
 inline void decode(Text text, bool fold_case, std::size_t max_chars, std::vector<std::uint32_t>& out) {
-    out.clear();
-    out.reserve(text.size() < max_chars ? text.size() : max_chars);
-    if (max_chars == 0) return;
-    if (fold_case) {
-        unicode::for_each_lower(text, [&](std::uint32_t code) {
-            out.push_back(code);
-            return out.size() < max_chars;
-        });
-        return;
-    }
+    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
+    // A byte gives at most one code point, but for the two of the dotted capital I, which has two bytes.
+    const std::size_t most = std::min(text.size(), max_chars);
+    if (out.size() < most + 8) out.resize(most + 8);
+    std::uint32_t* to = out.data();
+    std::uint32_t* const full = to + most;
     const char* at = text.data();
     const char* const end = at + text.size();
-    while (at < end && out.size() < max_chars) out.push_back(unicode::next(at, end));
+    while (at < end && to < full) {
+        if (end - at >= 8 && decode_eight(at, fold_case, to)) {
+            at += 8;
+            to += 8;
+            continue;
+        }
+        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop && to < full;) {
+            const char* const start = at;
+            std::uint32_t code = unicode::next(at, end);
+            if (fold_case) {
+                if (code == unicode::capital_sigma) code = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
+                else if (code != unicode::dotted_capital_i) code = lower(code);
+                else {
+                    *to++ = 'i';
+                    code = unicode::dot_above;
+                }
+            }
+            *to++ = code;
+        }
+    }
+    out.resize(std::min<std::size_t>(static_cast<std::size_t>(to - out.data()), max_chars));
 }
 
 }  // namespace pe

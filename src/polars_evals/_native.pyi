@@ -31,7 +31,12 @@ def levenshtein_distance(
     output: Series, expected: Series, *, weights: tuple[int, int, int], score_cutoff: int | None, threads: int
 ) -> Result: ...
 def levenshtein_lists(
-    output: Series, expected: Series, *, weights: tuple[int, int, int], score_cutoff: int | None
+    output: Series,
+    expected: Series,
+    *,
+    weights: tuple[int, int, int],
+    score_cutoff: int | None,
+    threads: int,
 ) -> Result: ...
 def stem(word: str) -> str: ...
 def json_match(output: Series, expected: Series, *, subset: bool, threads: int) -> Result: ...

@@ -350,7 +350,11 @@ def test_one_is_not_many(tmp_path: Path) -> None:
         ("version =", "versoin =", r'[compare]: unknown key "versoin"; did you mean "version"?'),
         ("baseline =", "basline =", r'[compare]: unknown key "basline"; did you mean "baseline"?'),
         ("version =", "zzz =", "[compare]: `version` is missing"),
-        ("metric =", "file =", '[suite]: unknown key "file"; there are path, metric, output, expected'),
+        (
+            "metric =",
+            "file =",
+            '[suite]: unknown key "file"; there are path, metric, measure, output, expected',
+        ),
         ("metric =", "metrics =", '[suite]: unknown key "metrics"; did you mean "metric"?'),
     ],
 )

@@ -257,3 +257,52 @@ def test_measures_are_written_in_several_ways() -> None:
     assert all(one == same[0] and hash(one) == hash(same[0]) for one in same)
     assert pe.Measure("cost").amount(-0.0123, signed=True) == "-$0.0123"
     assert pe.Measure("latency_ms").amount(1234.5) == "1,234 ms"
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.3, "regressed"), (0.7, "improved"), (1.0, "no_change")])
+def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: str) -> None:
+    rng = np.random.default_rng(0)
+    hours = np.arange(24 * 40)
+    took = rng.lognormal(6, 0.2, len(hours)) * np.where(hours < 24 * 25, 1.0, factor)
+    frame = pl.DataFrame(
+        {"ts": pl.datetime_range(pl.datetime(2025, 1, 1), pl.datetime(2025, 2, 9, 23), "1h", eager=True),
+         "m_score": rng.normal(0.5, 0.01, len(hours)), "latency_ms": took}
+    )  # fmt: skip
+    line = pe.timeline(frame, time="ts", reference=14, measures="latency_ms")
+    row = line.changes.row(by_predicate=pl.col("metric") == "latency_ms", named=True)
+    assert row["verdict"] == verdict
+    assert row["reference_mean"] == pytest.approx(took[: 24 * 14].mean())
+    windows = line.windows.filter(pl.col("metric") == "latency_ms")
+    assert windows["mean"][0] == pytest.approx(took[:24].mean())
+    assert windows["center"][0] == pytest.approx(row["reference_mean"])
+    if factor != 1:
+        assert row["difference"] == pytest.approx(row["current_mean"] - row["reference_mean"])
+        assert str(row["began"])[:10] == "2025-01-26"
+        assert re.search(r"the mean latency_ms is \d+ ms (higher|lower) than", row["reason"])
+    # Another unit, the same verdict and the same evidence.
+    seconds = pe.timeline(
+        frame.with_columns(s=pl.col("latency_ms") / 1000), time="ts", reference=14, measures={"s": SLOWER}
+    ).changes.row(by_predicate=pl.col("metric") == "s", named=True)
+    assert seconds["verdict"] == verdict
+    assert seconds["p_always_valid"] == pytest.approx(row["p_always_valid"])
+
+
+def test_parts_have_means_and_ratios_and_refuse_quantiles() -> None:
+    from polars_evals import cluster
+
+    frame = traces(300, slower=1.3).with_columns(topic=pl.col("item_id") % 2, part=pl.col("item_id") % 3)
+    asked: Any = {"version": "model", "baseline": "v1", "candidate": "v2", "item": "item_id", "by": ["topic"]}
+    whole = pe.compare(frame, **asked, measures={"latency_ms": {"quantiles": []}})
+    parts = [cluster.aggregate(part, **asked, measures=["latency_ms"]) for part in frame.partition_by("part")]
+    merged = cluster.merge([type(one).from_bytes(one.to_bytes()) for one in parts]).compare()
+    assert merged.summary["verdict"].to_list() == whole.summary["verdict"].to_list()
+    for name in ("difference", "ci_low", "ci_high", "ratio", "ratio_low", "ratio_high"):
+        assert merged.measures[name].to_list() == pytest.approx(whole.measures[name].to_list())
+    assert merged.measures["slice"].to_list() == whole.measures["slice"].to_list()
+    assert merged.summary["p_permutation"].to_list() == pytest.approx(
+        whole.summary["p_permutation"].to_list(), abs=0.01
+    )
+    with pytest.raises(ValueError, match="quantiles of latency_ms cannot be summed"):
+        cluster.aggregate(frame, **asked, measures={"latency_ms": {"quantiles": [0.9]}})
+    with pytest.raises(ValueError, match="name the measures"):
+        cluster.aggregate(frame, **asked, measures="auto")

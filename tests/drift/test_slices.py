@@ -162,3 +162,37 @@ def test_the_search_leaves_out_texts_answers_and_many_values() -> None:
     )
     bare = compare(frame.drop("topic"), by="auto")
     assert "found no column" in bare.notes[0]
+
+
+LENGTH = (pl.col("input").str.len_chars() > 5).alias("length")
+
+
+def texts() -> pl.DataFrame:
+    a, b = drawn(60)
+    frame = versions({"a": a, "b": b}, topic=["x", "y"] * 30, input=["short", "much longer"] * 30)
+    return frame.with_columns(ts=pl.datetime(2025, 1, 1) + pl.duration(days=pl.col("case_id") % 30))
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_expressions_are_slices(*, lazy: bool) -> None:
+    frame = texts()
+    made = frame.with_columns(LENGTH)
+    options: Any = {"version": "model", "baseline": "a", "item": "case_id"}
+    found = pe.compare(frame.lazy() if lazy else frame, by=[LENGTH, ("topic", LENGTH)], **options)
+    named = pe.compare(made, by=["length", ("topic", "length")], **options)
+    assert_frame_equal(found.slices, named.slices)
+    assert found.spec.by == (("length",), ("topic", "length"))
+    assert found.items.filter(pl.col("length") == "false").collect().height == 30
+    assert pe.compare(frame, by=pl.col("topic"), **options).spec.by == (("topic",),)
+    line = pe.timeline(frame, time="ts", reference=5, by=[LENGTH])
+    assert line.changes["slice"].to_list() == [None, "length=false", "length=true"]
+
+
+def test_expressions_need_a_name_and_a_frame() -> None:
+    frame = texts()
+    with pytest.raises(ValueError, match="needs a name of its own, 'input' is taken"):
+        pe.compare(frame, version="model", baseline="a", by=[pl.col("input").str.len_chars()])
+    with pytest.raises(TypeError, match="expressions are for compare and timeline"):
+        pe.ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="name a column here"):
+        pe.ComparisonSpec(version="model", baseline="a", by=[("topic", LENGTH)])  # type: ignore[list-item]

@@ -219,3 +219,38 @@ def test_gzip_data_that_is_broken_in_the_middle(tmp_path: Path) -> None:
     outcome = run(job)
     assert (outcome.rows, list(outcome.failures)) == (3, ["traces/broken.jsonl.gz"])
     assert "its gzip data is broken" in outcome.failures["traces/broken.jsonl.gz"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_objects_whose_keys_come_and_go(tmp_path: Path, form: str) -> None:
+    """As metadata has it: further keys, whole numbers and others, objects in lists; in either order."""
+    days = {
+        "a.jsonl": ('{"user": "x", "cost": 1}', '[{"name": "f", "n": 1}]'),
+        "b.jsonl": ('{"cost": 0.5, "deep": {"k": [1]}}', '[{"name": "g", "ok": true}]'),
+        "c.jsonl": ('{"deep": {"k": [2.5], "l": 1}, "user": null}', "[]"),
+    }
+    tables = []
+    for order in (("a", "b", "c"), ("c", "b", "a"), ("abc",)):
+        folder = tmp_path / "".join(order) / str(len(order))
+        job = make_job(folder, form)
+        for names in order:
+            for name in names:
+                metadata, calls = days[f"{name}.jsonl"]
+                text = lines(f'"metadata": {metadata}, "calls": {calls}').replace('"0"', f'"{name}"')
+                (folder / f"traces/{name}.jsonl").write_text(text)
+            outcome = run(job)
+            assert (outcome.failures, outcome.exit_code()) == ({}, 0)
+        tables.append(table(folder).drop("source_time"))
+    held = tables[0].sort("trace_id")
+    assert held["metadata"].to_list() == [
+        {"cost": 1.0, "deep": None, "user": "x"},
+        {"cost": 0.5, "deep": {"k": [1.0], "l": None}, "user": None},
+        {"cost": None, "deep": {"k": [2.5], "l": 1}, "user": None},
+    ]
+    assert held["calls"].to_list() == [
+        [{"n": 1, "name": "f", "ok": None}],
+        [{"n": None, "name": "g", "ok": True}],
+        None,
+    ]
+    for other in tables[1:]:
+        assert_frame_equal(other, tables[0])

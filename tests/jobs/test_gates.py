@@ -197,3 +197,84 @@ def test_a_gate_that_judged_nothing_fails() -> None:
     Gate.kinds.pop("idle")
     result = Idle().result(Evidence(("m",), pl.LazyFrame(), None, None))
     assert (result.status, result.lines) == ("failed", ("there is no row to judge",))
+
+
+MEASURED = '{ name = "latency_ms" }, { name = "retries", lower_is_better = true, min_effect = 0.2 }'
+
+
+def measured(folder: Path, gates: str, *, slower: float = 1.0, failed: int = 0) -> Path:
+    """Make two versions that answer alike; v2 is slower and fails so many times."""
+    suite = f'metric = [{{ type = "exact_match" }}]\nmeasure = [{MEASURED}]'
+    job = make_job(folder, more=COMPARE + gates, suite=suite)
+    took = np.random.default_rng(0).lognormal(6, 0.3, 200)
+    for number, (model, factor, lost) in enumerate((("v1", 1.0, 0), ("v2", slower, failed)), 1):
+        gone = pl.int_range(pl.len()) < lost
+        rows = traces(range(200), model, latency_ms=took * factor, retries=[1] * 200).with_columns(
+            output=pl.when(~gone).then("output"), error=pl.when(gone).then(pl.lit("timeout"))
+        )
+        deliver(rows, folder / f"traces/{model}.parquet", number)
+    return job
+
+
+@pytest.mark.parametrize(("slower", "status"), [(1.4, "failed"), (0.7, "passed")])
+def test_a_slower_version_fails_and_a_faster_one_does_not(tmp_path: Path, slower: float, status: str) -> None:
+    gates = '[[gate]]\nmetric = "latency_ms"\nfail_on = "regressed"\n[[gate]]\nfail_on = "regressed"\n'
+    outcome = run(measured(tmp_path, gates, slower=slower))
+    assert [gate.status for gate in outcome.gates] == [status] * 2
+    assert outcome.comparison is not None
+    assert list(outcome.comparison.spec.measures) == ["latency_ms", "retries"]
+    if status == "failed":
+        assert (
+            outcome.gates[0].lines[0].startswith("latency_ms of v2: regressed: the mean latency_ms rose by")
+        )
+
+
+def test_a_margin_of_a_measure_is_in_its_unit_and_direction(tmp_path: Path) -> None:
+    gates = "".join(
+        f'[[gate]]\nmetric = "latency_ms"\nnot_worse_than = {margin}\nsequential = false\n'
+        for margin in (20, 200)
+    )
+    outcome = run(measured(tmp_path, gates, slower=1.2))
+    assert [gate.status for gate in outcome.gates] == ["failed", "passed"]
+    assert "is worse by more than 20" in outcome.gates[0].lines[0]
+    faster = measured(tmp_path / "faster", gates, slower=0.5)
+    assert [gate.status for gate in run(faster).gates] == ["passed", "passed"]
+
+
+@pytest.mark.parametrize(("failed", "statuses"), [(0, ["passed"] * 4), (40, ["failed"] * 3 + ["passed"])])
+def test_failed_calls_have_gates_of_their_own(tmp_path: Path, failed: int, statuses: list[str]) -> None:
+    gates = """
+[[gate]]
+max_error_rate = 0.1
+[[gate]]
+metric = "error"
+fail_on = "regressed"
+[[gate]]
+metric = "answered"
+fail_on = "regressed"
+[[gate]]
+metric = "exact_match"
+fail_on = "regressed"
+"""
+    outcome = run(measured(tmp_path, gates, failed=failed))
+    assert [gate.status for gate in outcome.gates] == statuses
+    assert all(gate.judged for gate in outcome.gates)
+    if failed:
+        assert (
+            outcome.gates[0].lines[0].startswith("errors of v2: 20.0% of 200 rows have one, more than 10.0%")
+        )
+
+
+def test_measures_of_a_comparison_replace_those_of_the_suite(tmp_path: Path) -> None:
+    job = measured(tmp_path, "")
+    text = job.read_text()
+    job.write_text(text.replace("[compare]", '[compare]\nmeasures = ["retries"]'))
+    found = Job.load(job).compare
+    assert found is not None
+    assert found.measures["retries"].min_effect == 0.2
+    job.write_text(text.replace("[compare]", "[compare]\nmeasures = { latency_ms = { min_efect = 3 } }"))
+    with pytest.raises(ConfigError, match='did you mean "min_effect"'):
+        Job.load(job)
+    job.write_text(text.replace("lower_is_better = true", "lower_is_beter = true"))
+    with pytest.raises(ConfigError, match=r'measure.*did you mean "lower_is_better"'):
+        Job.load(job)

@@ -1,5 +1,6 @@
 """Pages of the command and of jobs: what they show, what they need, and what is checked before any work."""
 
+import json
 import os
 import subprocess
 import sys
@@ -183,3 +184,23 @@ def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> N
     code, _, error = invoke("compare", scored, *COMPARED, "--junit", scored / "report.xml")
     assert (code, "cannot write" in error) == (3, True)
     assert sorted(os.listdir(tmp_path)) == ["folder", "latest.html", "page.html", "pipe"]
+
+
+@pytest.mark.parametrize(("min_pass_rate", "code"), [(0.1, 3), (0.99, 1)])
+def test_a_report_that_cannot_be_written_costs_itself(
+    tmp_path: Path, min_pass_rate: float, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict is told, the other files are written, and the next run says the same."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no/such/folder/step.md"))
+    (tmp_path / "taken").write_text("a file")
+    reports = '[report]\njunit = "taken/report.xml"\nmarkdown = "report.md"\nsummary = "summary.json"\n'
+    job = make_job(tmp_path, more=f"[[gate]]\nmin_pass_rate = {min_pass_rate}\n{reports}")
+    traces(range(30)).write_parquet(tmp_path / "traces/a.parquet")
+    for _ in range(2):
+        found, out, error = invoke("run", job)
+        assert (found, error) == (code, ""), out
+        assert "not written: " in out
+        assert "min_pass_rate" in out
+        summary = json.loads((tmp_path / "summary.json").read_text())
+        assert (summary["exit_code"], len(summary["unwritten"])) == (code, 2)
+        assert "rows judged" in (tmp_path / "report.md").read_text() or code == 1

@@ -176,7 +176,7 @@ std::uint32_t run_long(const pe::vector_kernels::BlockKernels& kernels, std::siz
     const std::size_t steps = columns.size() + pe::vector_kernels::column_slack;
     std::vector<std::uint64_t> table(symbols * pe::vector_kernels::symbol_words), carries(steps * most_carries);
     std::vector<std::uint32_t> offsets(steps);
-    const pe::vector_kernels::BlockScratch scratch{table.data(), offsets.data(), carries.data()};
+    const pe::vector_kernels::BlockScratch scratch{table.data(), offsets.data(), carries.data(), pe::is_stopped};
     const auto unused = static_cast<Symbol>(symbols - 1);
     if constexpr (sizeof(Symbol) == 1) return kernels.long_bytes(pattern.get(), text.get(), unused, scratch);
     else return kernels.long_numbers(pattern.get(), text.get(), unused, scratch);

@@ -51,25 +51,27 @@ void work_with_threads_that_started() {
 
 void stop_when_asked() {
     pe::Pool& pool = make_pool(2, FewThreads(2));
-    std::atomic<bool> stopped{false};
     bool thrown = false;
     const auto begin = std::chrono::steady_clock::now();
     try {
         pool.run(
             [&] {
-                while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                while (true) {
+                    pe::throw_if_stopped();
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                }
             },
-            [&] {
-                stopped = true;
-                throw std::runtime_error("Ctrl-C");
-            });
+            [] { throw std::runtime_error("Ctrl-C"); });
     } catch (const std::runtime_error&) {
         thrown = true;
     }
     check(thrown && std::chrono::steady_clock::now() - begin < std::chrono::seconds(1), "a job ends when it is to stop");
     std::atomic<int> after{0};
-    pool.run([&] { ++after; });
-    check(after > 0, "the pool works on");
+    pool.run([&] {
+        check(!pe::is_stopped(), "another job is not stopped");
+        ++after;
+    });
+    check(after > 0 && !pe::is_stopped(), "the pool works on");
 }
 
 struct Last {

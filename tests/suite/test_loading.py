@@ -148,7 +148,7 @@ ERRORS = {
     "unknown key": ('[[metrics]]\ntype = "a"', 'evals.toml: unknown key "metrics"; did you mean "metric"?'),
     "unknown key, nothing near": (
         "zzz = 1",
-        'evals.toml: unknown key "zzz"; a suite has metric, output, expected',
+        'evals.toml: unknown key "zzz"; a suite has metric, measure, output, expected',
     ),
     "column": (
         'output = 5\n[[metric]]\ntype = "a"',
@@ -160,7 +160,7 @@ ERRORS = {
     ),
     "both kinds": (
         '[[metric]]\ntype = "contains"\n[[evaluators]]\ntype = "levenshtein"',
-        'evals.toml: unknown key "evaluators"; a suite has metric, output, expected',
+        'evals.toml: unknown key "evaluators"; a suite has metric, measure, output, expected',
     ),
     "not TOML": (
         "[[metric]\n",

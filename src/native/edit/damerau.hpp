@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../interrupt.hpp"
 #include "../levenshtein/pair.hpp"
 #include "../levenshtein/vector_kernels.hpp"
 
@@ -15,6 +16,8 @@ namespace pe {
 
 class DamerauKernel {
 public:
+    static constexpr bool takes_any_symbols = false;
+
     template <typename Symbol>
     std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right,
                              std::size_t symbols) {
@@ -66,6 +69,7 @@ private:
         sort_places(right, symbols, memory);
 
         for (std::size_t i = 1; i <= left.size; ++i) {
+            throw_if_stopped();
             const auto symbol = left.data[i - 1];
             now[0] = static_cast<Cell>(i);
             fill_row(static_cast<Cell>(i), static_cast<Cell>(symbol), columns, by_column, above, now);

@@ -11,7 +11,8 @@ namespace pe {
 
 class HammingKernel {
 public:
-    // Numbered symbols serve as well as any: those that only one text has differ from all of the other.
+    static constexpr bool takes_any_symbols = true;
+
     template <typename Symbol>
     std::uint32_t operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t) {
         const std::size_t both = std::min(left.size, right.size);

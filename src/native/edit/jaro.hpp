@@ -16,6 +16,8 @@ namespace pe {
 
 class JaroWinklerKernel {
 public:
+    static constexpr bool takes_any_symbols = false;
+
     // The similarity, as RapidFuzz computes it to the last bit.
     template <typename Symbol>
     double operator()(vector_kernels::Sequence<Symbol> left, vector_kernels::Sequence<Symbol> right, std::size_t symbols) {

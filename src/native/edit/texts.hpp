@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "../levenshtein/ascii.hpp"
@@ -18,7 +19,8 @@ namespace pe {
 class EditTexts {
 public:
     // Calls `measure(left, right, symbols)` with two sequences of symbols, of bytes or of 32-bit numbers below `symbols`, and
-    // returns what it returns. Folded and cut as `options` say; the lengths are in `result`.
+    // returns what it returns. Folded and cut as `options` say; the lengths are in `result`. A measure that takes any symbols
+    // gets the code points themselves.
     template <class Measure>
     auto compare(Text left, Text right, const EditOptions& options, EditResult& result, Measure&& measure) {
         const Text left_cut = left.substr(0, options.max_chars), right_cut = right.substr(0, options.max_chars);
@@ -34,6 +36,9 @@ public:
         decode(left, options.fold_case, options.max_chars, left_codes);
         decode(right, options.fold_case, options.max_chars, right_codes);
         set_sizes(result, left_codes.size(), right_codes.size());
+        if constexpr (std::remove_reference_t<Measure>::takes_any_symbols)
+            return measure(Sequence<std::uint32_t>{left_codes.data(), left_codes.size()},
+                           Sequence<std::uint32_t>{right_codes.data(), right_codes.size()}, 0);
         const NumberedPair pair =
             number_pair(left_codes.data(), left_codes.size(), right_codes.data(), right_codes.size(), workspace_);
         return measure(pair.left, pair.right, pair.symbols);

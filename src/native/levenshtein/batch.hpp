@@ -40,9 +40,10 @@ public:
 
     void finish() {
         // Pairs that turn out not to be ASCII come back as numbers, which never do.
-        while (short_.count + middling_.count > 0) {
-            run(short_);
-            run(middling_);
+        while (short_.count + middling_.count + double_.count > 0) {
+            run(short_, &vector_kernels::BlockKernels::short_pairs);
+            run(middling_, &vector_kernels::BlockKernels::middling_pairs);
+            run(double_, &vector_kernels::BlockKernels::double_pairs);
         }
         run_medium();
     }
@@ -79,7 +80,7 @@ private:
             return false;
         }
         set_sizes(row, left.size(), right.size());
-        add_bytes(row, left_copy, right_copy, before);
+        add_bytes(row, left_copy, right_copy, before, true);
         return true;
     }
 
@@ -90,7 +91,6 @@ private:
         decode(left_[row], options_.fold_case, options_.max_chars, left);
         decode(right_[row], options_.fold_case, options_.max_chars, right);
         set_sizes(row, left.size(), right.size());
-        // Without the common ends, a short pair has few symbols, and its numbers stay in ASCII and below the letters.
         Sequence<std::uint32_t> left_rest{left.data(), left.size()}, right_rest{right.data(), right.size()};
         strip_affixes(left_rest, right_rest);
         const NumberedPair pair = number_pair(left_rest.data, left_rest.size, right_rest.data, right_rest.size, workspace_);
@@ -102,17 +102,19 @@ private:
         const Sequence<std::uint8_t> narrow_left = hold(pair.left.size), narrow_right = hold(pair.right.size);
         narrow(pair.left, narrow_left.data);
         narrow(pair.right, narrow_right.data);
-        add_bytes(row, narrow_left, narrow_right, before);
+        // The kernels of short pairs want ASCII and fold letters: numbers must stay below them.
+        add_bytes(row, narrow_left, narrow_right, before, pair.symbols <= 'A');
     }
 
     // `before` is what was held before the pair's own bytes: those need not be kept once the distance is known.
-    void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before) {
+    void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before,
+                   bool may_be_short) {
         strip_affixes(left, right);
         if (left.size < right.size) std::swap(left, right);
         if (!use_vectors() || right.size == 0 || is_long(right.size)) {
             results_[row].distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
             bytes_used_ = before;
-        } else if (is_short(left.size)) {
+        } else if (may_be_short && is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
         } else {
             if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
@@ -122,27 +124,29 @@ private:
         }
     }
 
-    static bool is_short(std::size_t size) { return size <= vector_kernels::middling_size; }
+    static bool is_short(std::size_t size) { return size <= vector_kernels::double_size; }
 
     static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
 
     void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
                    std::size_t right_size) {
-        const auto add_to = [&](auto& queue) {
+        using vector_kernels::BlockKernels;
+        const auto add_to = [&](auto& queue, BlockKernels::Short* BlockKernels::* kernel) {
             queue.rows[queue.count] = row;
             queue.pairs[queue.count] = {left, right, static_cast<std::uint32_t>(left_size),
                                         static_cast<std::uint32_t>(right_size)};
-            if (++queue.count == queue.rows.size()) run(queue);
+            if (++queue.count == queue.rows.size()) run(queue, kernel);
         };
-        if (std::max(left_size, right_size) <= vector_kernels::short_size) add_to(short_);
-        else add_to(middling_);
+        const std::size_t size = std::max(left_size, right_size);
+        if (size <= vector_kernels::short_size) add_to(short_, &BlockKernels::short_pairs);
+        else if (size <= vector_kernels::middling_size) add_to(middling_, &BlockKernels::middling_pairs);
+        else add_to(double_, &BlockKernels::double_pairs);
     }
 
     template <std::size_t most>
-    void run(Queue<most>& queue) {
+    void run(Queue<most>& queue, vector_kernels::BlockKernels::Short* vector_kernels::BlockKernels::* of_measure) {
         if (queue.count == 0) return;
-        const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace_.vectors);
-        const auto kernel = most == vector_kernels::short_pairs ? kernels.short_pairs : kernels.middling_pairs;
+        const auto kernel = Measure::kernels(*workspace_.vectors).*of_measure;
         std::array<std::uint32_t, most> values;
         const Queue<most> taken = queue;
         queue.count = 0;
@@ -212,6 +216,7 @@ private:
     std::size_t bytes_used_ = 0;
     Queue<vector_kernels::short_pairs> short_;
     Queue<vector_kernels::middling_pairs> middling_;
+    Queue<vector_kernels::double_pairs> double_;
     std::array<Medium, most_medium> medium_;
     std::size_t medium_count_ = 0;
 };

@@ -233,7 +233,7 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
     std::memset(scratch.carries, 0,
                 (text.size + pe::vector_kernels::column_slack) * Recurrence::carries * sizeof(std::uint64_t));
     auto value = static_cast<std::int64_t>(Recurrence::counts_columns ? text.size : 0);
-    while (pattern.size > 0) {
+    while (pattern.size > 0 && !scratch.is_stopped()) {
         const std::size_t all_blocks = (pattern.size + block_rows - 1) / block_rows;
         const std::size_t passes = (all_blocks + lanes * pass_blocks - 1) / (lanes * pass_blocks);
         const std::size_t blocks = (all_blocks + lanes * passes - 1) / (lanes * passes);

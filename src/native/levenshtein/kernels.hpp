@@ -11,7 +11,7 @@ namespace {
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels block_kernels() {
     return {run_short<Recurrence, Halves, std::uint32_t>, run_short<Recurrence, Words, std::uint64_t>,
-            run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+            run_short<Recurrence, Words, std::uint64_t, 2>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::vector_kernels::Kernels kernels_of_target() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../interrupt.hpp"
 #include "../portable.hpp"
 
 namespace pe {
@@ -21,7 +22,7 @@ inline std::uint64_t low_bits(std::size_t count) { return count >= 64 ? ~std::ui
 template <typename Symbol, typename Block>
 void for_each_block(const Symbol* pattern, std::size_t size, std::size_t symbols, ScalarScratch& scratch, Block&& block) {
     if (scratch.matches.size() < symbols) scratch.matches.resize(symbols);
-    for (std::size_t first = 0; first < size; first += 64) {
+    for (std::size_t first = 0; first < size && !is_stopped(); first += 64) {
         const std::size_t rows = size - first < 64 ? size - first : 64;
         for (std::size_t i = 0; i < rows; ++i) scratch.matches[pattern[first + i]] |= std::uint64_t{1} << i;
         block(rows);

@@ -1,5 +1,5 @@
-// Short pairs of ASCII texts, one a lane: sixteen of at most 32 characters in 32-bit lanes, or eight of at most 64 in 64-bit
-// lanes, in as many vectors as it takes. Included by the source file of a target alone.
+// Short pairs of ASCII texts, one a lane: sixteen of at most 32 characters in 32-bit lanes, or eight of at most 64 or 128 in one
+// or two blocks of 64-bit lanes, in as many vectors as it takes. Included by the source file of a target alone.
 #pragma once
 
 #include "recurrences.hpp"
@@ -16,10 +16,58 @@ inline Bytes fold_ascii(Bytes bytes, Bytes upper_limit) {
     return bytes | (upper & fill<Bytes>(0x20));
 }
 
+// Some columns of short pairs from `first` on, `vectors` of pairs side by side, with their match bits: equal[column][block][pair].
+// A lane waits until its first column.
+template <class Recurrence, int blocks>
+struct ShortRun;
+
+template <class Recurrence>
+struct ShortRun<Recurrence, 1> {
+    template <typename Vector, typename Word, std::size_t vectors, std::size_t pairs>
+    static inline void run(Vector (&state)[vectors][1][Recurrence::states], const Word (*equal)[1][pairs],
+                           const Vector (&first_column)[vectors], std::uint32_t first, std::uint32_t columns) {
+        Vector column = fill<Vector>(first);
+        for (std::uint32_t j = 0; j < columns; ++j) {
+            for (std::size_t v = 0; v < vectors; ++v)
+                Recurrence::column_alone(state[v][0], load<Vector>(equal[j][0] + v * (pairs / vectors)),
+                                         reinterpret_cast<Vector>(first_column[v] > column));
+            column += fill<Vector>(1);
+        }
+    }
+};
+
+// The second block works a column behind the first, so that the blocks of a step need nothing of each other.
+template <class Recurrence>
+struct ShortRun<Recurrence, 2> {
+    template <std::size_t vectors, std::size_t pairs>
+    static inline void run(Words (&state)[vectors][2][Recurrence::states], const std::uint64_t (*equal)[2][pairs],
+                           const Words (&first_column)[vectors], std::uint32_t first, std::uint32_t columns) {
+        Words carry[vectors][Recurrence::carries], unused[Recurrence::carries], column = fill<Words>(first);
+        const auto upper = [&](std::size_t v, std::uint32_t j) {
+            const Words waiting = carry_of(reinterpret_cast<Words>(first_column[v] > column));
+            Words in[Recurrence::carries];
+            for (int i = 0; i < Recurrence::carries; ++i) in[i] = Recurrence::waiting[i] != 0 ? waiting : Words{};
+            Recurrence::column(state[v][0], load<Words>(equal[j][0] + v * lanes), in, carry[v]);
+        };
+        const auto lower = [&](std::size_t v, std::uint32_t j) {
+            Recurrence::column(state[v][1], load<Words>(equal[j][1] + v * lanes), carry[v], unused);
+        };
+        for (std::size_t v = 0; v < vectors; ++v) upper(v, 0);
+        for (std::uint32_t j = 1; j < columns; ++j) {
+            column += fill<Words>(1);
+            for (std::size_t v = 0; v < vectors; ++v) {
+                lower(v, j - 1);
+                upper(v, j);
+            }
+        }
+        for (std::size_t v = 0; v < vectors; ++v) lower(v, columns - 1);
+    }
+};
+
 // `Vector` has lanes of `Word`, which hold as many rows as they have bits.
-template <class Recurrence, typename Vector, typename Word>
+template <class Recurrence, typename Vector, typename Word, int blocks = 1>
 std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* values) {
-    constexpr std::size_t most_size = 8 * sizeof(Word);
+    constexpr std::size_t block_size = 8 * sizeof(Word), most_size = blocks * block_size;
     constexpr std::size_t most_pairs = 64 / sizeof(Word);
     constexpr std::size_t vector_lanes = vector_bytes / sizeof(Word);
     constexpr std::size_t vectors = most_pairs / vector_lanes;
@@ -31,7 +79,9 @@ std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_cas
         std::uint8_t rows[most_size];
     };
     Slot slots[most_pairs];
-    alignas(64) Word equal[most_size][most_pairs];
+    // Match bits of so many columns at a time as stay in the fastest cache.
+    constexpr std::uint32_t stretch = 32;
+    alignas(64) Word equal[stretch][blocks][most_pairs] = {};
     alignas(64) Word columns[most_pairs] = {};
     std::uint32_t rows[most_pairs];
     std::uint32_t most_columns = 0;
@@ -67,36 +117,40 @@ std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_cas
             store(slot.rows + part, fold_ascii(longer, upper_limit));
         }
         not_ascii |= static_cast<std::uint32_t>(has_sign(seen)) << i;
-        const ByteRow<most_size> pattern(slot.rows);
-        const std::uint8_t* bytes = slot.columns + columns[i] - most_columns;
-        for (std::uint32_t j = 0; j < most_columns; ++j) equal[j][i] = static_cast<Word>(pattern.equal_to(bytes[j]));
     }
-    for (std::size_t i = count; i < most_pairs; ++i)
-        for (std::uint32_t j = 0; j < most_columns; ++j) equal[j][i] = 0;
 
-    Vector state[vectors][Recurrence::states], first_column[vectors];
+    Vector state[vectors][blocks][Recurrence::states], first_column[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
         first_column[v] = fill<Vector>(most_columns) - load<Vector>(columns + v * vector_lanes);
-        for (int i = 0; i < Recurrence::states; ++i) state[v][i] = fill<Vector>(static_cast<Word>(Recurrence::start[i]));
+        for (int k = 0; k < blocks; ++k)
+            for (int i = 0; i < Recurrence::states; ++i)
+                state[v][k][i] = fill<Vector>(static_cast<Word>(Recurrence::start[i]));
     }
-    Vector column{};
-    for (std::uint32_t j = 0; j < most_columns; ++j) {
-        for (std::size_t v = 0; v < vectors; ++v)
-            Recurrence::column_alone(state[v], load<Vector>(equal[j] + v * vector_lanes),
-                                     reinterpret_cast<Vector>(first_column[v] > column));
-        column += fill<Vector>(1);
+    for (std::uint32_t first = 0; first < most_columns; first += stretch) {
+        const std::uint32_t some = most_columns - first < stretch ? most_columns - first : stretch;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint8_t* bytes = slots[i].columns + columns[i] - most_columns + first;
+            const ByteRow<block_size> upper(slots[i].rows), lower(slots[i].rows + (blocks - 1) * block_size);
+            for (std::uint32_t j = 0; j < some; ++j) {
+                equal[j][0][i] = static_cast<Word>(upper.equal_to(bytes[j]));
+                if (blocks == 2) equal[j][blocks - 1][i] = static_cast<Word>(lower.equal_to(bytes[j]));
+            }
+        }
+        ShortRun<Recurrence, blocks>::run(state, equal, first_column, first, some);
     }
 
-    alignas(64) Word more[most_pairs], less[most_pairs];
-    for (std::size_t v = 0; v < vectors; ++v) {
-        Vector mores, lesses;
-        Recurrence::value(state[v], mores, lesses);
-        store(more + v * vector_lanes, mores);
-        store(less + v * vector_lanes, lesses);
-    }
+    alignas(64) Word more[blocks][most_pairs], less[blocks][most_pairs];
+    for (std::size_t v = 0; v < vectors; ++v)
+        for (int k = 0; k < blocks; ++k) {
+            Vector mores, lesses;
+            Recurrence::value(state[v][k], mores, lesses);
+            store(more[k] + v * vector_lanes, mores);
+            store(less[k] + v * vector_lanes, lesses);
+        }
     for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t row_zero = Recurrence::counts_columns ? static_cast<std::uint32_t>(columns[i]) : 0;
-        values[i] = row_zero + count_bits(more[i], rows[i]) - count_bits(less[i], rows[i]);
+        values[i] = Recurrence::counts_columns ? static_cast<std::uint32_t>(columns[i]) : 0;
+        for (std::uint32_t k = 0; k < blocks && k * block_size < rows[i]; ++k)
+            values[i] += count_bits(more[k][i], rows[i] - k * block_size) - count_bits(less[k][i], rows[i] - k * block_size);
     }
     return not_ascii;
 }

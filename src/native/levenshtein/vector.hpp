@@ -132,6 +132,14 @@ inline Words rotate_lanes(Words words) {
 
 // Symbols that are compared with one symbol at a time, `size` of them, 32 or 64: bit i of the result is for symbol i.
 #if defined(__AVX512BW__)
+// By way of a general register: storing a mask itself takes some processors twice as long.
+template <typename Mask>
+inline std::uint64_t bits_of(Mask mask) {
+    std::uint64_t bits = mask;
+    __asm__("" : "+r"(bits));
+    return bits;
+}
+
 template <std::size_t size>
 class ByteRow;
 
@@ -140,7 +148,7 @@ class ByteRow<64> {
 public:
     explicit ByteRow(const std::uint8_t* from) : row_(_mm512_loadu_si512(from)) {}
     inline std::uint64_t equal_to(std::uint8_t symbol) const {
-        return _mm512_cmpeq_epi8_mask(row_, _mm512_set1_epi8(static_cast<char>(symbol)));
+        return bits_of(_mm512_cmpeq_epi8_mask(row_, _mm512_set1_epi8(static_cast<char>(symbol))));
     }
 
 private:
@@ -152,7 +160,7 @@ class ByteRow<32> {
 public:
     explicit ByteRow(const std::uint8_t* from) : row_(load<__m256i>(from)) {}
     inline std::uint64_t equal_to(std::uint8_t symbol) const {
-        return _mm256_cmpeq_epi8_mask(row_, _mm256_set1_epi8(static_cast<char>(symbol)));
+        return bits_of(_mm256_cmpeq_epi8_mask(row_, _mm256_set1_epi8(static_cast<char>(symbol))));
     }
 
 private:

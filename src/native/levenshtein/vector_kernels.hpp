@@ -10,6 +10,7 @@ namespace pe::vector_kernels {
 // Longest text that the kernels of short pairs take, and how many pairs they take at once.
 constexpr std::size_t short_size = 32, short_pairs = 16;
 constexpr std::size_t middling_size = 64, middling_pairs = 8;
+constexpr std::size_t double_size = 128, double_pairs = 8;
 
 struct ShortPair {
     const std::uint8_t* left;
@@ -35,6 +36,7 @@ struct BlockScratch {
     std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; zero before and after
     std::uint32_t* offsets;  // columns + column_slack, pairs_at_once times for several pairs
     std::uint64_t* carries;  // (columns + column_slack) * most_carries
+    bool (*is_stopped)();    // whether the value is wanted no more
 };
 constexpr std::size_t symbol_words = pairs_at_once * most_lane_blocks;
 constexpr std::size_t column_slack = 64;
@@ -57,6 +59,7 @@ struct BlockKernels {
     using Short = std::uint32_t(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* values);
     Short* short_pairs;
     Short* middling_pairs;
+    Short* double_pairs;
 
     // pairs_at_once pairs, ordered by ascending text_size.
     void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../interrupt.hpp"
 #include "numbering.hpp"
 #include "scalar.hpp"
 #include "targets.hpp"
@@ -37,7 +38,7 @@ public:
         };
         at_least(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
         at_least(carries, vector_kernels::most_carries * (columns + column_slack));
-        return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data()};
+        return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data(), is_stopped};
     }
 
     const vector_kernels::Kernels* const vectors;  // none: only portable code

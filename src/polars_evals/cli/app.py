@@ -10,7 +10,7 @@ import typer
 
 from polars_evals._version import __version__
 from polars_evals.cli import console, questions, traces
-from polars_evals.cli.comparing import compares, slices
+from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import deliver, explained, need_pages, progress, show, stoppable, tell
 from polars_evals.cli.options import (
     Alpha,
@@ -19,6 +19,7 @@ from polars_evals.cli.options import (
     Cluster,
     FailOnInconclusive,
     Markdown,
+    Measures,
     Metrics,
     MinEffect,
     Scored,
@@ -182,6 +183,7 @@ def timeline(
     cluster: Cluster = None,
     by: ByColumn = None,
     metrics: Metrics = None,
+    measures: Measures = None,
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -198,7 +200,8 @@ def timeline(
         need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, reference=reference, min_effect=min_effect, alpha=alpha,
+            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            alpha=alpha,
         )  # fmt: skip
         deliver(line, {"html": html, "markdown": markdown})
         show(line.to_json() if as_json else repr(line))

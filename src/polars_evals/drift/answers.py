@@ -69,6 +69,13 @@ def outcomes(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
     return [e for name, share in kept.items() for e in (share.alias(f"{name}:score"), no_label(name))]
 
 
+def can_tell(name: str, schema: Schema) -> bool:
+    """Say whether a table has what a share of answers is made of."""
+    if name == ANSWERED:
+        return True
+    return (error_of(schema) if name == "error" else finish_of(schema)) is not None
+
+
 def finish_of(schema: Schema) -> pl.Expr | None:
     """Return why the model stopped, in lower case."""
     dtype = schema.get(FINISH)

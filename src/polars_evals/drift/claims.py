@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_evals.drift.answers import OUTCOMES
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.suite.measure import measures_of
 from polars_evals.wording import line, spoken
 
 if TYPE_CHECKING:
@@ -279,16 +280,18 @@ def _losses_in_slices(comparison: Comparison, candidates: Sequence[str]) -> list
 
 def changes(timeline: Timeline) -> list[Claim]:
     """Return what moved over time and since when, worst first."""
+    measures = measures_of(timeline.settings["measures"])
     moved = timeline.changes.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
     said = []
     for row in moved.iter_rows(named=True):
         what = line(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers", NAME)
+        measure = measures.get(row["metric"])
         way = "lower" if row["difference"] < 0 else "higher"
+        size = quantity(abs(row["difference"]))
+        if measure is not None:
+            way, size = measure.way(row["difference"]), measure.amount(abs(row["difference"]))
         began = "" if row["began"] is None else f" since {row['began']:%Y-%m-%d}"
-        text = (
-            f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} "
-            f"{quantity(abs(row['difference']))} {way}{began}"
-        )
+        text = f"{what} got {MOVED[row['verdict']]}: {line(row['metric'], NAME)} {size} {way}{began}"
         versions = () if row["version"] is None else (row["version"],)
         said.append(Claim(text, row["verdict"], versions, row["slice"], (row["metric"],)))
     return said

@@ -20,7 +20,7 @@ from polars_evals.drift.pairing import measured, pair
 from polars_evals.drift.quantiles import empty_statistics, statistics
 from polars_evals.drift.reading import read
 from polars_evals.drift.search import Search, search_slices
-from polars_evals.drift.spec import ComparisonSpec
+from polars_evals.drift.spec import ComparisonSpec, with_slices
 from polars_evals.drift.verdict import judge
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pairing import Observations
     from polars_evals.drift.reading import Scores
-    from polars_evals.drift.spec import By, ResolvedSpec, SomeMeasures, Unanswered
+    from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired", "baseline_mean",
@@ -52,7 +52,7 @@ def compare(
     candidate: Any = None,
     item: str | None = None,
     cluster: str | None = None,
-    by: By = None,
+    by: SomeBy = None,
     metrics: Sequence[str] | str | None = None,
     measures: SomeMeasures = None,
     min_effect: float = 0.01,
@@ -84,9 +84,11 @@ def compare(
         Column that groups items which are not independent, such as the conversation, document or user. An
         item without a cluster counts as a cluster of its own.
     by
-        Columns to slice by, one row for each value; a pair in the list is sliced by both, as in
-        ``["topic", ("topic", "language")]``. The flips show these columns too. ``"auto"`` searches the
-        columns with few values, and their pairs, for slices that moved differently from the rest.
+        Columns or expressions to slice by, one row for each value; a pair in the list is sliced by both, as
+        in ``["topic", ("topic", "language")]``. An expression needs a name of its own:
+        ``(pl.col("input").str.len_chars() > 1000).alias("long")``. The flips show these columns too.
+        ``"auto"`` searches the columns with few values, and their pairs, for slices that moved differently
+        from the rest.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
     measures
@@ -147,12 +149,13 @@ def compare(
     │ v2        ┆ levenshtein ┆ 12  ┆ -0.4       ┆ regressed │
     └───────────┴─────────────┴─────┴────────────┴───────────┘
     """
+    table, names = with_slices(scored, by)
     spec = ComparisonSpec(
-        version=version, baseline=baseline, candidates=candidate, item=item, cluster=cluster, by=by,
+        version=version, baseline=baseline, candidates=candidate, item=item, cluster=cluster, by=names,
         metrics=metrics, measures=measures, min_effect=min_effect, alpha=alpha, margin=margin,
         unanswered=unanswered, seed=seed, max_flips=max_flips,
     )  # fmt: skip
-    return compare_spec(scored, spec)
+    return compare_spec(table, spec)
 
 
 def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:

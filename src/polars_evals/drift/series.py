@@ -12,15 +12,18 @@ from polars_evals.drift import control
 from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg, column, floats, t_interval, wilson
 from polars_evals.drift.segments import Monitor, Segment
 from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.written import Written
+from polars_evals.suite.measure import PART
 from polars_evals.wording import cell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.windows import Period, Series
+    from polars_evals.suite.measure import Measure
 
 SERIES: dict[str, Any] = {
     "metric": pl.String,
@@ -47,9 +50,10 @@ def follow(
     frame = grid.join(series.frame, on="window", how="left", maintain_order="left").with_columns(
         pl.col("n", "n_null", "labels").fill_null(0)
     )
-    n, mean = floats(frame["n"]), floats(frame["mean"])
-    windows = control.Windows(n, mean, floats(frame["spread"]), series.bounded)
     inside = _reference(frame, reference)
+    scale = 1.0 if series.measure is None else _level(frame, inside)
+    n, mean = floats(frame["n"]), floats(frame["mean"]) / scale
+    windows = control.Windows(n, mean, floats(frame["spread"]) / scale**2, series.bounded)
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = control.reference_of(windows, inside)
     nothing = np.full(len(n), np.nan)
@@ -91,6 +95,8 @@ def follow(
         column("p_always_valid", p),
         column("p_change", p_change),
     )
+    followed = followed.with_columns(pl.col("ci_low", "ci_high", "center", "limit_low", "limit_high") * scale)
+    segments, change = [_times(one, scale) for one in segments], _times(change, scale)
     change |= {
         **series.identity,
         "windows": len(n),
@@ -100,6 +106,27 @@ def follow(
         "p_change": _number(p_change),
     }
     return Followed(followed, [series.identity | one for one in segments], change)
+
+
+# What has the unit of the values.
+LEVELS = (
+    *("mean", "ci_low", "ci_high", "difference", "reference_mean", "current_mean", "safe_low", "safe_high"),
+)
+
+
+def _level(frame: pl.DataFrame, inside: npt.NDArray[np.bool_]) -> float:
+    """Return the size of a measure in the reference period: it is followed in parts of that."""
+    part = frame.filter(pl.Series(inside)).drop_nulls("mean")
+    n = floats(part["n"])
+    level = abs(float(floats(part["mean"]) @ n) / max(float(n.sum()), 1.0))
+    return level if level > 0 else 1.0
+
+
+def _times(values: dict[str, Any], scale: float) -> dict[str, Any]:
+    return {
+        name: value * scale if name in LEVELS and value is not None else value
+        for name, value in values.items()
+    }
 
 
 def _number(values: Floats) -> float | None:
@@ -204,6 +231,7 @@ def judge_changes(
     reference: int | Period,
     alpha: float,
     min_effect: float,
+    measures: Mapping[str, Measure],
 ) -> pl.DataFrame:
     """Return a row for each series, with q-values over all of them, verdict and reason."""
     schema = SERIES | {
@@ -232,7 +260,10 @@ def judge_changes(
     tested = pl.when(pl.col("current_n") > 0).then("p_change")
     q = benjamini_hochberg(floats(frame.select(tested).to_series()))
     frame = _dated(frame.with_columns(column("q_value", q)), grid, "began", "detected", "earlier")
-    judged = [_judge(row, reference, alpha, min_effect) for row in frame.iter_rows(named=True)]
+    judged = [
+        _judge(row, reference, alpha, min_effect, measures.get(row["metric"]))
+        for row in frame.iter_rows(named=True)
+    ]
     return frame.select(
         pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value"),
         "q_value",
@@ -254,23 +285,31 @@ def autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _judge(row: dict[str, Any], reference: int | Period, alpha: float, min_effect: float) -> tuple[str, str]:
+def _judge(
+    row: dict[str, Any], reference: int | Period, alpha: float, min_effect: float, measure: Measure | None
+) -> tuple[str, str]:
     if row["reference_n"] is None:
         return "inconclusive", "the reference period has fewer than 2 windows with scores"
     if not row["current_n"]:
         return "inconclusive", _nothing_after(reference, row["windows"] - row["empty_windows"])
-    change, q = row["difference"], row["q_value"]
-    interval = f"{100 * (1 - alpha):g}% interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f}"
+    change, q, written = row["difference"], row["q_value"], Written(measure)
+    if measure is not None:
+        own = measure.min_effect
+        min_effect = PART * abs(row["reference_mean"]) if own is None else own
+    effect = written.effect(min_effect)
+    interval = f"{100 * (1 - alpha):g}% interval {written.span(row['ci_low'], row['ci_high'])}"
     since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
     # There was a change, and it still is one.
     lasting = row["p_current"] is not None and row["p_current"] <= alpha
     if lasting and q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
         moved = "lower" if change < 0 else "higher"
         reason = (
-            f"the mean score is {abs(change):.4f} {moved} than in the reference period{since} "
+            f"the mean {'score' if measure is None else measure.name} is {written.size(change)} {moved} "
+            f"than in the reference period{since} "
             f"({interval}, not corrected; always-valid corrected q = {q:.2g})"
         )
-        return "regressed" if change < 0 else "improved", reason
+        worse = change < 0 if measure is None else change * measure.sign < 0
+        return "regressed" if worse else "improved", reason
     history = ""
     if row["began"] is not None:
         history = f"the level changed on {cell(row['began'])}; since then "
@@ -279,7 +318,7 @@ def _judge(row: dict[str, Any], reference: int | Period, alpha: float, min_effec
     if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
         return (
             "no_change",
-            f"{history}any change from the reference is smaller than {min_effect:g} ({interval})",
+            f"{history}any change from the reference is smaller than {effect} ({interval})",
         )
     likely = row["ci_low"] > 0 or row["ci_high"] < 0
     if likely and row["began"] is None:
@@ -290,9 +329,9 @@ def _judge(row: dict[str, Any], reference: int | Period, alpha: float, min_effec
     elif likely:
         reason = f"{history}a difference from the reference is likely, but not confirmed ({interval})"
     elif row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
-        reason = f"{history}no change was seen, but so few rows cannot rule out {min_effect:g} ({interval})"
+        reason = f"{history}no change was seen, but so few rows cannot rule out {effect} ({interval})"
     else:
-        reason = f"{history}no change and a change of {min_effect:g} are both possible ({interval})"
+        reason = f"{history}no change and a change of {effect} are both possible ({interval})"
     return "inconclusive", reason
 
 

@@ -15,9 +15,11 @@ from polars_evals.suite.measure import AUTO, Measure, Measures, measures_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from polars_evals.drift.columns import Schema
+    from polars_evals.drift.columns import Frame, Schema
 
 By = Sequence[str | Sequence[str]] | str | None
+# With expressions, where the frame is at hand to make columns of them.
+SomeBy = Sequence[str | pl.Expr | Sequence[str | pl.Expr]] | str | pl.Expr | None
 Slices = tuple[tuple[str, ...], ...]
 # Names, measures, or names with options.
 SomeMeasures = str | Measure | Sequence[str | Measure] | Mapping[str, Mapping[str, Any] | Measure] | None
@@ -245,8 +247,45 @@ class ResolvedSpec(ComparisonSpec):
         return [name for name in dict.fromkeys(keys) if name is not None and name in there]
 
 
+def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
+    """Return the frame with a column for each expression to slice by, and the names of what to slice by."""
+    table = columns.lazy(frame)
+    schema = None
+    made: dict[str, pl.Expr] = {}
+
+    def named(one: Any) -> Any:
+        nonlocal schema
+        if not isinstance(one, pl.Expr):
+            return one
+        name = one.meta.output_name()
+        if one.meta.is_column():
+            return name
+        schema = table.collect_schema() if schema is None else schema
+        if name in schema or (name in made and not made[name].meta.eq(one)):
+            raise ValueError(
+                f'by: an expression needs a name of its own, {name!r} is taken: .alias("length"), for example'
+            )
+        made[name] = one
+        return name
+
+    if isinstance(by, pl.Expr):
+        names: Any = named(by)
+    elif by is None or isinstance(by, str):
+        names = by
+    else:
+        names = [
+            tuple(map(named, group)) if isinstance(group, list | tuple) else named(group) for group in by
+        ]
+    return (table.with_columns(**made) if made else table), names
+
+
 def slice_sets(by: By) -> Slices:
     """Return the columns of each set of slices."""
+    if any(isinstance(one, pl.Expr) for group in _listed(by) for one in _listed(group)):
+        raise TypeError(
+            "by: expressions are for compare and timeline, which have the frame; name a column here, made "
+            'before: scored.with_columns(length=pl.col("input").str.len_chars())'
+        )
     groups = [by] if isinstance(by, str) else [] if by is None else list(by)
     sets = tuple((group,) if isinstance(group, str) else tuple(group) for group in groups)
     for group in sets:
@@ -255,6 +294,10 @@ def slice_sets(by: By) -> Slices:
     if any(not group or len(set(group)) < len(group) for group in sets) or len(set(sets)) < len(sets):
         raise ValueError(f"by must name each slice once, got {by!r}")
     return sets
+
+
+def _listed(one: Any) -> list[Any]:
+    return list(one) if isinstance(one, list | tuple | set | frozenset) else [one]
 
 
 def require_slices(schema: Schema, sets: Slices) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,18 +12,20 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.series import autocorrelation_note, follow, judge_changes, segments_frame
-from polars_evals.drift.spec import require_slices, slice_sets
+from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.verdict import worst
 from polars_evals.drift.windows import check_length, dated, grid_of, in_zone, read, series_of
-from polars_evals.wording import change
+from polars_evals.drift.written import Written
+from polars_evals.suite.measure import AUTO, measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.drift.spec import By
+    from polars_evals.drift.spec import SomeBy, SomeMeasures
     from polars_evals.drift.windows import Period
     from polars_evals.report import TimelinePlots
+    from polars_evals.suite.measure import Measures
 
 
 def timeline(
@@ -31,9 +34,10 @@ def timeline(
     time: str,
     every: str = "1d",
     version: str | None = None,
-    by: By = None,
+    by: SomeBy = None,
     cluster: str | None = None,
     metrics: Sequence[str] | None = None,
+    measures: SomeMeasures = None,
     reference: int | Period = 14,
     min_effect: float = 0.01,
     alpha: float = 0.05,
@@ -54,11 +58,13 @@ def timeline(
     version
         Column that tells versions apart, to follow each on its own; None follows all rows together.
     by
-        Columns to slice by, as for `compare` (without ``"auto"``).
+        Columns or expressions to slice by, as for `compare` (without ``"auto"``).
     cluster
         Column that groups rows which are not independent, such as the conversation.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
+    measures
+        Columns of numbers to follow beside the scores, as for `compare`; only their means are followed.
     reference
         The period that the rest is held against: so many first windows with data of each series, or a pair
         ``(start, end)`` of times, the end excluded; times without a zone are in the zone of the `time`
@@ -69,7 +75,8 @@ def timeline(
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the always-valid test looks for first; smaller and larger ones take longer.
+        The size of change that the always-valid test looks for first; smaller and larger ones take longer. Of
+        a measure, as a part of its level in the reference period.
 
     Returns
     -------
@@ -103,7 +110,7 @@ def timeline(
     columns.require_fraction(tau, "tau")
     if isinstance(reference, int) and reference < 2:
         raise ValueError(f"reference needs at least 2 windows to know how they vary, got {reference}")
-    frame = columns.lazy(scored)
+    frame, slices = with_slices(scored, by)
     schema = frame.collect_schema()
     for role, name in (("time", time), ("version", version), ("cluster", cluster)):
         if name is not None:
@@ -115,22 +122,40 @@ def timeline(
     check_length(every, schema, time)
     if not isinstance(reference, int):
         reference = in_zone(reference, schema, time)
-    if by == "auto":
+    if isinstance(slices, str) and slices == "auto":
         raise ValueError('by="auto" is for compare; name the columns to follow over time')
-    names, sets = columns.find_metrics(schema, metrics), slice_sets(by)
+    names, sets = columns.find_metrics(schema, metrics), slice_sets(slices)
+    followed_too = measures_of(measures, schema)
+    for name in followed_too:
+        columns.require_number(schema, name, "measures")
+        if name in names:
+            raise ValueError(f"measures: {name!r} is also the name of a metric; rename the column")
     require_slices(schema, sets)
     columns.check_signatures(frame, schema, names)
-    rows = read(frame, schema, names, sets, time=time, every=every, version=version, cluster=cluster)
+    rows = read(
+        frame, schema, names, sets, measures=followed_too, time=time, every=every, version=version,
+        cluster=cluster,
+    )  # fmt: skip
+    if measures == AUTO:
+        known = [one for name, one in followed_too.items() if rows[f"{name}:score"].count()]
+        followed_too = measures_of(known)
     rows, notes = dated(rows, time, version)
     grid = grid_of(rows["window"], every)
     followed = [
         follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
-        for name in names
+        for name in (*names, *followed_too)
         for group in [(), *sets]
-        for series in series_of(rows, name, group, clustered=cluster is not None)
+        for series in series_of(
+            rows, name, group, clustered=cluster is not None, measure=followed_too.get(name)
+        )
     ]
     changes = judge_changes(
-        [one.change for one in followed], grid, reference=reference, alpha=alpha, min_effect=min_effect
+        [one.change for one in followed],
+        grid,
+        reference=reference,
+        alpha=alpha,
+        min_effect=min_effect,
+        measures=followed_too,
     )
     return Timeline(
         windows=columns.flat(pl.concat([one.windows for one in followed])),
@@ -141,6 +166,7 @@ def timeline(
         settings={
             "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
             "cluster": cluster, "metrics": names,
+            "measures": {name: one.plain for name, one in followed_too.items()},
             "reference": reference if isinstance(reference, int) else [str(end) for end in reference],
             "min_effect": min_effect, "alpha": alpha, "tau": tau,
         },
@@ -205,17 +231,18 @@ class Timeline(Result):
         """Return what to show, most important first."""
         changes = self.changes.sort("verdict", "difference", maintain_order=True, nulls_last=True)
         names = ("metric", "version", "slice", "reason")
+        row = partial(_row, measures=measures_of(self.settings["measures"]))
         return [
-            Table.of("changes", changes, _row, shown=20),
+            Table.of("changes", changes, row, shown=20),
             Table.of("reasons", changes.select(names), shown=20, limit=400),
         ]
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    interval = "" if row["ci_low"] is None else f" [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]"
+def _row(row: dict[str, Any], measures: Measures) -> dict[str, Any]:
+    written = Written(measures.get(row["metric"]))
     return {name: row[name] for name in ("metric", "version", "slice", "verdict", "n")} | {
-        "score": change(row["reference_mean"], row["current_mean"], ".3f"),
-        "difference": "–" if row["difference"] is None else f"{row['difference']:+.4f}{interval}",
+        "mean" if measures else "score": written.levels(row["reference_mean"], row["current_mean"]),
+        "difference": written.difference(row, "[]"),
         "began": row["began"],
         "detected": row["detected"],
         "q": row["q_value"],

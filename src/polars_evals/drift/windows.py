@@ -15,10 +15,11 @@ from polars_evals.drift.clusters import residuals, robust_variance
 from polars_evals.drift.measure import slice_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
     from polars_evals.drift.columns import Schema
+    from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]
 
@@ -32,6 +33,7 @@ class Series:
     identity: dict[str, Any]
     frame: pl.DataFrame
     bounded: bool = True
+    measure: Measure | None = None
 
 
 def check_length(every: str, schema: Schema, time: str) -> None:
@@ -77,6 +79,7 @@ def read(
     metrics: Sequence[str],
     sets: Sequence[tuple[str, ...]],
     *,
+    measures: Iterable[str] = (),
     time: str,
     every: str,
     version: str | None,
@@ -94,8 +97,10 @@ def read(
             *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
             *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
             *columns.scores_and_labels(schema, metrics),
+            *columns.values_of(measures),
         ),
         metrics,
+        measures,
     )
 
 
@@ -128,7 +133,9 @@ def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
     return pl.concat([grid, windows.unique().to_frame()]).unique().sort("window")
 
 
-def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool) -> Iterator[Series]:
+def series_of(
+    rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool, measure: Measure | None = None
+) -> Iterator[Series]:
     """Yield each version and slice of a metric: n, mean, spread and pass rate by window."""
     who = ["version", *(columns.trait(name) for name in by)]
     keys = [*who, "window"]
@@ -148,7 +155,7 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
         )
     )
     scores = rows[f"{metric}:score"]
-    bounded = bool(scores.is_between(0, 1).all())
+    bounded = measure is None and bool(scores.is_between(0, 1).all())
     if clustered:
         frame = frame.drop("spread", "freedom").join(
             _clustered(rows, metric, keys), on=keys, how="left", nulls_equal=True
@@ -164,7 +171,7 @@ def series_of(rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: 
             "by": list(by) or None,
             "value": slices or None,
         }
-        yield Series(identity, part.drop(who), bounded)
+        yield Series(identity, part.drop(who), bounded, measure)
 
 
 def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
+from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.answers import Rows
 
 SECTIONS = (
@@ -126,7 +127,9 @@ def read_job(config: Section, folder: Path) -> Job:
     timeline = tables["timeline"]
     if timeline is not None:
         timeline = read_timeline(Section(f"{source}: [timeline]", timeline), suite)
-    context = Context(names_of(suite), compare, timeline is not None)
+    followed = None if timeline is None else timeline["measures"]
+    names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
+    context = Context(names_of(suite), compare, timeline is not None, names)
     gates = tuple(
         read_gate(Section(f"{source}: [[gate]] {number}", entry), context)
         for number, entry in enumerate(tables["gate"] or [], 1)
@@ -252,7 +255,7 @@ def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
 def check_suite_keys(section: Section) -> None:
     """Refuse an unknown key, unless evaluators of another system stand here with what else it needs."""
     if not section.entries.keys() & {"evaluators", "type"}:
-        section.known += ["path", "metric", "output", "expected"]
+        section.known += ["path", "metric", "measure", "output", "expected"]
         for key in section.known:
             section.entries.pop(key, None)
         section.finish()
@@ -286,6 +289,8 @@ def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
         "cluster": section.take("cluster", str, "a column"),
         "by": read_by(section),
         "metrics": section.texts("metrics", "a list of metrics"),
+        "measures": read_measures(section, suite),
+        "unanswered": section.take("unanswered", str, '"auto", "apart" or "wrong"'),
         "min_effect": section.take("min_effect", (int, float), "a number"),
         "alpha": section.take("alpha", (int, float), "a number"),
         "margin": section.take("margin", (int, float), "a number above 0"),
@@ -308,6 +313,7 @@ def read_timeline(section: Section, suite: Suite) -> dict[str, Any]:
         "by": read_by(section),
         "cluster": section.take("cluster", str, "a column"),
         "metrics": section.texts("metrics", "a list of metrics"),
+        "measures": read_measures(section, suite),
         "reference": section.take("reference", int, "a number of windows"),
         "min_effect": section.take("min_effect", (int, float), "a number"),
         "alpha": section.take("alpha", (int, float), "a number"),
@@ -325,6 +331,15 @@ def read_timeline(section: Section, suite: Suite) -> dict[str, Any]:
         if given[key] is not None:
             section.insist(check, given[key])
     return {key: value for key, value in given.items() if value is not None}
+
+
+def read_measures(section: Section, suite: Suite) -> Measures | str:
+    """Read the measures: names, or a table of names and options; without any, those of the suite."""
+    what = "a column, a list of columns, or a table of columns and their options"
+    given = section.take("measures", (str, list, dict), what)
+    if given is None or given == AUTO:
+        return suite.measures if given is None else AUTO
+    return section.insist(partial(measures_of, own=suite.measures), given)
 
 
 def read_by(section: Section) -> str | list[str | list[str]] | None:

@@ -84,5 +84,6 @@ def timeline_of(scored: pl.LazyFrame, spec: Any, by: Any, *, time: str, every: s
     """Follow the scores of a comparison over time, all versions together, for its page."""
     return timeline(
         scored, time=time, every=every, cluster=spec.cluster, by=by, metrics=spec.metrics,
+        measures=spec.measures,
         min_effect=spec.min_effect, alpha=spec.alpha,
     )  # fmt: skip

@@ -56,6 +56,8 @@ class Outcome:
     timeline: Timeline | None = None
     notes: tuple[str, ...] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
+    # The reports that could not be written, and why.
+    unwritten: Mapping[str, str] = field(default_factory=dict)
     # What the gates said in the run before, if nothing is new since.
     same_as: str | None = None
     nothing_new: str = "judge"
@@ -71,13 +73,14 @@ class Outcome:
         return None if self.comparison is None else self.comparison.badge
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
-        """Say how the run ended: 1 a gate failed, 3 an input was not taken, 4 inconclusive, else 0."""
-        if self.same_as is not None and self.nothing_new == "pass":
-            return 0
-        if failed(self.gates):
+        """Say how the run ended: 1 a gate failed, 3 a file not taken or written, 4 inconclusive, else 0."""
+        calm = self.same_as is not None and self.nothing_new == "pass"
+        if failed(self.gates) and not calm:
             return GATE_FAILED
-        if self.failures:
+        if (self.failures and not calm) or self.unwritten:
             return INPUT
+        if calm:
+            return 0
         return INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in self.verdicts.values() else 0
 
     @property
@@ -107,6 +110,7 @@ class Outcome:
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
             told.append(f"not taken: {counted(len(files) - LISTED, 'more file')}")
+        told += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
         told += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
             told.append(self.comparison.headline)
@@ -135,6 +139,7 @@ class Outcome:
             "slices": [] if comparison is None else comparison.slices.to_dicts(),
             "notes": [*self.notes, *(() if comparison is None else comparison.notes)],
             "reports": dict(self.reports),
+            "unwritten": dict(self.unwritten),
         }
 
     def to_json(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from html import escape
 from io import BytesIO
@@ -15,32 +16,58 @@ import polars as pl
 from polars_evals.drift import Comparison
 from polars_evals.jobs import system
 from polars_evals.jobs.config import Report
+from polars_evals.jobs.errors import JobError, one_line
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.remote import RemoteFolder, is_remote
 
 
-def write_reports(outcome: Outcome, report: Report) -> dict[str, str]:
-    """Write the files that the job asks for, and the step summary where the run is a GitHub action."""
-    written = dict[str, str]()
-    texts: dict[str, Callable[[], str]] = {"junit": outcome.to_junit, "markdown": outcome.to_markdown}
+def write_reports(outcome: Outcome, report: Report) -> Outcome:
+    """Write the files that the job asks for, and the step summary where the run is a GitHub action.
+
+    One that cannot be written costs itself: the verdict stands, and the other files too.
+    """
+    written, unwritten = dict[str, str](), dict[str, str]()
+    options = report.storage_options
+    writers: dict[str, Callable[[str], None]] = {
+        "junit": lambda file: write_whole(file, outcome.to_junit(), options),
+        "markdown": lambda file: write_whole(file, outcome.to_markdown(), options),
+        "html": lambda file: write_whole(file, page_of(outcome), options),
+    }
     if outcome.comparison is not None:
-        texts["html"] = partial(outcome.comparison.to_html, timeline=outcome.timeline)
-    elif outcome.timeline is not None:
-        texts["html"] = outcome.timeline.to_html
-    else:
-        texts["html"] = partial(waiting_page, outcome)
-    for kind, make in texts.items():
+        writers["items"] = partial(write_items, outcome.comparison, storage_options=options)
+
+    def attempt(kind: str, file: str, write: Callable[[str], None]) -> None:
+        try:
+            write(file)
+            written[kind] = file
+        except (OSError, JobError) as error:
+            unwritten[file] = one_line(error)
+
+    for kind, write in writers.items():
         if kind in report.files:
-            write_whole(report.files[kind], make(), report.storage_options)
-            written[kind] = report.files[kind]
-    if report.items is not None and outcome.comparison is not None:
-        write_items(outcome.comparison, report.items, report.storage_options)
-        written["items"] = report.items
-    step = os.environ.get("GITHUB_STEP_SUMMARY")
-    if step:
-        with open(step, "a", encoding="utf-8") as file:
-            file.write(outcome.to_markdown())
-    return written
+            attempt(kind, report.files[kind], write)
+    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
+        attempt("step", step, lambda file: append_to(file, outcome.to_markdown()))
+        written.pop("step", None)
+    if report.summary is not None:
+        # The last one, as it lists the others.
+        told = replace(outcome, reports=written, unwritten=unwritten)
+        attempt("summary", report.summary, lambda file: write_whole(file, told.to_json(), options))
+        written.pop("summary", None)
+    return replace(outcome, reports=written, unwritten=unwritten)
+
+
+def page_of(outcome: Outcome) -> str:
+    """Return the page: of the comparison, of the scores over time, or of a day with neither."""
+    if outcome.comparison is not None:
+        return outcome.comparison.to_html(timeline=outcome.timeline)
+    return waiting_page(outcome) if outcome.timeline is None else outcome.timeline.to_html()
+
+
+def append_to(file: str, text: str) -> None:
+    """Add a text to a file."""
+    with open(file, "a", encoding="utf-8") as target:
+        target.write(text)
 
 
 def write_items(comparison: Comparison, path: str, storage_options: Mapping[str, str] | None) -> None:

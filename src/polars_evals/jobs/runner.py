@@ -17,7 +17,7 @@ from polars_evals.jobs.judging import judge
 from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.remembering import remember
-from polars_evals.jobs.reports import write_reports, write_whole
+from polars_evals.jobs.reports import write_reports
 from polars_evals.jobs.retention import expire
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.settle import PART, outdated, without
@@ -104,10 +104,7 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         outcome = judge(job, snapshot, replace(outcome, nothing_new=job.nothing_new))
     if snapshot is not None:
         outcome = remember(job, store.folder, outcome)
-    outcome = replace(outcome, reports=write_reports(outcome, job.report))
-    if job.report.summary is not None:
-        write_whole(job.report.summary, outcome.to_json(), job.report.storage_options)
-    return outcome
+    return write_reports(outcome, job.report)
 
 
 def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:

@@ -21,9 +21,15 @@ def storable(dtype: pl.DataType) -> pl.DataType | None:
     """Return the type in which a store holds a column; None for one without values, or of empty objects."""
     stored: pl.DataType | None = None
     if isinstance(dtype, pl.List | pl.Array):
-        stored = pl.List(storable(instance(dtype.inner)) or pl.String())
+        inner = instance(dtype.inner)
+        stored = None if is_void(inner) else pl.List(storable(inner) or pl.String())
     elif isinstance(dtype, pl.Struct) and dtype.fields:
-        stored = pl.Struct({f.name: storable(instance(f.dtype)) or pl.String() for f in dtype.fields})
+        known = {f.name: instance(f.dtype) for f in dtype.fields if not is_void(instance(f.dtype))}
+        stored = (
+            pl.Struct({name: storable(held) or pl.String() for name, held in known.items()})
+            if known
+            else None
+        )
     elif isinstance(dtype, pl.Datetime):
         stored = pl.Datetime("us", "UTC" if dtype.time_zone else None)
     elif dtype.is_integer():
@@ -37,6 +43,15 @@ def storable(dtype: pl.DataType) -> pl.DataType | None:
     elif not isinstance(dtype, pl.Null | pl.Struct):
         raise InputError(f"a store cannot hold {dtype}; cast the column before")
     return stored
+
+
+def is_void(dtype: pl.DataType) -> bool:
+    """Whether nothing is known of a type but that there is no value: what comes later says what it is."""
+    if isinstance(dtype, pl.List | pl.Array):
+        return is_void(instance(dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        return bool(dtype.fields) and all(is_void(instance(field.dtype)) for field in dtype.fields)
+    return isinstance(dtype, pl.Null)
 
 
 def merge_schemas(
@@ -63,7 +78,22 @@ def widened(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
     if held == found:
         return held
     numbers = pl.Int64 | pl.Float64
-    return pl.Float64() if isinstance(held, numbers) and isinstance(found, numbers) else None
+    if isinstance(held, numbers) and isinstance(found, numbers):
+        return pl.Float64()
+    if isinstance(held, pl.List) and isinstance(found, pl.List):
+        inner = widened(instance(held.inner), instance(found.inner))
+        return None if inner is None else pl.List(inner)
+    if isinstance(held, pl.Struct) and isinstance(found, pl.Struct):
+        merged = {field.name: instance(field.dtype) for field in held.fields}
+        for field in found.fields:
+            dtype = instance(field.dtype)
+            wider = widened(merged.setdefault(field.name, dtype), dtype)
+            if wider is None:
+                return None
+            merged[field.name] = wider
+        # By name: whichever came first must not show.
+        return pl.Struct(dict(sorted(merged.items())))
+    return None
 
 
 def conform(frame: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
@@ -77,9 +107,9 @@ def conform(frame: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFr
 
 def cast(name: str, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
     """Cast a column if need be; an instant keeps its meaning in UTC."""
-    if isinstance(held, pl.Struct) and not held.fields:
+    if is_void(held) or (isinstance(held, pl.Struct) and not held.fields):
         return pl.lit(None, wanted).alias(name)
-    return converted(pl.col(name), held, wanted)
+    return converted(pl.col(name), held, wanted).alias(name)
 
 
 def converted(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
@@ -88,22 +118,25 @@ def converted(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr
         return value
     if isinstance(held, pl.Datetime) and held.time_zone:
         return value.dt.convert_time_zone("UTC").cast(wanted)
-    if not holds_empty(held):
-        return value.cast(wanted)
     if isinstance(held, pl.Struct) and isinstance(wanted, pl.Struct):
+        present = {field.name: instance(field.dtype) for field in held.fields}
         types = {field.name: instance(field.dtype) for field in wanted.fields}
-        return value.struct.with_fields(
-            converted(pl.field(field.name), instance(field.dtype), types[field.name]).alias(field.name)
-            for field in held.fields
-        )
-    if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List):
+        fields = [
+            converted(value.struct.field(name), present[name], dtype).alias(name)
+            if name in present and not is_void(present[name])
+            else pl.lit(None, dtype).alias(name)
+            for name, dtype in types.items()
+        ]
+        return pl.when(value.is_not_null()).then(pl.struct(fields))
+    if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List) and holds_objects(held):
         values = value.arr.to_list() if isinstance(held, pl.Array) else value
         return values.list.eval(converted(pl.element(), instance(held.inner), instance(wanted.inner)))
-    return pl.when(value.is_not_null()).then(pl.lit("{}"))
+    if isinstance(held, pl.Struct):
+        return pl.when(value.is_not_null()).then(pl.lit("{}"))
+    return value.cast(wanted)
 
 
-def holds_empty(dtype: pl.DataType) -> bool:
-    """Whether there are empty objects in a type, which no file format has."""
-    if isinstance(dtype, pl.Struct):
-        return not dtype.fields or any(holds_empty(instance(field.dtype)) for field in dtype.fields)
-    return isinstance(dtype, pl.List | pl.Array) and holds_empty(instance(dtype.inner))
+def holds_objects(dtype: pl.List | pl.Array) -> bool:
+    """Whether there are objects in a list, at any depth."""
+    inner = instance(dtype.inner)
+    return isinstance(inner, pl.Struct) or (isinstance(inner, pl.List | pl.Array) and holds_objects(inner))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -129,17 +130,13 @@ def levenshtein_distance(
         expected = processed(metric, processor, as_expr(metric, "expected", expected))
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        threads = pl.thread_pool_size()
-        return pl.DataFrame(
-            _native.levenshtein_distance(
-                left, right, weights=weights, score_cutoff=score_cutoff, threads=threads
-            )
-        )
+        return pl.DataFrame(_native.levenshtein_distance(left, right, **options()))
 
     def list_kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(
-            _native.levenshtein_lists(left, right, weights=weights, score_cutoff=score_cutoff)
-        )
+        return pl.DataFrame(_native.levenshtein_lists(left, right, **options()))
+
+    def options() -> Any:
+        return {"weights": weights, "score_cutoff": score_cutoff, "threads": pl.thread_pool_size()}
 
     return lift_distance(metric, output, expected, kernel, list_kernel)
 

@@ -94,7 +94,11 @@ def wer(
         wide = pl.any_horizontal(side.str.contains(WIDE) for side in sides)
         found = side_by_side(left, right).select(words(side, wide=wide) for side in sides)
         distance = _native.levenshtein_lists(
-            found["output"], found["expected"], weights=(1, 1, 1), score_cutoff=None
+            found["output"],
+            found["expected"],
+            weights=(1, 1, 1),
+            score_cutoff=None,
+            threads=pl.thread_pool_size(),
         )
         errors = pl.DataFrame(distance)["distance"].cast(pl.Int64)
         return rated(found, errors, found["expected"].list.len(), details=details)

@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import (
     Metric,
     accepts,
@@ -153,8 +154,10 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
         ]
         return [metric for metric in found if metric], columns
     columns |= {key: config[key] for key in CLEANING if key in config}
+    if "measure" in config:
+        columns["measures"] = read_measures(read_list(config, "measure", source), source)
     for key in config:
-        known = ["metric", *COLUMNS, *CLEANING]
+        known = ["metric", "measure", *COLUMNS, *CLEANING]
         if key not in known:
             hint = did_you_mean(key, known) or f"; a suite has {', '.join(known)}"
             raise ValueError(f'{source}: unknown key "{key}"{hint}')
@@ -162,6 +165,24 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
     return [
         read_metric(entry, place(source, "metric", n, entry)) for n, entry in enumerate(entries, 1)
     ], columns
+
+
+def read_measures(entries: list[Any], source: str) -> Measures:
+    """Read `[[measure]]`: the name of a column, and its options beside it."""
+    found = Measures()
+    for number, entry in enumerate(entries, 1):
+        where = place(source, "measure", number, entry)
+        options = {"name": entry} if isinstance(entry, str) else read_mapping(entry, where)
+        name = options.pop("name", None)
+        if not is_text(name):
+            raise ValueError(f"{where}: `name` must be the name of a column, got {shown(name)}")
+        if name in found:
+            raise ValueError(f'{where}: the measure "{name}" is given twice')
+        try:
+            found.update(measures_of({name: options}))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {str(error).removeprefix(f'measure {name!r}: ')}") from None
+    return found
 
 
 def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:

@@ -165,7 +165,9 @@ def significant(value: float) -> str:
     return f"{value:.3g}" if value >= 1e-4 else f"{value:.2e}"
 
 
-def measures_of(given: Any, there: Mapping[str, Any] | None = None) -> Measures:
+def measures_of(
+    given: Any, there: Mapping[str, Any] | None = None, *, own: Mapping[str, Measure] | None = None
+) -> Measures:
     """
     Return measures by name, of names, measures, or a mapping of names and options.
 
@@ -175,8 +177,11 @@ def measures_of(given: Any, there: Mapping[str, Any] | None = None) -> Measures:
         What a user wrote: one or several names or measures, ``{"latency_ms": {"min_effect": 50}}``, or
         ``"auto"``.
     there
-        The columns of a table, for ``"auto"``; without one it stays as it is.
+        The columns of a table, for ``"auto"``.
+    own
+        Measures that may be named because a suite has them.
     """
+    own = own or {}
     if given is None:
         return Measures()
     if isinstance(given, str) and given == AUTO:
@@ -185,7 +190,9 @@ def measures_of(given: Any, there: Mapping[str, Any] | None = None) -> Measures:
         found = [_of_options(name, options) for name, options in given.items()]
     else:
         several = [given] if isinstance(given, str | Measure) else list(given)
-        found = [one if isinstance(one, Measure) else _of_name(one) for one in several]
+        found = [
+            one if isinstance(one, Measure) else own[one] if one in own else _of_name(one) for one in several
+        ]
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"measures must name each column once, got {names!r}")

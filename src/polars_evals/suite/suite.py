@@ -1,13 +1,14 @@
 """A suite: metrics over one frame."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
+from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import FrameT, Scoring, quoted
 from polars_evals.suite.signature import signature, to_metadata
@@ -27,6 +28,9 @@ class Suite:
         `pl.lit("Paris")`.
     clean, clean_expected
         Steps that clean the texts first, for the metrics that do not have their own: see `Metric`.
+    measures
+        Columns of numbers that versions are compared by beside the scores: names, `Measure`s, or names with
+        options. `compare(..., measures=suite.measures)`; a job compares them by itself.
 
     Examples
     --------
@@ -43,6 +47,7 @@ class Suite:
     """
 
     metrics: tuple[Metric, ...]
+    measures: Measures = field(default_factory=Measures)
 
     def __init__(
         self,
@@ -52,6 +57,7 @@ class Suite:
         expected: str | pl.Expr = "expected",
         clean: Any = None,
         clean_expected: Any = None,
+        measures: Any = None,
     ) -> None:
         metrics = list(metrics)
         for metric in metrics:
@@ -67,9 +73,13 @@ class Suite:
             for name, metric in zip(names, metrics, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
+        object.__setattr__(self, "measures", measures_of(measures))
+        if taken := [name for name in self.measures if name in names]:
+            raise ValueError(f"{quoted(taken)} is a metric and a measure; rename one")
 
     def __repr__(self) -> str:
-        return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + "])"
+        measures = f", measures={list(self.measures)!r}" if self.measures else ""
+        return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + f"]{measures})"
 
     @classmethod
     def load(cls, path: str | Path, *, output: str | None = None, expected: str | None = None) -> Self:
@@ -120,7 +130,9 @@ class Suite:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the suite as the contents of a suite file."""
-        return {"metric": [metric.to_dict() for metric in self.metrics]}
+        measures = [{"name": name, **one.plain} for name, one in self.measures.items()]
+        found: dict[str, Any] = {"metric": [metric.to_dict() for metric in self.metrics]}
+        return found | ({"measure": measures} if measures else {})
 
     def score(self, frame: FrameT, *, signatures: bool = False) -> FrameT:
         """Add `<name>_score` and `<name>_label` of each metric.

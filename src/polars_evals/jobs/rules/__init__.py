@@ -13,7 +13,7 @@ from polars_evals.jobs.rules.base import (
     require_metric,
 )
 from polars_evals.jobs.rules.items import MustNotFlip, unknown_items
-from polars_evals.jobs.rules.measures import MaxMean, MaxQuantile, MinAnswered
+from polars_evals.jobs.rules.measures import MaxErrorRate, MaxMean, MaxQuantile, MinAnswered
 from polars_evals.jobs.rules.rates import MinPassRate
 from polars_evals.jobs.rules.timelines import OverTime
 from polars_evals.jobs.rules.verdicts import FailOn, NotWorseThan
@@ -26,6 +26,7 @@ __all__ = [
     "Findings",
     "Gate",
     "GateResult",
+    "MaxErrorRate",
     "MaxMean",
     "MaxQuantile",
     "MinAnswered",

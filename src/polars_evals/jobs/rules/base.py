@@ -58,6 +58,8 @@ class Context:
     metrics: tuple[str, ...]
     compare: ComparisonSpec | None
     has_timeline: bool = False
+    # The measures that the timeline follows.
+    followed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,11 @@ class Gate(ABC):
         """Whether a job that compares has nothing for this gate before there is a candidate."""
         return True
 
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Name what `metric` may be."""
+        return context.metrics
+
     def metrics(self, seen: Evidence) -> list[str]:
         """Name the metrics that the gate is about."""
         return [self.metric] if self.metric else list(seen.metrics)
@@ -190,7 +197,7 @@ def check(section: Section, gate: Gate, context: Context) -> None:
     if gate.metric is not None:
         if not gate.takes_metric:
             raise ConfigError(f"{section.where}: {rule} is not about a metric; leave out `metric`")
-        require_metric(section, gate.metric, context.metrics)
+        require_metric(section, gate.metric, gate.known(context))
     if gate.needs_timeline and not context.has_timeline:
         raise ConfigError(f"{section.where}: {rule} needs a section [timeline]")
     if compare is None and (gate.needs_compare or (gate.by and gate.takes_by)):

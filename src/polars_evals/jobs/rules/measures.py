@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals.drift.answers import ERROR, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
@@ -136,6 +137,49 @@ class MaxQuantile(Bound):
     def what(self) -> str:
         """The quantile."""
         return f"{self.q:g} quantile"
+
+
+@dataclass(frozen=True)
+class MaxErrorRate(RowsGate):
+    """At most a share of the rows may have an error: `max_error_rate = 0.02`."""
+
+    rule: ClassVar[str] = "max_error_rate"
+
+    @classmethod
+    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
+        """Read the share."""
+        most = section.take(cls.rule, NUMBER, "a share between 0 and 1")
+        if not 0 <= most <= 1:
+            raise section.wrong(cls.rule, "a share between 0 and 1", most)
+        return cls(**about, column=ERROR, bound=float(most))
+
+    @property
+    def demand(self) -> str:
+        """The greatest share."""
+        return f"max_error_rate = {self.bound:g}" + (f" by {self.by}" if self.by else "")
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the versions and slices that fail too often."""
+        failed = error_of(seen.schema)
+        if failed is None:
+            seen.require(ERROR)
+            raise ConfigError(
+                f"a gate counts errors, but {ERROR!r} is {seen.schema[ERROR]}, no text or Boolean"
+            )
+        frame, groups, expected = self.grouped(seen)
+        chosen = frame.select(*(expr.alias(name) for name, expr in groups.items()), failed=failed)
+        numbers = [pl.len().alias("n"), pl.col("failed").sum()]
+        found = chosen.group_by(*groups).agg(numbers).sort(*groups) if groups else chosen.select(numbers)
+        rows = found.collect(engine="streaming")
+        objections = [
+            f"{where('errors', self.by, row)}: {row['failed'] / row['n']:.1%} of {row['n']:,} rows have one, "
+            f"more than {self.bound:.1%}; look at the {row['failed']:,} rows whose {ERROR} is set"
+            for row in rows.iter_rows(named=True)
+            if row["n"] and row["failed"] / row["n"] > self.bound
+        ]
+        lacking = [one for one in expected if one not in rows["version"]] if expected else []
+        objections += [f"errors of {one}: there are no rows" for one in lacking]
+        return Findings(int(rows["n"].sum()), objections)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.drift.verdict import VERDICTS
 from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.rules.base import Evidence, Findings, Gate
+from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate
 from polars_evals.jobs.section import Section
 from polars_evals.wording import did_you_mean
 
@@ -47,11 +47,17 @@ class OverTime(Gate):
         """A timeline needs none."""
         return False
 
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the measures that are followed."""
+        return (*context.metrics, *context.followed)
+
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""
         if seen.timeline is None:
             return Findings(0, reason="there is no timeline: see the notes")
-        changes = seen.timeline.changes.filter(pl.col("metric").is_in(self.metrics(seen)))
+        wanted = [*self.metrics(seen), *(() if self.metric else seen.timeline.settings["measures"])]
+        changes = seen.timeline.changes.filter(pl.col("metric").is_in(wanted))
         objections = [
             f"{series(row)}: {row['verdict']}: {row['reason']}"
             for row in changes.iter_rows(named=True)

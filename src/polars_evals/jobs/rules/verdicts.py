@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import Comparison
+from polars_evals.drift.answers import OUTCOMES, can_tell
 from polars_evals.drift.sequential import sequential_interval, sequential_p
 from polars_evals.drift.verdict import VERDICTS
 from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
+from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
+from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -29,13 +31,25 @@ class ComparisonGate(Gate):
 
     needs_compare: ClassVar[bool] = True
 
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the measures, and the shares of answers that failed."""
+        asked = () if context.compare is None else context.compare.measures
+        measures = KNOWN if asked == AUTO else asked
+        return (*context.metrics, *measures, *OUTCOMES)
+
     def looked_at(self, seen: Evidence) -> pl.Expr:
-        """Select the rows of the comparison that the gate is about."""
-        metric = pl.col("metric").is_in(self.metrics(seen))
+        """Select the rows of the comparison that the gate is about: without a name, the measures too."""
+        measures = () if self.metric else seen.compared().spec.measures
+        metric = pl.col("metric").is_in([*self.metrics(seen), *measures])
         return metric if self.by is None else metric & (pl.col("by") == self.by)
 
     def findings(self, seen: Evidence, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
         """Say how much was compared, and object to candidates of which nothing was."""
+        if rows.is_empty() and self.metric in OUTCOMES and can_tell(self.metric, seen.schema):
+            # Nothing failed, so that there is no row about it: that is judged, and well.
+            every = seen.compared().summary.filter(pl.col("metric") == seen.metrics[0])
+            return Findings(int(every["n"].sum()), [], "item" if seen.compared().spec.paired else "row")
         whole = rows.filter(pl.col("slice").is_null()) if self.by is None else rows
         lone = nothing_compared(seen.compared(), whole)
         judged = int(whole.select(compared_rows().sum()).item())
@@ -130,9 +144,15 @@ class NotWorseThan(ComparisonGate):
         """Find the rows whose interval reaches beyond the margin."""
         comparison = seen.compared()
         rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(self.looked_at(seen))
+        if self.metric is None:
+            # A margin has a unit: that of scores is not that of measures.
+            rows = rows.filter(~pl.col("metric").is_in(list(comparison.spec.measures)))
         if self.sequential:
             low, high = daily_interval(rows, comparison.spec.alpha)
             rows = rows.with_columns(ci_low=low, ci_high=high)
+        if self.metric is not None and comparison.spec.sign(self.metric) < 0:
+            # Lower is better: a gain is what fell.
+            rows = rows.with_columns(ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low"))
         objections = [
             f"{where(row['metric'], None, {'version': row['candidate'], 'slice': row['slice']})}: "
             f"{self.found(row)}"
