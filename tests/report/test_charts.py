@@ -13,7 +13,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals import palette
-from polars_evals.report.plots import evidence_rows
+from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.svg import svg
 
 if TYPE_CHECKING:
@@ -264,3 +264,78 @@ def test_a_picture_says_once_what_all_its_parts_share(comparison: pe.Comparison)
     assert text.count("font-family") == 1
     assert text.count('stroke="#d8dde3"') <= 2
     assert not re.search(r"\d\.\d{3}", text)
+
+
+@pytest.fixture(scope="module")
+def measured() -> pe.Comparison:
+    n = 400
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(n),
+                "v": version,
+                "part": ["x", "y"] * (n // 2),
+                "m_score": [0.5 + 0.001 * (at % 7) for at in range(n)],
+                "latency_ms": [slower * 2.0 ** (at % 9) for at in range(n)],
+                "stars": [3.0 + (at % 3) for at in range(n)],
+            }
+        )
+        for version, slower in (("old", 10.0), ("new", 15.0))
+    )
+    stars = {"lower_is_better": False}
+    return pe.compare(
+        frame, version="v", baseline="old", item="id", by="part", measures={"latency_ms": {}, "stars": stars}
+    )
+
+
+def test_measures_are_drawn_as_parts_of_the_baseline_and_not_among_scores(measured: pe.Comparison) -> None:
+    assert set(evidence_rows(measured, "new")["metric"]) == {"m"}
+    chart = measured.plot.measures()
+    assert [round(one, 6) for one in rows_of(chart, "difference") if one is not None][:3] == [0.5] * 3
+    text = svg(chart, label="x")
+    assert "latency_ms (less is better)" in text
+    assert "stars (more is better)" in text
+    assert "+50%" in text
+
+
+def test_skewed_values_have_a_logarithmic_axis_with_their_unit(measured: pe.Comparison) -> None:
+    chart = measured.plot.values("latency_ms")
+    assert "latency_ms (ms), logarithmic" in svg(chart, label="x")
+    assert "logarithmic" not in svg(measured.plot.values("stars"), label="x")
+    frame = measured.items.filter(metric="latency_ms").collect()
+    rows = [row for part in chart.to_dict()["datasets"].values() for row in part]
+    for side, version in (("baseline", "old"), ("candidate", "new")):
+        for at, kind in ((0.5, "median"), (0.95, "p95")):
+            found = [row["low"] for row in rows if row.get("kind") == kind and row["of"] == version]
+            assert found == [pytest.approx(frame[f"{side}_score"].quantile(at, "linear"))]
+        shares = {row["low"]: row["share"] for row in rows if "share" in row and row["of"] == version}
+        # The step has the right edge of its last bin too.
+        assert sum(list(shares.values())[:30]) == pytest.approx(1)
+
+
+def test_the_page_has_a_part_for_measures(measured: pe.Comparison) -> None:
+    text = measured.to_html()
+    part = text[text.index('id="measures"') : text.index('id="items"')]
+    assert part.count("<svg") == 4
+    assert "Means of new in slices" in part
+    scores = text[text.index('id="metrics"') : text.index('id="measures"')]
+    assert "latency_ms" not in scores[: scores.index("why these verdicts")]
+
+
+def test_a_notebook_shows_scores_and_measures(measured: pe.Comparison) -> None:
+    text = measured._repr_html_()
+    assert text.count("<svg") == 2
+    assert "Changes of measures with their intervals" in text
+
+
+def test_regions_of_a_page_have_names_of_their_own(scored: pl.DataFrame) -> None:
+    several = pe.compare(scored, version="model", baseline="assistant-1.0", item="item_id", by="topic")
+    names = re.findall(r'role="region" aria-label="(.*?)"', several.to_html())
+    assert len(names) >= 5
+    assert len(set(names)) == len(names)
+
+
+def test_without_measures_there_is_nothing_to_draw_of_them(comparison: pe.Comparison) -> None:
+    with pytest.raises(ValueError, match="no measures to draw"):
+        comparison.plot.measures()
+    assert 'id="measures"' not in comparison.to_html()

@@ -34,6 +34,7 @@ def forest(
     width: int,
     title: str | None = None,
     axis: Sequence[str] = ("← worse · better →", "difference in mean score"),
+    form: str = "+,.3~f",
 ) -> Any:
     """
     Draw differences with their intervals, one row each, in the order given.
@@ -54,6 +55,8 @@ def forest(
         What stands above the chart.
     axis
         What the differences are, in lines.
+    form
+        How numbers of the axis are written.
     """
     narrow = width < NARROW_BELOW
     data = _placed(rows, labels, groups, narrow=narrow)
@@ -82,7 +85,7 @@ def forest(
         title=list(axis),
         scale=alt.Scale(zero=True, nice=True),
         axis=alt.Axis(
-            format="+,.3~f",
+            format=form,
             labelExpr="datum.value == 0 ? '0' : datum.label",
             labelOverlap="greedy",
             labelSeparation=8,

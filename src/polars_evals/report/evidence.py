@@ -198,7 +198,12 @@ def _about(comparison: Comparison, places: pl.DataFrame) -> dict[str, Any]:
     return {
         "versions": [shown(name) for name in spec.versions],
         "metrics": [
-            {"name": shown(name), "lower": lower_is_better(comparison, name), "unit": unit(comparison, name)}
+            {
+                "name": shown(name),
+                "lower": lower_is_better(comparison, name),
+                "unit": unit(comparison, name),
+                "measure": name in spec.measures,
+            }
             for name in spec.names
         ],
         "sets": [

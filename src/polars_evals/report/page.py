@@ -11,6 +11,7 @@ from polars_evals._version import __version__
 from polars_evals.drift import Calibration, Comparison, Timeline
 from polars_evals.report import questions, sections, thresholds, timelines
 from polars_evals.report.markup import Html, tag
+from polars_evals.report.measures import measures
 from polars_evals.report.tables import verdict
 from polars_evals.wording import line
 
@@ -41,6 +42,7 @@ def comparison_page(
     parts = [
         sections.board(comparison),
         sections.evidence(comparison),
+        measures(comparison),
         sections.items(comparison),
         sections.distributions(comparison),
         None if timeline is None else timelines.timeline_section(timeline),

@@ -11,14 +11,15 @@ from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Repe
 from polars_evals.drift.claims import slice_word
 from polars_evals.report import charts, spread_charts, time_charts
 from polars_evals.report.choice import one_of
+from polars_evals.report.drawn_rows import MOST_SLICES, evidence_rows
 from polars_evals.report.evidence import lower_is_better
+from polars_evals.report.measure_plots import MeasurePlots
 from polars_evals.report.question_plots import AgreementPlots, RankingPlots, RepeatsPlots, SamplePlanPlots
 from polars_evals.report.theme import WIDE
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
 
-MOST_SLICES = 40
 MOST_WINDOWS = 400
 
 
@@ -31,35 +32,8 @@ def _roundest(above: float, most: float) -> float:
     return most
 
 
-def evidence_rows(comparison: Comparison, candidate: str) -> pl.DataFrame:
-    """Return the rows of a candidate that are drawn: all items, then as many slices as there is room for."""
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
-        pl.col("candidate") == candidate
-    )
-    worst = (
-        rows.drop_nulls("slice")
-        .group_by("slice")
-        .agg(pl.col("verdict").min(), pl.col("difference").min(), pl.len().alias("rows"))
-        .sort("verdict", "difference", "slice", nulls_last=True)
-    )
-    # A slice takes a line for its name, where it has several metrics.
-    room = MOST_SLICES - comparison.summary["metric"].n_unique()
-    named = (pl.col("rows") + (pl.col("rows") > 1)).cum_sum() <= max(room, MOST_SLICES // 2)
-    kept = rows.filter(
-        pl.col("slice").is_null() | pl.col("slice").is_in(worst.filter(named)["slice"].implode())
-    )
-    metric = pl.col("metric").replace_strict(
-        {name: at for at, name in enumerate(comparison.spec.metrics)}, default=99
-    )
-    least = pl.col("difference").min().over("slice")
-    return kept.sort(pl.col("slice").is_not_null(), least, "slice", metric, nulls_last=True)
-
-
-class ComparisonPlots:
+class ComparisonPlots(MeasurePlots):
     """Charts of a comparison."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self._of = comparison
 
     def differences(self, *, width: int = WIDE) -> Any:
         """
@@ -206,9 +180,6 @@ class ComparisonPlots:
         if rates.is_empty() or rates["pass_rate"].null_count():
             raise ValueError(f"{metric} has no labels: nothing passes or fails")
         return spread_charts.passes(rates, width=width, title=metric)
-
-    def _title(self, metric: str, candidate: str) -> str:
-        return metric if len(self._of.spec.candidates) == 1 else f"{metric} · {candidate}"
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""

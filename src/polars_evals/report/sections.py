@@ -10,14 +10,14 @@ import polars as pl
 
 from polars_evals.drift.claims import claims, claims_about, pass_or_fail
 from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.written import Written
 from polars_evals.report import viewer
-from polars_evals.report.evidence import unit
+from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.facts import facts
 from polars_evals.report.figure import figure
 from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.links import candidate_id, claim_link, items_link
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.report.plots import evidence_rows
 from polars_evals.report.tables import Cell, number, table, verdict
 from polars_evals.wording import cell, change, line, listed
 
@@ -111,7 +111,7 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
         pl.col("candidate") == candidate
     )
-    drawn = rows.drop_nulls("difference").height
+    drawn = evidence_rows(comparison, candidate).drop_nulls("difference").height
     chart = None
     whose = f" of {line(candidate, 60)}" if len(spec.candidates) > 1 else ""
     slices = rows["slice"].n_unique()
@@ -137,7 +137,8 @@ def _candidate(comparison: Comparison, candidate: str) -> Html:
     ordered = rows.sort(
         "verdict", pl.col("slice").is_not_null(), "difference", maintain_order=True, nulls_last=True
     )
-    return join(chart, numbers(comparison, ordered, f"Scores{whose}, worst verdict first"), _why(ordered))
+    scores = ordered.filter(~pl.col("metric").is_in(list(spec.measures)))
+    return join(chart, numbers(comparison, scores, f"Scores{whose}, worst verdict first"), _why(ordered))
 
 
 def _why(rows: pl.DataFrame) -> Html:
@@ -152,12 +153,12 @@ def _why(rows: pl.DataFrame) -> Html:
     return tag("details", tag("summary", "why these verdicts"), tag("ul", reasons))
 
 
-def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
+def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str, value: str = "score") -> Html:
     """Return the rows of a comparison as a table; beyond a screenful the others are folded."""
     sliced = rows["slice"].null_count() < rows.height
     labelled = rows["baseline_pass_rate"].null_count() < rows.height
     heads = [
-        "metric", *(["slice"] if sliced else []), "verdict", "n", "score", "difference", "interval", "q",
+        "metric", *(["slice"] if sliced else []), "verdict", "n", value, "difference", "interval", "q",
         *(["pass rate", "failing / passing"] if labelled else []),
     ]  # fmt: skip
     shown = [
@@ -174,9 +175,9 @@ def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str) -> Html:
 def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[Any]:
     spec = comparison.spec
     version = row["candidate"] if len(spec.candidates) > 1 else None
-    of = unit(comparison, row["metric"])
-    form = ".3f" if max(abs(row["baseline_mean"] or 0), abs(row["candidate_mean"] or 0)) < 100 else ",.0f"
-    interval = "–" if row["ci_low"] is None else f"{row['ci_low']:+{form}} to {row['ci_high']:+{form}}"
+    written = Written.of(row["metric"], spec, digits=3)
+    interval = "–" if row["ci_low"] is None else written.span(row["ci_low"], row["ci_high"])
+    moved = "–" if row["difference"] is None else written.signed(row["difference"])
     flipped = "–" if row["newly_failing"] is None else f"{row['newly_failing']:,} / {row['newly_passing']:,}"
     place = "all items" if row["slice"] is None else line(row["slice"], 80)
     linked = items_link(
@@ -193,11 +194,8 @@ def _numbers(comparison: Comparison, row: dict[str, Any], sliced: bool) -> list[
         *([Cell(linked)] if sliced else []),
         Cell(verdict(row["verdict"]), VERDICTS.index(row["verdict"]), wide=True),
         row["n"],
-        Cell(
-            change(row["baseline_mean"], row["candidate_mean"], form) + (f" {of}" if of else ""),
-            row["candidate_mean"],
-        ),
-        number(row["difference"], f"+{form}"),
+        Cell(written.levels(row["baseline_mean"], row["candidate_mean"]), row["candidate_mean"]),
+        Cell(moved, row["difference"]),
         Cell(interval, row["ci_low"]),
         number(row["q_value"], ".2g"),
         Cell(
@@ -224,11 +222,11 @@ def distributions(comparison: Comparison) -> Section | None:
     rest = None
     if panels[UNFOLDED_PANELS:]:
         count = len(panels) - UNFOLDED_PANELS
-        rest = tag("details", tag("summary", f"{count} more charts"), _grid(panels[UNFOLDED_PANELS:]))
+        rest = tag("details", tag("summary", f"{count} more charts"), grid(panels[UNFOLDED_PANELS:]))
     content = join(
-        _grid(panels[:UNFOLDED_PANELS]),
+        grid(panels[:UNFOLDED_PANELS]),
         rest,
-        more(comparison.summary.height, drawn, "those with the worst verdicts are drawn"),
+        more(rows.height, drawn, "those with the worst verdicts are drawn"),
     )
     return Section("distributions", "How scores are spread", content)
 
@@ -291,7 +289,8 @@ def _bins(comparison: Comparison, row: dict[str, Any]) -> Html:
         for a, b in zip(before, after, strict=True)
     ]
     names = ["score", cell(baseline, 30), cell(row["candidate"], 30)]
-    return table(f"Share of {line(row['metric'], 60)} scores", names, rows)
+    whose = f" of {line(row['candidate'], 60)}" if len(comparison.spec.candidates) > 1 else ""
+    return table(f"Share of {line(row['metric'], 60)} scores{whose}", names, rows)
 
 
 def items(comparison: Comparison) -> Section | None:
@@ -324,6 +323,8 @@ def notes(result: Result, method: str) -> Section:
 
 
 def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return listed(list(value), 20) if value else "–"
     if isinstance(value, list):
         return listed([_setting(one) for one in value], 20)
     if isinstance(value, float):
@@ -331,7 +332,8 @@ def _setting(value: Any) -> str:
     return "–" if value is None else line(str(value), 200)
 
 
-def _grid(panels: list[Html]) -> Html:
+def grid(panels: list[Html]) -> Html:
+    """Return charts side by side."""
     return tag("div", panels, class_="panels" if len(panels) > 1 else None)
 
 

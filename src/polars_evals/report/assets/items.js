@@ -33,7 +33,7 @@
   const focus = () => {
     const metric = metrics.findIndex((one) => one.name === get("metric"));
     const version = versions.indexOf(get("version"));
-    const scores = metrics.map((_, at) => at).filter((at) => !metrics[at].unit && !metrics[at].lower);
+    const scores = metrics.map((_, at) => at).filter((at) => !metrics[at].measure);
     return {
       metrics: metric >= 0 ? [metric] : scores.length ? scores : metrics.map((_, at) => at),
       versions: version > 0 ? [version] : candidates,
@@ -93,8 +93,11 @@
   };
   const written = (metric, value) => {
     if (value === null || value === undefined) return "–";
+    const { unit, measure } = metrics[metric];
     const digits = Math.abs(value) >= 100 ? 0 : 2;
-    return `${value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })}${metrics[metric].unit ? ` ${metrics[metric].unit}` : ""}`;
+    const form = measure && Math.abs(value) < 100 ? { maximumSignificantDigits: 3 } : { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    const amount = value.toLocaleString("en", form);
+    return !unit ? amount : /^[$€£]$/.test(unit) ? `${unit}${amount}` : `${amount} ${unit}`;
   };
   const cell = (item, metric, wanted) => {
     const before = item.scores[metric][0];
