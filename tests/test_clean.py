@@ -69,6 +69,22 @@ def one(step: Step, text: str) -> str:
             '{"x": 1}',
         ),
         ("analysisThe user wants 6 * 7.assistantfinal42", "42"),
+        # Magistral, Kimi, Seed, Command, OpenThinker, Granite: tokens and words of their own.
+        ("[THINK]6 * 7[/THINK]42", "42"),
+        ("[THINK]6 * 7, and then it was cut", ""),
+        ("6 * 7[/THINK]42", "42"),
+        ("\u25c1think\u25b76 * 7\u25c1/think\u25b7 42", "42"),
+        ("<seed:think>6 * 7<seed:cot_budget_reflect>ok</seed:cot_budget_reflect></seed:think>42", "42"),
+        ("<|START_THINKING|>6 * 7<|END_THINKING|><|START_RESPONSE|>42<|END_RESPONSE|>", "42"),
+        (
+            "<|begin_of_thought|>\n\n6 * 7\n\n<|end_of_thought|>\n\n"
+            "<|begin_of_solution|>\n\n42\n\n<|end_of_solution|>",
+            "42",
+        ),
+        ("Here is my thought process: 6 * 7.\n\nHere is my response: 42", "42"),
+        ("Here's my thought process:\n6 * 7, and then it was cut", ""),
+        ("[think] of `[THINK]` and [/think]", "[think] of `[THINK]` and [/think]"),
+        ("Here is my response: 42", "Here is my response: 42"),
         # A tag in code is a word.
         ("Write `<think>` first", "Write `<think>` first"),
         ("<think>I close with `</think>` later</think> 42", "42"),
@@ -96,6 +112,8 @@ def test_reasoning(text: str, answer: str) -> None:
         ("~~~\nx\n~~~", "x"),
         ("1. Like this:\n   ```py\n   if x:\n       y\n   ```", "if x:\n    y"),
         ("```42```", "42"),
+        ('```json {"a": 1} ```', '{"a": 1}'),
+        ("```json is a word```", "json is a word"),
         ("```\n```", ""),
         ("```py\nx\n```\n```", "x"),
         ("a ``` b", "a ``` b"),
@@ -137,6 +155,10 @@ def test_json(text: str, value: str) -> None:
         (r"\boxed{\left\{ x \right.}", r"\left\{ x \right."),
         (r"{ \boxed{1}", "1"),
         (r"\fbox{ x }", "x"),
+        (r"$\boxed 7$", "7"),
+        (r"\boxed{1}, no: \boxed -3/4.", "-3/4"),
+        (r"\boxed -", r"\boxed -"),
+        (r"\boxed x", r"\boxed x"),
         ("boxed{1}", "boxed{1}"),
     ],
 )
@@ -152,6 +174,8 @@ def test_boxes(text: str, content: str) -> None:
         ("Answer: 41\nno\nAnswer: 42 \nbye", "42"),
         ("Answer:\n\n42\nindeed", "42\nindeed"),
         ("**Answer:** 42", "42"),
+        ("**Answer**: 42", "42"),
+        ("__Answer__: 42", "42"),
         ("**Final answer: 42**", "42"),
         ("ANSWER: a **b** c", "a **b** c"),
         ("no marker ", "no marker "),
@@ -204,6 +228,19 @@ A) Bern\nB) Rome\nC) Oslo\nThe answer is B
 Let me think. A is too large, C is too small. So the best choice is B.
 Answer:\n\nB
 答案是B。
+所以选B。
+答えはBです。
+La respuesta correcta es la B.
+Die richtige Antwort ist B.
+Правильный ответ — B.
+(A) is incorrect. (C) is incorrect. (B) is correct.
+**A** is wrong, while **B** is right.
+The final answer is $\boxed{\textbf{(B)}}$. I hope it is correct.
+I am not sure, but a good guess is B.
+The answer is **B**. A common mistake is to choose C.
+Let's think step by step. A is wrong since it freezes. C and D are too hot. That leaves B.
+**Final Answer**\n\nB
+{"answer": "B"}
 """.strip().split("\n")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from polars_evals.drift import (
         Agreement,
         Calibration,
+        Calibrations,
         Comparison,
         ComparisonSpec,
         Ranking,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "Calibration",
+    "Calibrations",
     "Comparison",
     "ComparisonSpec",
     "Measure",
@@ -100,6 +102,7 @@ drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.rep
 _LATER = {
     "Agreement": "drift",
     "Calibration": "drift",
+    "Calibrations": "drift",
     "Comparison": "drift",
     "ComparisonSpec": "drift",
     "Measure": "suite",

@@ -280,8 +280,14 @@ def native(step: str, nothing: str, words: Sequence[str] = (), *, case_sensitive
 def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
     """Make the step that looks for markers."""
     nothing = "no " + " or ".join(f'"{marker}"' for marker in markers)
-    words = markers if case_sensitive else [lower_ascii(marker) for marker in markers]
+    words = [word for marker in markers for word in emphasized(marker)]
+    words = words if case_sensitive else [lower_ascii(word) for word in words]
     return native("after", nothing, words, case_sensitive=case_sensitive)
+
+
+def emphasized(marker: str) -> list[str]:
+    """Write a marker as Markdown may: `**Answer**:` has its colon behind the stars."""
+    return [marker, *(f"{marker[:-1]}{mark}:" for mark in ("**", "__") if marker.endswith(":"))]
 
 
 def lower_ascii(text: str) -> str:

@@ -136,6 +136,9 @@ def test_a_tail_that_grew_is_a_regression_though_the_mean_is_not() -> None:
     assert row["score_verdict"] == "no_change"
     assert row["verdict"] == "regressed"
     assert "the p95 of latency_ms rose by" in row["reason"]
+    text = compare(frame, measures="latency_ms").to_markdown().replace("\\", "")
+    assert re.search(r"v2 against v1: p95 of latency_ms \d+(\.\d)?% slower \(\d+ ms → \d+ ms\)", text)
+    assert re.search(r"regressed \| latency_ms, p95 \| \d+ ms → \d+ ms \| \+", text)
     assert (
         row_of(compare(frame, measures={"latency_ms": {"quantiles": []}}), "latency_ms")["verdict"]
         == "no_change"

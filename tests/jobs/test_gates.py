@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from polars_evals.jobs import ConfigError, Job, run
+from polars_evals.jobs import rules as package
 from polars_evals.jobs.rules import Evidence, FailOn, Findings, Gate, MinPassRate
 from polars_evals.jobs.rules.verdicts import corrected, holm
 from tests.jobs.support import deliver, make_job, traces
@@ -278,3 +279,15 @@ def test_measures_of_a_comparison_replace_those_of_the_suite(tmp_path: Path) -> 
     job.write_text(text.replace("lower_is_better = true", "lower_is_beter = true"))
     with pytest.raises(ConfigError, match=r'measure.*did you mean "lower_is_better"'):
         Job.load(job)
+
+
+def test_every_gate_is_known_and_in_the_docs() -> None:
+    """Kinds that other tests make are no part of the package."""
+    rules = Path(package.__file__).parent
+    modules = {f"{package.__name__}.{file.stem}" for file in rules.glob("*.py")} - {
+        f"{package.__name__}.__init__"
+    }
+    kinds = {rule: kind for rule, kind in Gate.kinds.items() if kind.__module__ in modules}
+    assert {kind.__module__ for kind in kinds.values()} | {f"{package.__name__}.base"} == modules
+    told = (Path(__file__).parents[2] / "docs" / "jobs.md").read_text(encoding="utf-8")
+    assert [rule for rule in kinds if rule not in told] == []

@@ -1,8 +1,10 @@
 """Inputs, store and reports in an object store: the same rows, exactly once, and errors in one line."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,12 +12,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import ConfigError, InputError, Job, StoreError, run
+from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run
 from polars_evals.jobs.open import open_folder
 from polars_evals.jobs.remote import Address, RemoteFolder, list_remote
 from polars_evals.jobs.runner import Watch
 from tests.jobs.objects import SECRET, Bucket, s3_bucket, s3_server
-from tests.jobs.support import FORMATS, deliver, invoke, make_job, table, traces
+from tests.jobs.support import FORMATS, command, deliver, invoke, make_job, table, traces
 
 
 @pytest.fixture(name="endpoint", scope="module")
@@ -183,6 +185,24 @@ def test_options_are_never_shown(tmp_path: Path, bucket: Bucket, monkeypatch: py
         Job.load(job)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        f'{{"private_key": "{SECRET}", "client_email": ',
+        json.dumps({"private_key": f"-----BEGIN {SECRET}", "private_key_id": "x", "client_email": "a@b"}),
+    ],
+)
+def test_a_key_that_cannot_be_read_is_not_shown(tmp_path: Path, key: str) -> None:
+    """Not as text, and not as a list of its bytes either."""
+    job = Bucket("gs://somewhere", {"google_service_account_key": key}).job(tmp_path)
+    ended = command("--debug", "--log", tmp_path / "errors.log", "run", job)
+    assert ended.returncode == 2, ended.stderr
+    assert "storage_options" in ended.stderr
+    told = ended.stdout + ended.stderr + (tmp_path / "errors.log").read_text()
+    assert SECRET not in told
+    assert ", ".join(map(str, SECRET.encode()[:4])) not in re.sub(r"\s+", " ", told)
+
+
 def test_a_store_without_conditional_put_is_refused(
     tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,3 +272,18 @@ def test_azure_addresses() -> None:
 def test_an_input_error_is_no_store_error(bucket: Bucket) -> None:
     with pytest.raises(InputError, match="there is no such bucket"):
         list_remote("s3://nowhere-at-all/x/*.parquet", bucket.options)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_old_rows_go_there_too(tmp_path: Path, bucket: Bucket, form: str) -> None:
+    job = bucket.job(tmp_path, form, 'keep = "90d"\ntime = "ts"\n')
+    ages = [datetime.now(UTC) - timedelta(days=days) for days in (200, 80, 10)]
+    bucket.put(traces(range(3), ts=ages), "traces/a.parquet")
+    assert run(job).rows == 2
+    bucket.put(traces(range(6), ts=[*ages, *ages]), "traces/a.parquet")
+    outcome = run(job)
+    assert (outcome.added, outcome.updated, outcome.rows) == (2, 2, 4)
+    done = maintain(job, keep="30d", keep_days=0)
+    assert (done["forgotten"], done["rows"], done["files"]) == (2, 2, 1)
+    assert bucket.table()["trace_id"].to_list() == ["v1-2", "v1-5"]
+    assert run(job).added == 0

@@ -93,7 +93,7 @@ Outcome reference_after(const std::string& text, const Strings& markers, bool ca
     return {line.empty() ? clean(rest) : line, true};
 }
 
-// Every box by itself: from its brace to the one that closes it. The one that begins last counts.
+// Every box by itself: from its brace to the one that closes it, or a number behind a space. The one that begins last counts.
 Outcome reference_boxed(const std::string& text) {
     std::vector<bool> is_escaped(text.size());  // by a backslash that begins no box
     std::vector<std::size_t> boxes;
@@ -108,10 +108,17 @@ Outcome reference_boxed(const std::string& text) {
         at += name;
         std::size_t brace = at + 1;
         while (brace < text.size() && (text[brace] == ' ' || text[brace] == '\n')) ++brace;
-        if (brace < text.size() && text[brace] == '{') boxes.push_back(brace);
+        if (brace < text.size() && (text[brace] == '{' || brace > at + 1)) boxes.push_back(brace);
     }
     Outcome outcome{text, false};
     for (const std::size_t brace : boxes) {
+        if (text[brace] != '{') {
+            std::size_t end = text.find_first_not_of("0123456789.,/", brace + (text[brace] == '-'));
+            end = std::min(end, text.size());
+            while (end > brace && (text[end - 1] < '0' || text[end - 1] > '9')) --end;
+            if (end > brace) outcome = {text.substr(brace, end - brace), true};
+            continue;
+        }
         int depth = 0;
         for (std::size_t at = brace; at < text.size(); ++at) {
             if (is_escaped[at]) continue;
@@ -236,9 +243,12 @@ private:
         std::size_t next = i + 1;
         while (at(next) == " ") ++next;
         const bool followed = next > i + 1 && is_word(next);
-        const Strings words = followed ? words_from(next, 6) : Strings();
+        std::size_t said = i + 1;
+        while (is_any(at(said), {")", "]", "}", "*", "\"", "$", " "})) ++said;
+        const bool speaks = said > i + 1 && is_word(said);
+        const Strings words = speaks ? words_from(said, 6) : Strings();
         const bool is = !words.empty() && lower(words[0]) == "is";
-        bool approved = false, denied = followed && is_whole_negation(words[0]);
+        bool approved = false, denied = speaks && is_whole_negation(words[0]);
         for (std::size_t k = 1; is && k < words.size() && !approved; ++k) {
             if (is_whole_negation(words[k])) break;
             approved = is_whole(words[k], {"correct", "right", "best", "answer", "true"});
@@ -254,7 +264,7 @@ private:
         const bool closed = is_any(after, {")", "]", "}", "*", "\"", "$", ".", ":", ","});
         if (first && (opened || closed || (!followed && single) || !single)) return first_rank;
         if (opened && closed) return 2;
-        if (single && followed && lower(words[0])[0] == words[0][0] && is_any(choice, {"A", "I"})) return 0;
+        if (single && followed && lower(at(next))[0] == at(next)[0] && is_any(choice, {"A", "I"})) return 0;
         return 1;
     }
     static bool is_whole(const std::string& word, std::initializer_list<const char*> known) {
@@ -354,7 +364,8 @@ void test_markers(std::size_t rows, Random& random) {
 }
 
 void test_boxes(std::size_t rows, Random& random) {
-    static const Strings pieces = {"\\boxed{", "\\boxed", "\\fbox{", "{", "}", "}", "\\{", "\\}", "\\\\", "\\", " ", "\n", "x", "\\frac{1}{2}", "box"};
+    static const Strings pieces = {"\\boxed{", "\\boxed", "\\fbox{", "{", "}", "}", "\\{", "\\}", "\\\\", "\\", " ", "\n", "x", "\\frac{1}{2}", "box",
+                                   "-7", "3/4."};
     pe::ExtractBoxed step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 16);

@@ -322,6 +322,19 @@ def test_the_page_has_a_part_for_measures(measured: pe.Comparison) -> None:
     assert "latency_ms" not in scores[: scores.index("why these verdicts")]
 
 
+def test_a_notebook_shows_scores_and_measures(measured: pe.Comparison) -> None:
+    text = measured._repr_html_()
+    assert text.count("<svg") == 2
+    assert "Changes of measures with their intervals" in text
+
+
+def test_regions_of_a_page_have_names_of_their_own(scored: pl.DataFrame) -> None:
+    several = pe.compare(scored, version="model", baseline="assistant-1.0", item="item_id", by="topic")
+    names = re.findall(r'role="region" aria-label="(.*?)"', several.to_html())
+    assert len(names) >= 5
+    assert len(set(names)) == len(names)
+
+
 def test_without_measures_there_is_nothing_to_draw_of_them(comparison: pe.Comparison) -> None:
     with pytest.raises(ValueError, match="no measures to draw"):
         comparison.plot.measures()

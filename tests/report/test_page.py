@@ -303,6 +303,34 @@ def test_versions_that_are_worse_over_all_are_not_said_to_be_so_in_slices_too() 
     assert header.index("bad is worse") < header.index("mixed got worse in x")
 
 
+def test_a_slower_version_is_still_said_to_have_lost_in_a_slice() -> None:
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "id": range(400), "v": version, "part": ["x", "y"] * 200,
+                "m_score": [0.5 + 0.001 * (at % 7) + moved[at % 2] for at in range(400)],
+                "latency_ms": [slower * (1.0 + at % 5) for at in range(400)],
+                "cost": [0.004 / slower] * 400,
+            }
+        )
+        for version, moved, slower in (
+            ("old", (0.0, 0.0), 1.0), ("mixed", (-0.2, 0.2), 2.0), ("same", (0.0, 0.0), 1.0),
+        )
+    )  # fmt: skip
+    text = pe.compare(
+        frame, version="v", baseline="old", item="id", by="part", measures={"latency_ms": {}, "cost": {}}
+    ).to_html()
+    header = text[text.index("<header>") : text.index("<nav")]
+    assert "mixed is worse on latency_ms and better on cost" in header
+    assert "mixed got worse in x</a>" in header
+    board = text[text.index('class="leaderboard"') : text.index('id="metrics"')]
+    assert "$0.002" in board
+    assert "6 ms" in board
+    # The best of each column is marked, whichever way is better.
+    assert re.search(r'★</span><span class="best">\$0.002<', board)
+    assert re.search(r'★</span><span class="best">3 ms<', board)
+
+
 def test_every_result_shows_itself_in_a_notebook(
     comparison: pe.Comparison, timeline: pe.Timeline, calibration: pe.Calibration, scored: pl.DataFrame
 ) -> None:

@@ -219,9 +219,13 @@ private:
         // "a" is an article where a word follows, and so is "A" where no cue stands before it.
         const std::size_t next = behind_spaces(end);
         const bool followed = next > end && is_word_at(next);
-        const bool approved = followed && is_approved(next);
+        // "(A) is wrong": what is said of it stands behind its bracket.
+        std::size_t said = end;
+        while (said < text_.size() && Text(")]}*\"$ ").find(text_[said]) != Text::npos) ++said;
+        const bool speaks = said > end && is_word_at(said);
+        const bool approved = speaks && is_approved(said);
         if (single && !exact && !(cue_answer || cue_option) && !approved) return Rank::none;
-        if (is_denied(next, followed)) return Rank::none;
+        if (is_denied(said, speaks)) return Rank::none;
         if (cue_answer || approved) return Rank::answer;
         if (cue_option) return Rank::option;
         if (single && !exact) return Rank::none;

@@ -175,12 +175,21 @@ public:
             const Text content = text.substr(fences[i].content_begin, fences[i].content_end - fences[i].content_begin);
             // A lone mark at the end opens nothing.
             if (!fences[i].closed && i > 0 && strip(content).empty()) continue;
+            if (content.find('\n') == Text::npos) return found_text(without_language(content));
             return found_text(fences[i].indent == 0 ? content : dedented(content, fences[i].indent));
         }
         return nothing_in(text);
     }
 
 private:
+    // A fence in one line may begin with what it holds: ```json {"a": 1}```.
+    static Text without_language(Text content) {
+        constexpr Text json = "json";
+        const Text text = strip(content);
+        if (!starts_with_folded(text, json)) return content;
+        const Text rest = strip(text.substr(json.size()));
+        return !rest.empty() && (rest.front() == '{' || rest.front() == '[') ? rest : content;
+    }
     Text dedented(Text content, std::size_t indent) {
         lines_.clear();
         for (std::size_t begin = 0; begin < content.size();) {

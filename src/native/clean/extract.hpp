@@ -179,6 +179,15 @@ public:
                     at += name;
                     box = at + 1;
                     while (box < end && (*box == ' ' || *box == '\n')) ++box;
+                    // TeX takes a number without braces too: \boxed 7
+                    if (box > at + 1) {
+                        const char* behind = box + (box < end && *box == '-');
+                        while (behind < end && is_in_number(*behind)) ++behind;
+                        while (behind > box && !is_ascii_digit(static_cast<unsigned char>(behind[-1]))) --behind;
+                        if (behind == box) break;
+                        best = box;
+                        found = found_text(between(box, behind));
+                    }
                     break;
                 }
                 case '{': open_.push_back({at + 1, at == box}); break;
@@ -197,6 +206,7 @@ public:
     }
 
 private:
+    static bool is_in_number(char c) { return is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/'; }
     struct Open {
         const char* begin;
         bool is_box;

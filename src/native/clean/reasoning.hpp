@@ -1,6 +1,7 @@
-// Reasoning that models write before they answer: between tags, or in the analysis channel of Harmony messages.
+// Reasoning that models write before they answer: between tags or marks, or in the analysis channel of Harmony messages.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace pe {
 class StripReasoning {
 public:
     Found operator()(Text text) {
-        if (text.find('<') == Text::npos) return strip_bare_channels(text);
+        if (text.find('<') == Text::npos && !has_other_marks(text)) return strip_unmarked(text);
         pieces_.clear();
         bool found = false;
         if (text.find(channel_mark) != Text::npos || text.find(start_mark) != Text::npos) {
@@ -23,9 +24,9 @@ public:
             }
         }
         find_tags(text);
-        if (tags_.empty()) return found ? found_text(text) : strip_bare_channels(text);
+        if (tags_.empty()) return found ? found_text(text) : strip_unmarked(text);
         keep_outside(text);
-        return found_text(pieces_.view());
+        return found_text(unwrapped(pieces_.view()));
     }
 
 private:
@@ -33,28 +34,70 @@ private:
         std::size_t begin, end, name;
         bool closes;
     };
-    static constexpr Text names[] = {"think", "thinking", "reasoning", "thought", "scratchpad"};
+    struct Pair {
+        Text open, close;
+    };
+    static constexpr Text names[] = {"think", "thinking", "reasoning", "thought", "scratchpad", "seed:think"};
+    // Tokens of models that write no tags: Magistral, Kimi, Command, OpenThinker. Upper and lower case are theirs.
+    static constexpr Pair marks[] = {{"[THINK]", "[/THINK]"},
+                                     {"\xe2\x97\x81" "think\xe2\x96\xb7", "\xe2\x97\x81/think\xe2\x96\xb7"},
+                                     {"<|START_THINKING|>", "<|END_THINKING|>"},
+                                     {"<|begin_of_thought|>", "<|end_of_thought|>"}};
+    // What the last two put around their answer.
+    static constexpr Pair wrappers[] = {{"<|START_RESPONSE|>", "<|END_RESPONSE|>"},
+                                        {"<|begin_of_solution|>", "<|end_of_solution|>"}};
     static constexpr Text start_mark = "<|start|>", channel_mark = "<|channel|>", message_mark = "<|message|>";
     static constexpr Text end_marks[] = {"<|end|>", "<|return|>", "<|call|>", start_mark, channel_mark};
     static constexpr std::size_t longest_attributes = 200, longest_header = 200;
 
     void find_tags(Text text) {
         tags_.clear();
-        bool looked = false;
-        std::size_t region = 0;
-        const std::vector<Region>* regions = nullptr;
-        for (std::size_t at = text.find('<'); at != Text::npos; at = text.find('<', at + 1)) {
-            Tag tag;
-            if (!read_tag(text, at, tag)) continue;
-            if (!looked) regions = &code_.find(text);
-            looked = true;
-            while (region < regions->size() && (*regions)[region].end <= at) ++region;
-            if (region < regions->size() && (*regions)[region].begin <= at) continue;
-            tags_.push_back(tag);
-            at = tag.end - 1;
+        const auto read_from = [&](Text lead) {
+            for (std::size_t at = text.find(lead); at != Text::npos; at = text.find(lead, at + 1)) {
+                Tag tag;
+                if (!read_tag(text, at, tag) && !read_mark(text, at, tag)) continue;
+                tags_.push_back(tag);
+                at = tag.end - 1;
+            }
+        };
+        read_from("<");
+        if (has_other_marks(text)) {
+            read_from("[");
+            read_from("\xe2\x97\x81");
+            std::sort(tags_.begin(), tags_.end(), [](const Tag& a, const Tag& b) { return a.begin < b.begin; });
         }
+        if (!tags_.empty()) leave_out_code(code_.find(text));
+    }
+    // Whether there are marks that begin with no "<".
+    static bool has_other_marks(Text text) {
+        for (std::size_t at = text.find('['); at != Text::npos; at = text.find('[', at + 1)) {
+            const Text rest = text.substr(at);
+            for (const Text mark : {marks[0].open, marks[0].close})
+                if (rest.substr(0, mark.size()) == mark) return true;
+        }
+        return text.find("\xe2\x97\x81") != Text::npos;
+    }
+    static bool read_mark(Text text, std::size_t at, Tag& tag) {
+        for (std::size_t i = 0; i < std::size(marks); ++i) {
+            for (const Text mark : {marks[i].open, marks[i].close}) {
+                if (text.substr(at, mark.size()) != mark) continue;
+                tag = {at, at + mark.size(), std::size(names) + i, mark == marks[i].close};
+                return true;
+            }
+        }
+        return false;
+    }
+    // A tag in code is a word.
+    void leave_out_code(const std::vector<Region>& regions) {
+        std::size_t region = 0, kept = 0;
+        for (const Tag& tag : tags_) {
+            while (region < regions.size() && regions[region].end <= tag.begin) ++region;
+            if (region == regions.size() || regions[region].begin > tag.begin) tags_[kept++] = tag;
+        }
+        tags_.resize(kept);
     }
     static bool read_tag(Text text, std::size_t at, Tag& tag) {
+        if (text[at] != '<') return false;
         tag.begin = at++;
         tag.closes = at < text.size() && text[at] == '/';
         at += tag.closes;
@@ -154,12 +197,31 @@ private:
         return text;
     }
 
-    // Harmony messages whose marks were dropped when the tokens became text.
-    static Found strip_bare_channels(Text text) {
+    static Text unwrapped(Text text) {
+        text = strip(text);
+        for (const Pair& wrapper : wrappers) {
+            if (text.substr(0, wrapper.open.size()) == wrapper.open) text.remove_prefix(wrapper.open.size());
+            const std::size_t size = wrapper.close.size();
+            if (text.size() >= size && text.substr(text.size() - size) == wrapper.close) text.remove_suffix(size);
+        }
+        return text;
+    }
+
+    // Harmony messages whose marks were dropped when the tokens became text, and Granite, which says it in words.
+    static Found strip_unmarked(Text text) {
         constexpr Text analysis = "analysis", final_message = "assistantfinal";
-        if (text.substr(0, analysis.size()) != analysis) return nothing_in(text);
-        const std::size_t at = text.rfind(final_message);
-        return at == Text::npos ? nothing_in(text) : found_text(text.substr(at + final_message.size()));
+        if (text.substr(0, analysis.size()) == analysis) {
+            const std::size_t at = text.rfind(final_message);
+            return at == Text::npos ? nothing_in(text) : found_text(text.substr(at + final_message.size()));
+        }
+        constexpr Pair phrases[] = {{"Here is my thought process:", "Here is my response:"},
+                                    {"Here's my thought process:", "Here's my response:"}};
+        for (const Pair& phrase : phrases) {
+            if (strip(text).substr(0, phrase.open.size()) != phrase.open) continue;
+            const std::size_t at = text.find(phrase.close);
+            return found_text(at == Text::npos ? Text() : text.substr(at + phrase.close.size()));
+        }
+        return nothing_in(text);
     }
 
     CodeRegions code_;

@@ -17,16 +17,18 @@ from polars_evals.cluster.batches import Scorer, polars_type
 from polars_evals.cluster.steps import (
     MESSAGES,
     merge_messages,
+    rank_group,
     read_messages,
+    read_ranks,
     sum_up_group,
     sum_up_tables,
 )
-from polars_evals.drift.parts import count_versions, merge, resolve
+from polars_evals.drift.parts import count_versions, merge, merge_ranks, rank_spec, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from polars_evals.drift.parts import Aggregates, SpecOptions
+    from polars_evals.drift.parts import Aggregates, Ranking, RankOptions, SpecOptions
     from polars_evals.suite import Suite
 
     MapTables = Callable[[Iterable[pa.Table]], Iterable[pa.Table]]
@@ -91,6 +93,17 @@ def aggregate_on(engine: Engine[D], data: D, compared: SpecOptions, *, parts: in
         messages = engine.map_groups(grouped, partial(sum_up_group, spec=spec, parts=parts), MESSAGES, parts)
     merged = engine.map_groups(engine.run(messages), merge_messages, MESSAGES, parts)
     return merge(read_messages(engine.collect(merged)))
+
+
+def rank_on(engine: Engine[D], data: D, ranked: RankOptions, *, parts: int) -> Ranking:
+    """Rank versions: rows are shuffled by item and summed up, the driver merges what each part says."""
+    arrow = engine.schema(data)
+    schema = {field.name: polars_type(field.type) for field in arrow}
+    spec = rank_spec(ranked, schema, lambda: _versions(engine, data, ranked["version"]))
+    rows = engine.select(data, spec.needed(arrow.names))
+    grouped = engine.with_groups(rows, spec.item, parts)
+    messages = engine.map_groups(grouped, partial(rank_group, spec=spec), MESSAGES, parts)
+    return merge_ranks(read_ranks(engine.collect(messages)), spec)
 
 
 def _versions(engine: Engine[D], data: D, version: str) -> pl.DataFrame:

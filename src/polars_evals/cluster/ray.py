@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from polars_evals.cluster.batches import MAX_BYTES, THREADS
-from polars_evals.cluster.engine import aggregate_on, score_on
+from polars_evals.cluster.engine import aggregate_on, rank_on, score_on
 from polars_evals.cluster.steps import GROUP, item_groups
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from polars_evals.cluster.batches import Scorer
     from polars_evals.cluster.engine import MapTables
-    from polars_evals.drift.parts import Aggregates, SpecOptions
+    from polars_evals.drift.parts import Aggregates, Ranking, RankOptions, SpecOptions
     from polars_evals.suite import Suite
 
 
@@ -96,6 +96,27 @@ def aggregate_ray(
     'no_change'
     """
     return aggregate_on(RayEngine(), dataset, compared, parts=parts)
+
+
+def rank_ray(dataset: Dataset, *, parts: int = 200, **ranked: Unpack[RankOptions]) -> Ranking:
+    """
+    Rank the versions of a scored Ray dataset.
+
+    Parameters
+    ----------
+    dataset
+        The scored data. Only the columns that a ranking needs are shuffled.
+    parts
+        Into how many parts the items are shuffled.
+    **ranked
+        As in `polars_evals.rank`, without `cluster`: clusters may lie in several parts.
+
+    Examples
+    --------
+    >>> from polars_evals.cluster import rank_ray
+    >>> rank_ray(scored, version="model", item="item_id").table  # doctest: +SKIP
+    """
+    return rank_on(RayEngine(), dataset, ranked, parts=parts)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import pyarrow as pa
 
 from polars_evals.cluster.batches import MAX_BYTES, THREADS
-from polars_evals.cluster.engine import aggregate_on, score_on
+from polars_evals.cluster.engine import aggregate_on, rank_on, score_on
 from polars_evals.cluster.steps import GROUP
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from polars_evals.cluster.batches import Scorer
     from polars_evals.cluster.engine import MapTables
-    from polars_evals.drift.parts import Aggregates, SpecOptions
+    from polars_evals.drift.parts import Aggregates, Ranking, RankOptions, SpecOptions
     from polars_evals.suite import Suite
 
 
@@ -96,6 +96,28 @@ def aggregate_spark(
     """
     with _threads(dataframe.sparkSession):
         return aggregate_on(SparkEngine(), dataframe, compared, parts=parts)
+
+
+def rank_spark(dataframe: DataFrame, *, parts: int = 200, **ranked: Unpack[RankOptions]) -> Ranking:
+    """
+    Rank the versions of a scored Spark DataFrame.
+
+    Parameters
+    ----------
+    dataframe
+        The scored data. Only the columns that a ranking needs are shuffled.
+    parts
+        Into how many parts the items are shuffled.
+    **ranked
+        As in `polars_evals.rank`, without `cluster`: clusters may lie in several parts.
+
+    Examples
+    --------
+    >>> from polars_evals.cluster import rank_spark
+    >>> rank_spark(scored, version="model", item="item_id").table  # doctest: +SKIP
+    """
+    with _threads(dataframe.sparkSession):
+        return rank_on(SparkEngine(), dataframe, ranked, parts=parts)
 
 
 class SparkEngine:

@@ -17,12 +17,12 @@ import polars as pl
 import pyarrow as pa
 
 from polars_evals.cluster.batches import MAX_BYTES, bounded
-from polars_evals.drift.parts import Aggregates, merge
+from polars_evals.drift.parts import Aggregates, RankSums, merge, rank_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from polars_evals.drift.parts import ResolvedSpec
+    from polars_evals.drift.parts import RankSpec, ResolvedSpec
 
 GROUP, MESSAGE = "__evals_group", "__evals_message"
 MESSAGES = pa.schema({GROUP: pa.int64(), MESSAGE: pa.binary()})
@@ -60,6 +60,20 @@ def read_messages(tables: Iterable[pa.Table]) -> Iterator[Aggregates]:
     for table in tables:
         for message in table[MESSAGE]:
             yield Aggregates.from_bytes(message.as_py())
+
+
+def rank_group(table: pa.Table, spec: RankSpec) -> pa.Table:
+    """Sum up all rows of some items for a ranking."""
+    frame = _frame(table)
+    summed = rank_part(frame.drop(GROUP, strict=False), spec)
+    return pa.table({GROUP: table[GROUP][:1], MESSAGE: [summed.to_bytes()]}, schema=MESSAGES)
+
+
+def read_ranks(tables: Iterable[pa.Table]) -> Iterator[RankSums]:
+    """Read what `rank_group` wrote."""
+    for table in tables:
+        for message in table[MESSAGE]:
+            yield RankSums.from_bytes(message.as_py())
 
 
 def _messages(summed: Aggregates, parts: int) -> pa.Table:

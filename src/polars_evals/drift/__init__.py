@@ -2,7 +2,8 @@
 
 from polars_evals.drift.agreement import Agreement, agreement
 from polars_evals.drift.baseline import against_baseline
-from polars_evals.drift.calibrate import Calibration, calibrate
+from polars_evals.drift.calibrate import Calibration
+from polars_evals.drift.calibrations import Calibrations, calibrate
 from polars_evals.drift.compare import compare, compare_spec
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.plan import SamplePlan, plan
@@ -14,6 +15,7 @@ from polars_evals.drift.timeline import Timeline, timeline
 __all__ = [
     "Agreement",
     "Calibration",
+    "Calibrations",
     "Comparison",
     "ComparisonSpec",
     "Ranking",

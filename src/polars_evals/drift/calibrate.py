@@ -16,6 +16,8 @@ from polars_evals.drift.result import Result, Table
 from polars_evals.wording import cell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
     from polars_evals.report import CalibrationPlots
@@ -30,92 +32,19 @@ REDRAWN = 20
 WIDENED = 1.2
 MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
 CHOICES = ("kappa", "f1", "accuracy")
-VERDICTS = "booleans, 0 and 1, or 'fail' and 'pass'"
+TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
 # Landis and Koch's words for a kappa up to each bound.
 AGREEMENT = ((-0.01, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
-def calibrate(
-    scored: Frame,
-    *,
-    metric: str,
-    truth: str,
-    objective: str = "kappa",
-    alpha: float = 0.05,
-    seed: int = 0,
+def calibrate_one(
+    scored: Frame, metric: str, *, truth: str, objective: str, alpha: float, seed: int
 ) -> Calibration:
-    """
-    Choose the threshold of a metric that agrees best with human verdicts.
-
-    Parameters
-    ----------
-    scored
-        A DataFrame or LazyFrame with a column ``<metric>_score``.
-    metric
-        Name of the metric.
-    truth
-        Column of human verdicts: booleans, 0 and 1, or ``"fail"`` and ``"pass"``. Rows without one are
-        counted and left out.
-    objective
-        What the best threshold maximises: ``"kappa"``, agreement beyond chance; ``"f1"``; or ``"accuracy"``.
-    alpha
-        Level of the intervals.
-    seed
-        Fixes the bootstrap.
-
-    Returns
-    -------
-    Calibration
-        With frames `curve` (a row for each threshold) and `best`, and a `verdict`.
-
-    Notes
-    -----
-    The thresholds are the scores that occur, or 1,000 of their quantiles where there are more. Intervals of
-    precision, recall and accuracy are Wilson's; those of F1 and kappa, and of the best threshold, are
-    percentiles of 1,000 bootstrap resamples. The numbers of `best` are cross-validated: a threshold is chosen
-    on nine tenths of the verdicts and counted on the last tenth, in turn, 20 times over. Those of `curve` are
-    of all verdicts, and at the threshold that was chosen they look better than they are.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import polars_evals as pe
-    >>> scored = pl.DataFrame(
-    ...     {
-    ...         "rouge1_score": [i / 100 for i in range(100)],
-    ...         "human_ok": [i >= 60 for i in range(100)],
-    ...     }
-    ... )
-    >>> calibration = pe.calibrate(scored, metric="rouge1", truth="human_ok")
-    >>> calibration.threshold
-    0.6
-    >>> calibration.verdict
-    'calibrated'
-    """
-    if objective not in CHOICES:
-        raise ValueError(f"objective must be one of {', '.join(CHOICES)}, got {objective!r}")
-    columns.require_level(alpha)
-    frame = columns.lazy(scored)
-    schema = frame.collect_schema()
-    columns.require(schema, truth, "truth")
-    columns.find_metrics(schema, [metric])
-    columns.check_signatures(frame, schema, [metric])
-    rows = columns.collect(
-        frame.select(
-            pl.col(f"{metric}_score").cast(pl.Float64).alias(f"{metric}:score"),
-            _truth(schema, truth).alias("truth"),
-            pl.col(truth).alias("said"),
-        ),
-        [metric],
-    ).rename({f"{metric}:score": "score"})
-    strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
-    if strange.len():
-        raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {VERDICTS}"
-        )
-    missing = [("score", rows["score"].null_count()), (truth, rows["truth"].null_count())]
+    """Choose the threshold of one metric."""
+    rows = read_verdicts(scored, [metric], truth=truth, objective=objective, alpha=alpha)
+    missing = [("score", rows[metric].null_count()), (truth, rows["truth"].null_count())]
     notes = tuple(f"{count:,} rows have no {name} and were left out" for name, count in missing if count)
-    table = _table(rows.select("score", "truth").drop_nulls())
+    table = table_of(rows.select("truth", score=metric).drop_nulls())
     if table.is_empty():
         raise ValueError(f"no row has both a score and a verdict ({truth})")
     curve, best = _evaluate(table, objective, alpha, seed)
@@ -125,6 +54,34 @@ def calibrate(
         notes=notes,
         settings={"metric": metric, "truth": truth, "objective": objective, "alpha": alpha, "seed": seed},
     )
+
+
+def read_verdicts(
+    scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, alpha: float
+) -> pl.DataFrame:
+    """Return ``truth``, a boolean, and the score of each metric by its name."""
+    if objective not in CHOICES:
+        raise ValueError(f"objective must be one of {', '.join(CHOICES)}, got {objective!r}")
+    columns.require_level(alpha)
+    frame = columns.lazy(scored)
+    schema = frame.collect_schema()
+    columns.require(schema, truth, "truth")
+    columns.find_metrics(schema, metrics)
+    columns.check_signatures(frame, schema, metrics)
+    rows = columns.collect(
+        frame.select(
+            *(pl.col(f"{name}_score").cast(pl.Float64).alias(f"{name}:score") for name in metrics),
+            _truth(schema, truth).alias("truth"),
+            pl.col(truth).alias("said"),
+        ),
+        metrics,
+    )
+    strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
+    if strange.len():
+        raise pl.exceptions.InvalidOperationError(
+            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {TRUTHS}"
+        )
+    return rows.select("truth", *(pl.col(f"{name}:score").alias(name) for name in metrics))
 
 
 def _truth(schema: Schema, name: str) -> pl.Expr:
@@ -137,7 +94,7 @@ def _truth(schema: Schema, name: str) -> pl.Expr:
     elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
         words = columns.LABELS
     else:
-        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {VERDICTS}")
+        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {TRUTHS}")
     return pl.col(name).cast(pl.String).cast(pl.Enum(words), strict=False).to_physical().cast(pl.Boolean)
 
 
@@ -146,7 +103,7 @@ def agreement(kappa: float) -> str:
     return next((words for bound, words in AGREEMENT if round(kappa, 2) <= bound), "almost perfect")
 
 
-def _table(rows: pl.DataFrame) -> pl.DataFrame:
+def table_of(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the counts of good and bad answers from each threshold up to the next."""
     counts = (
         rows.group_by("score").agg(good=pl.col("truth").sum(), bad=(~pl.col("truth")).sum()).sort("score")
@@ -163,7 +120,7 @@ def _table(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rates(good: Floats, bad: Floats) -> dict[str, Floats]:
+def rates_of(good: Floats, bad: Floats) -> dict[str, Floats]:
     """Return all measures by threshold, along the last axis; 0 where there is nothing to divide."""
     tp = np.cumsum(good[..., ::-1], axis=-1)[..., ::-1]
     fp = np.cumsum(bad[..., ::-1], axis=-1)[..., ::-1]
@@ -193,11 +150,11 @@ def _evaluate(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     thresholds = table["threshold"].to_numpy()
     good, bad = table["good"].to_numpy().astype(np.float64), table["bad"].to_numpy().astype(np.float64)
-    rates = _rates(good, bad)
+    rates = rates_of(good, bad)
     n = int(good.sum() + bad.sum())
     # Resampling n rows with replacement is a multinomial draw over the cells of the table.
     draws = np.random.default_rng(seed).multinomial(n, np.concatenate([good, bad]) / n, size=RESAMPLES)
-    resampled = _rates(*np.split(draws.astype(np.float64), 2, axis=1))
+    resampled = rates_of(*np.split(draws.astype(np.float64), 2, axis=1))
     intervals = {
         "precision": wilson(rates["tp"], rates["tp"] + rates["fp"], alpha),
         "recall": wilson(rates["tp"], rates["tp"] + rates["fn"], alpha),
@@ -250,8 +207,8 @@ def _crossed(good: Floats, bad: Floats, objective: str, seed: int) -> Floats:
             fold = rng.permutation(len(cell)) % FOLDS
             table = np.bincount(fold * len(counts) + cell, minlength=FOLDS * len(counts))
             parts.append(table.reshape(FOLDS, len(counts)).astype(np.float64))
-        chosen = _rates(*(counts.sum(axis=0) - counts for counts in parts))[objective].argmax(axis=1)
-        tested = _rates(parts[0], parts[1])
+        chosen = rates_of(*(counts.sum(axis=0) - counts for counts in parts))[objective].argmax(axis=1)
+        tested = rates_of(parts[0], parts[1])
         found[draw] = [tested[name][np.arange(FOLDS), chosen].sum() for name in ("tp", "fp", "fn", "tn")]
     return found
 
@@ -263,8 +220,8 @@ def _measures(crossed: Floats, alpha: float) -> dict[str, float]:
     z = WIDENED * float(ndtri(1 - alpha / 2))
     # The spread of a measure of a table: how it answers to a little more in each of its cells.
     step = 1e-4 * n
-    value, draws = _of_table(table), [_of_table(one) for one in crossed]
-    moved = [_of_table(table + step * np.eye(4)[cell]) for cell in range(4)]
+    value, draws = of_table(table), [of_table(one) for one in crossed]
+    moved = [of_table(table + step * np.eye(4)[cell]) for cell in range(4)]
     found = {f"{name}": float(count) for name, count in zip(("tp", "fp", "fn", "tn"), table, strict=True)}
     for name in MEASURES:
         slope = np.array([(one[name] - value[name]) / step for one in moved])
@@ -279,10 +236,11 @@ def _measures(crossed: Floats, alpha: float) -> dict[str, float]:
     return found
 
 
-def _of_table(table: Floats) -> dict[str, float]:
+def of_table(table: Floats) -> dict[str, float]:
+    """Return every measure of tp, fp, fn and tn."""
     tp, fp, fn, tn = table
     good, bad = np.array([fn, tp]), np.array([tn, fp])
-    return {name: float(values[1]) for name, values in _rates(good, bad).items()}
+    return {name: float(values[1]) for name, values in rates_of(good, bad).items()}
 
 
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:

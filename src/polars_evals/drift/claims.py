@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_evals.drift.answers import OUTCOMES
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.measures import with_telling
 from polars_evals.suite.measure import measures_of
 from polars_evals.wording import line, spoken
 
@@ -70,9 +71,7 @@ def sentence(comparison: Comparison) -> str:
 def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate: over all items, then slice by slice, then the rest."""
     spec = comparison.spec
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").filter(
-        pl.col("candidate") == candidate
-    )
+    rows = with_telling(comparison).filter(pl.col("candidate") == candidate)
     short = len(comparison.slices["by"].unique()) == 1
     found = [
         claim
@@ -177,10 +176,10 @@ def move(row: dict[str, Any], spec: ResolvedSpec) -> str:
 
 
 def measure_move(row: dict[str, Any], measure: Measure) -> str:
-    """Return ``latency_ms 12% slower (812 ms → 909 ms)``; of a tail that grew, that it did."""
+    """Return ``latency_ms 12% slower (812 ms → 909 ms)``, or ``p95 of latency_ms 40% slower``."""
     name, before, difference = line(row["metric"], NAME), row["baseline_mean"], row["difference"]
-    if row["verdict"] != row.get("score_verdict", row["verdict"]):
-        return f"a quantile of {name} {'higher' if measure.lower_is_better else 'lower'}"
+    if row.get("statistic") is not None:
+        name = f"{row['statistic']} of {name}"
     if difference is None or before is None:
         return name
     levels = f"({measure.amount(before)} → {measure.amount(row['candidate_mean'])})"
@@ -246,10 +245,9 @@ def _of_several(comparison: Comparison) -> list[Claim]:
                 worse or better,
             )
         )
-    # What is worse over all items is said; losses that such a mean hides come next, and then the others.
-    hidden = [name for (worse, _), names in groups.items() if not worse for name in names]
+    # What is worse over all items comes first, then losses that such a mean hides, and then the others.
     losses = [claim for claim in said if claim.verdict == "regressed"]
-    return [*losses, *_losses_in_slices(comparison, hidden), *said[len(losses) :]]
+    return [*losses, *_losses_in_slices(comparison), *said[len(losses) :]]
 
 
 def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
@@ -259,13 +257,17 @@ def _named(moved: Sequence[str], metrics: Sequence[str]) -> str:
     return spoken(["every metric", *names] if every else names)
 
 
-def _losses_in_slices(comparison: Comparison, candidates: Sequence[str]) -> list[Claim]:
-    """Return a claim for each of some candidates that lost in a slice, which a mean over all items hides."""
+def _losses_in_slices(comparison: Comparison) -> list[Claim]:
+    """Return a claim for each candidate that lost in a slice by what it did not lose by over all items."""
     short = len(comparison.slices["by"].unique()) == 1
     said = []
-    for candidate in candidates:
-        mine = comparison.slices.filter(pl.col("candidate") == candidate, pl.col("verdict") == "regressed")
-        names = mine.sort(comparison.spec.gain())["slice"].unique(maintain_order=True).to_list()
+    lost = [
+        frame.filter(pl.col("verdict") == "regressed") for frame in (comparison.slices, comparison.summary)
+    ]
+    hidden = lost[0].join(lost[1], on=["candidate", "metric"], how="anti", maintain_order="left")
+    for candidate in comparison.spec.candidates:
+        mine = hidden.filter(pl.col("candidate") == candidate)
+        names = mine.sort(comparison.spec.weight())["slice"].unique(maintain_order=True).to_list()
         if names:
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED

@@ -194,7 +194,7 @@ class Comparison(Result):
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
         # Stable, so that slices of one verdict keep their order.
-        slices = self.slices.sort("verdict", self.spec.gain(), maintain_order=True, nulls_last=True)
+        slices = self.slices.sort("verdict", self.spec.weight(), maintain_order=True, nulls_last=True)
         row = partial(_row, spec=self.spec)
         whole = self.measures.filter(pl.col("slice").is_null())
         return [

@@ -13,6 +13,7 @@ from polars_evals.drift.verdict import VERDICTS
 from polars_evals.drift.written import Written
 
 if TYPE_CHECKING:
+    from polars_evals.drift.comparison import Comparison
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.spec import ResolvedSpec
 
@@ -95,3 +96,29 @@ def measures_frame(
     both = pl.concat([means, quantiles], how="diagonal_relaxed").with_columns(about)
     ordered = both.join(order, on=[*ROW, "statistic"], how="left", nulls_equal=True).sort("place")
     return flat(ordered.select(MEASURES))
+
+
+def with_telling(comparison: Comparison) -> pl.DataFrame:
+    """
+    Return the rows of a comparison with the numbers that their verdicts rest on.
+
+    A row that is `regressed` for a quantile alone has that quantile's numbers in the place of the means, and
+    its name in ``statistic``.
+    """
+    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
+    worse = (
+        comparison.measures.filter(of_quantiles(), pl.col("verdict") == "regressed")
+        .sort("p_value", maintain_order=True)
+        .unique(ROW, keep="first", maintain_order=True)
+        .select(
+            *ROW, "statistic", "difference", "ci_low", "ci_high", "min_effect",
+            baseline_mean="baseline_value", candidate_mean="candidate_value",
+        )
+    )  # fmt: skip
+    joined = rows.join(worse, on=ROW, how="left", nulls_equal=True, maintain_order="left", suffix=":q")
+    by_it = pl.col("statistic").is_not_null() & (pl.col("verdict") != pl.col("score_verdict"))
+    numbers = ("difference", "ci_low", "ci_high", "min_effect", "baseline_mean", "candidate_mean")
+    return joined.with_columns(
+        *(pl.when(by_it).then(f"{name}:q").otherwise(name).alias(name) for name in numbers),
+        pl.when(by_it).then("statistic").alias("statistic"),
+    ).drop(f"{name}:q" for name in numbers)

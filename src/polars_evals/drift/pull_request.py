@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.claims import sentence
+from polars_evals.drift.measures import with_telling
 from polars_evals.drift.render import inert
 from polars_evals.drift.written import Written
 from polars_evals.wording import cell, change, line
@@ -22,8 +23,12 @@ TEXT = 120
 
 def markdown(comparison: Comparison, page: str | None = None) -> str:
     """Return Markdown in which every value is inert."""
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal").sort(
-        "verdict", pl.col("slice").is_not_null(), comparison.spec.gain(), maintain_order=True, nulls_last=True
+    rows = with_telling(comparison).sort(
+        "verdict",
+        pl.col("slice").is_not_null(),
+        comparison.spec.weight(),
+        maintain_order=True,
+        nulls_last=True,
     )
     first, rest = rows.head(OPEN), rows.slice(OPEN, MOST - OPEN)
     lines = [f"**{inert(sentence(comparison))}**", ""]
@@ -52,7 +57,7 @@ def _table(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
         values = [
             f"{SIGNS[row['verdict']]} {row['verdict'].replace('_', ' ')}",
             *([line(row["candidate"], 40)] if several else []),
-            line(row["metric"], 40),
+            line(row["metric"] if row["statistic"] is None else f"{row['metric']}, {row['statistic']}", 40),
             *(["all items" if row["slice"] is None else line(row["slice"], 40)] if sliced else []),
             written.levels(row["baseline_mean"], row["candidate_mean"]),
             written.difference(row),

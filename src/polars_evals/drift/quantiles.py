@@ -106,7 +106,7 @@ def _statistics(arms: Arms, measure: Measure, alpha: float) -> Iterator[dict[str
         **mean_ratio(arms, alpha),
     }
     for p in USUAL if measure.quantiles is None else measure.quantiles:
-        yield _quantile(arms, measure, p, alpha)
+        yield quantile_of(arms, measure, p, alpha)
 
 
 def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
@@ -160,7 +160,8 @@ def _totals(values: Floats, clusters: Codes) -> Floats:
     return np.asarray(np.bincount(places, weights=values), dtype=np.float64)
 
 
-def _quantile(arms: Arms, measure: Measure, p: float, alpha: float) -> dict[str, Any]:
+def quantile_of(arms: Arms, measure: Measure, p: float, alpha: float) -> dict[str, Any]:
+    """Return a quantile of both versions, their difference and ratio with intervals, and a p-value."""
     sides = [Side.of(values, p, alpha, measure, arms.clusters and arms.clusters[at])
              for at, values in enumerate((arms.before, arms.after))]  # fmt: skip
     before, after = sides

@@ -191,6 +191,12 @@ class ResolvedSpec(ComparisonSpec):
         lower = [name for name in (*self.measures, *OUTCOMES) if self.sign(name) < 0]
         return pl.when(pl.col("metric").is_in(lower)).then(-pl.col(change)).otherwise(change)
 
+    def weight(self) -> pl.Expr:
+        """Return the gain of a row in parts of the smallest change that matters: units differ."""
+        return (
+            pl.when(pl.col("min_effect") > 0).then(self.gain() / pl.col("min_effect")).otherwise(self.gain())
+        )
+
     @property
     def names(self) -> tuple[str, ...]:
         """All that items have numbers of: metrics and measures."""

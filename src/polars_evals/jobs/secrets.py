@@ -10,6 +10,8 @@ from collections.abc import Mapping
 SECRET = re.compile(r"secret|token|password|credential|(access|account|storage|encryption)_key$|sas|_key$")
 # What a signed address carries in its query.
 SIGNED = re.compile(r"(?i)\b(sig|signature|x-amz-[a-z-]+|x-goog-[a-z-]+)=[^&\s\"'>]+")
+# What a library could not read, byte by byte: it may be a key.
+BYTES = re.compile(r"\[\s*(?:\d{1,3},\s*){7,}[\d,\s]*\]?")
 HIDDEN = "***"
 SHORTEST = 4
 
@@ -51,4 +53,4 @@ def redacted(text: str) -> str:
     """Return a text without the secrets that are known."""
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return SIGNED.sub(rf"\1={HIDDEN}", text)
+    return BYTES.sub(HIDDEN, SIGNED.sub(rf"\1={HIDDEN}", text))

@@ -10,6 +10,7 @@ import polars as pl
 from polars_evals.drift import Calibration, Comparison, Timeline
 from polars_evals.drift.claims import claims
 from polars_evals.report import timelines
+from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.markup import Html, join, reveal, tag
 from polars_evals.report.page import asset
@@ -69,10 +70,7 @@ def _cell(*content: Any) -> str:
 def _comparison(comparison: Comparison) -> Html:
     several = len(comparison.spec.candidates) > 1
     said = tag("p", sentence_of(claims(comparison), lambda claim: join(claim.text)), ".", class_="sentence")
-    if several:
-        shown = leaderboard(comparison, linked=False)
-    else:
-        shown = _charts([("Differences in mean score with their intervals", comparison.plot.evidence)])
+    shown = leaderboard(comparison, linked=False) if several else _charts(_of_one(comparison))
     where, worst = _worst(comparison)
     items = None
     if not worst.is_empty():
@@ -81,6 +79,16 @@ def _comparison(comparison: Comparison) -> Html:
             tag("p", tag("b", f"Worst items{where}")), _items(worst), tag("p", hint, class_="left-out")
         )
     return join(said, shown, items, _tables(comparison))
+
+
+def _of_one(comparison: Comparison) -> list[tuple[str, Callable[..., Any]]]:
+    plot = comparison.plot
+    shown: list[tuple[str, Callable[..., Any]]] = []
+    if not evidence_rows(comparison, comparison.spec.candidates[0]).drop_nulls("difference").is_empty():
+        shown.append(("Differences in mean score with their intervals", plot.evidence))
+    if not comparison.measures.filter(pl.col("slice").is_null()).drop_nulls("ratio").is_empty():
+        shown.append(("Changes of measures with their intervals", plot.measures))
+    return shown
 
 
 def _worst(comparison: Comparison) -> tuple[str, pl.DataFrame]:

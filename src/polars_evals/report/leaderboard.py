@@ -14,6 +14,7 @@ from polars_evals.wording import line
 
 if TYPE_CHECKING:
     from polars_evals.drift import Comparison, Ranking
+    from polars_evals.suite.measure import Measure
 
 LEGEND = (
     "Best first, by the average rank over the metrics. ★ is the best score of a metric, ☆ one that cannot be "
@@ -57,7 +58,7 @@ def leaderboard(comparison: Comparison, *, linked: bool = True) -> Html:
             name = join(name, " ", tag("span", "baseline", class_="tag"))
         elif linked:
             name = tag("a", name, href=f"#{candidate_id(spec.candidates, version)}")
-        shown = [_shown(cells.get((version, metric)), unit(comparison, metric)) for metric in metrics]
+        shown = [_shown(cells.get((version, metric)), spec.measure(metric)) for metric in metrics]
         rows.append([Cell(name if isinstance(name, Html) else join(name), place, wide=True), *shown])
     caption = f"Mean scores of {len(order):,} versions with {1 - spec.alpha:.0%} intervals"
     return join(
@@ -84,8 +85,10 @@ def _cells(comparison: Comparison) -> dict[tuple[str, str], dict[str, Any]]:
                 "mean": row["mean"], "low": row["ci_low"], "high": row["ci_high"],
                 "best": row["rank"] == 1, "may": row["rank_low"] == 1,
             }  # fmt: skip
-        return cells
-    for metric in spec.metrics:
+    known = set() if ranked is None else set(ranked.table["metric"])
+    for metric in spec.names:
+        if metric in known:
+            continue
         means = {v: one["mean"] for (v, m), one in cells.items() if m == metric and one["mean"] is not None}
         if means:
             best = (min if lower_is_better(comparison, metric) else max)(means.values())
@@ -109,15 +112,15 @@ def _average_rank(
     return sum(ranks) / len(ranks) if ranks else float("inf")
 
 
-def _shown(cell: dict[str, Any] | None, of: str) -> Cell:
+def _shown(cell: dict[str, Any] | None, measure: Measure | None) -> Cell:
     if cell is None or cell["mean"] is None:
         return Cell("–")
-    form = ".3f" if abs(cell["mean"]) < 100 else ",.0f"
+    mean = f"{cell['mean']:.3f}" if measure is None or measure.share else measure.amount(cell["mean"])
     star, meaning = ("★", "best") if cell["best"] else ("☆", "may be the best") if cell["may"] else ("", "")
     verdict = (cell["verdict"] or "").replace("_", " ")
     parts = [
         tag("span", star, class_="star", title=meaning) if star else None,
-        tag("span", f"{cell['mean']:{form}} {of}".strip(), class_="best" if cell["best"] else None),
+        tag("span", mean, class_="best" if cell["best"] else None),
         " ",
         tag(
             "span", SIGNS[cell["verdict"]], class_=f"sign {cell['verdict']}", role="img", aria_label=verdict,
@@ -127,6 +130,6 @@ def _shown(cell: dict[str, Any] | None, of: str) -> Cell:
         else None,
     ]  # fmt: skip
     if cell["low"] is not None:
-        interval = f"{cell['low']:{form}} – {cell['high']:{form}}"
+        interval = f"{cell['low']:.3f} – {cell['high']:.3f}"
         parts.append(tag("span", interval, class_="interval"))
     return Cell(join(parts), cell["mean"])

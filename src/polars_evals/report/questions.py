@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from polars_evals.drift import Agreement, Ranking, Repeats, SamplePlan
+from polars_evals.drift import Agreement, Calibrations, Ranking, Repeats, SamplePlan
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import MOST_PANELS, Section
@@ -21,6 +21,10 @@ METHODS: dict[type[Result], str] = {
     Ranking: (
         "All intervals of a metric hold at once, and so do the intervals of the ranks. Versions are compared "
         "on the items that all of them answered. q-values are corrected over all pairs and metrics."
+    ),
+    Calibrations: (
+        "Every metric has a threshold that was chosen on nine tenths of the verdicts and counted on the last "
+        "tenth, the same rows and folds for all. Differences are paired, and corrected by Holm."
     ),
     SamplePlan: (
         "The sample size of the paired t test, more where items come in clusters, fewer where answers are "
@@ -63,5 +67,7 @@ def drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
             (f"{metric}, {version}", partial(result.plot.pass_at_k, metric, version=version))
             for metric, version in pairs
         ]
+    if isinstance(result, Calibrations):
+        return [(name, one.plot.curve) for name, one in result.calibrations.items()]
     assert isinstance(result, Agreement)
     return [("Agreement", result.plot.values)]

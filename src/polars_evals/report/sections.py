@@ -289,7 +289,8 @@ def _bins(comparison: Comparison, row: dict[str, Any]) -> Html:
         for a, b in zip(before, after, strict=True)
     ]
     names = ["score", cell(baseline, 30), cell(row["candidate"], 30)]
-    return table(f"Share of {line(row['metric'], 60)} scores", names, rows)
+    whose = f" of {line(row['candidate'], 60)}" if len(comparison.spec.candidates) > 1 else ""
+    return table(f"Share of {line(row['metric'], 60)} scores{whose}", names, rows)
 
 
 def items(comparison: Comparison) -> Section | None:
@@ -322,6 +323,8 @@ def notes(result: Result, method: str) -> Section:
 
 
 def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return listed(list(value), 20) if value else "–"
     if isinstance(value, list):
         return listed([_setting(one) for one in value], 20)
     if isinstance(value, float):

@@ -17,7 +17,7 @@ from polars_evals.suite.metric import Metric, accepts
 from polars_evals.suite.own import identity
 from polars_evals.wording import listed
 
-Source: TypeAlias = str | Path
+Location: TypeAlias = str | Path
 
 METADATA_KEY = "polars_evals.signatures"
 
@@ -99,7 +99,7 @@ def to_metadata(signatures: Mapping[str, str]) -> dict[str, str]:
 
 
 def signatures(
-    source: Source | Iterable[Source], *, storage_options: dict[str, str] | None = None
+    source: Location | Iterable[Location], *, storage_options: dict[str, str] | None = None
 ) -> dict[str, str]:
     """Read the signatures of scores from Parquet files.
 
@@ -179,7 +179,7 @@ def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> d
     return {str(name): str(text) for name, text in stored.items()}
 
 
-def parquet_files(source: Source) -> list[str]:
+def parquet_files(source: Location) -> list[str]:
     """List the files of a path, a folder or a pattern. Addresses of object stores are taken as they are."""
     path = str(source)
     if "://" in path or Path(path).is_file():

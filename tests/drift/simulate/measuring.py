@@ -1,0 +1,109 @@
+"""Laws of measures: skewed values without a change, `no_change`, and quantiles that hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from polars_evals.drift import reading, testing
+from polars_evals.drift.measure import measure
+from polars_evals.drift.pairing import pair
+from polars_evals.drift.quantiles import Arms, mean_ratio, quantile_of
+from polars_evals.drift.spec import ComparisonSpec
+from polars_evals.drift.verdict import judge
+from polars_evals.suite import Measure
+
+from . import ALPHA, Floats, Rng, group
+
+MEASURES, add = group("Measures: log-normal values, as latencies are")
+
+
+def verdicts(
+    before: Floats, after: Floats, *, paired: bool = True, min_effect: float | None = 0.0
+) -> pl.Series:
+    """Judge the means of many data sets at once, each corrected by itself: a row is a set."""
+    frames = [
+        pl.DataFrame(
+            {
+                "set": np.repeat(np.arange(len(values)), values.shape[1]),
+                "item": (np.arange(len(values))[:, None] * 100_000 + np.arange(values.shape[1])).ravel(),
+                "model": model,
+                "m_score": 0.5,
+                "took": values.ravel(),
+            }
+        )
+        for model, values in (("a", before), ("b", after))
+    ]
+    spec = ComparisonSpec(
+        version="model", baseline="a", item="item" if paired else None, by="set",
+        measures={"took": {"lower_is_better": True, "min_effect": min_effect}},
+    )  # fmt: skip
+    reading.MOST_SLICES = 10**9
+    scores = reading.read(pl.concat(frames), spec)
+    rows = measure(pair(scores.rows, scores.spec, "b"), metric="took", by=["set"], seed=0)
+    tested = testing.test(rows, scores.spec)
+    nothing = pl.lit(None, dtype=pl.Float64)
+    # One test a set: its q-value is its p-value.
+    alone = tested.with_columns(
+        q_value="p_test", q_sequential="p_sequential", pass_q_value=nothing, pass_q_sequential=nothing
+    )
+    return judge(alone, scores.spec)["score_verdict"]
+
+
+def lognormal(rng: Rng, sigma: float, *shape: int) -> Floats:
+    """Draw values with mean 1."""
+    return np.exp(sigma * rng.normal(size=shape) - sigma**2 / 2)
+
+
+def unchanged(
+    rng: Rng, sets: int, *, n: int, sigmas: tuple[float, float], paired: bool = True, times: int = 1
+) -> float:
+    """Return how often the same mean is called changed."""
+    before, after = (lognormal(rng, s, sets, size) for s, size in zip(sigmas, (times * n, n), strict=True))
+    return float(verdicts(before, after, paired=paired).is_in(["regressed", "improved"]).mean())  # type: ignore[arg-type]
+
+
+def slower(rng: Rng, sets: int, *, n: int) -> float:
+    """Return how often 5% more, in few items, is called no change."""
+    before = lognormal(rng, 0.05, sets, n)
+    after = before * (1 + 0.05 * lognormal(rng, 1.5, sets, n))
+    return float((verdicts(before, after, min_effect=None) == "no_change").mean())  # type: ignore[arg-type]
+
+
+def covered(
+    rng: Rng, sets: int, *, n: int, q: float | None, together: float = 0.0, paired: bool = True
+) -> float:
+    """Return how often the interval of a ratio of quantiles, or of means without one, holds the truth."""
+    shared = rng.normal(size=(sets, n))
+    own = together * shared + np.sqrt(1 - together**2) * rng.normal(size=(sets, n))
+    before, after = np.exp(shared), 1.2 * np.exp(own)
+    took, inside = Measure("took", lower_is_better=True), 0
+    for one, other in zip(before, after, strict=True):
+        arms = Arms(one, other, paired)
+        found = mean_ratio(arms, ALPHA) if q is None else quantile_of(arms, took, q, ALPHA)
+        holds = found["ratio_low"] <= 1.2 <= found["ratio_high"]
+        if q is not None:
+            holds &= found["ci_low"] <= 0.2 * np.exp(stats.norm.ppf(q)) <= found["ci_high"]
+        inside += holds
+    return inside / sets
+
+
+for _n in (30, 100, 300):
+    add(f"the same distribution (σ = 1), n = {_n}", unchanged, high=ALPHA, n=_n, sigmas=(1.0, 1.0))
+    add(f"the same mean, σ from 0.2 to 1, n = {_n}", unchanged, high=2 * ALPHA, n=_n, sigmas=(0.2, 1.0))
+    add(f"the same mean, σ from 1 to 0.2, n = {_n}", unchanged, high=2 * ALPHA, n=_n, sigmas=(1.0, 0.2))
+    add(
+        f"not paired, three times as many in the baseline (σ = 1), n = {_n}",
+        unchanged, high=2 * ALPHA, n=_n, sigmas=(1.0, 1.0), paired=False, times=3,
+    )  # fmt: skip
+    add(f"5% more, unevenly, called `no_change`, n = {_n}", slower, high=ALPHA / 2, n=_n)
+for _q in (0.5, 0.95):
+    _what = f"difference and ratio of {_q:g} quantiles hold the truth"
+    add(f"{_what}, n = 100", covered, low=0.93, n=100, q=_q)
+    add(f"{_what}, versions alike (correlation 0.8), n = 100", covered, low=0.93, n=100, q=_q, together=0.8)
+    add(f"{_what}, not paired, n = 300", covered, low=0.93, n=300, q=_q, paired=False)
+add("the ratio of means holds the truth (σ = 1), n = 100", covered, low=0.9, n=100, q=None, together=0.8)
+add("the ratio of means holds the truth (σ = 1), n = 300", covered, low=0.92, n=300, q=None, together=0.8)
+
+LAWS = MEASURES
