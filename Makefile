@@ -12,7 +12,7 @@ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --syste
 $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
 endef
 
-.PHONY: setup demo test test-arm test-windows test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
+.PHONY: setup demo test test-polars test-arm test-windows test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
 	sanitize wheel clean
 
 setup: .venv/developed
@@ -32,6 +32,17 @@ demo: .venv/installed
 test: lint
 	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
+
+# All Python tests on the oldest Polars that is supported, one in the middle and the newest: each has an environment of its
+# own, which finds everything else in .venv. POLARS=1.35.2 runs one.
+POLARS ?= 1.35.2 1.44.2 2.1.0
+test-polars: $(POLARS:%=test-polars-%)
+test-polars-%: setup
+	test -x build/polars-$*/bin/python || $(BIN)/python -m venv --without-pip build/polars-$*
+	$(BIN)/uv pip install --quiet --system-certs --no-deps --python build/polars-$*/bin/python polars==$* polars-runtime-32==$*
+	$(BIN)/python -c "import site, sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
+		> $$(build/polars-$*/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/everything_else.pth
+	build/polars-$*/bin/python -m pytest -n 2
 
 # The same suite on real clusters of this machine: Ray with two workers, Spark with two executors.
 test-cluster: setup java

@@ -94,12 +94,10 @@ class Language:
             end = self.random.random()
             if end < 0.055:
                 parts.append(", ")
-            elif end < 0.075:
-                parts.append(
-                    self.random.choice((".\n\n", ".\n- ", ":\n1. ", ".\n2. ", "\n\n## ", "```\n", ";\n"))
-                )
+            elif end < 0.102:
+                parts.append(self.random.choice(self.BREAKS))
                 starts = True
-            elif end < 0.115:
+            elif end < 0.132:
                 parts.append(self.random.choice((". ", ". ", ". ", "? ", "! ")))
                 starts = True
             else:

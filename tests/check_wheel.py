@@ -54,9 +54,13 @@ def check_contents(wheel: Path) -> None:
     package = [name for name in names if name.startswith("polars_evals/")]
     for wanted in ("py.typed", "_native.pyi", "__init__.py"):
         assert f"polars_evals/{wanted}" in package, f"{wanted} is missing"
-    assert sum(name.startswith("polars_evals/_native.") and name.endswith(".so") for name in package) == 1
+    assert (
+        sum(name.startswith("polars_evals/_native.") and name.endswith((".so", ".pyd")) for name in package)
+        == 1
+    )
     for module in Path(__file__).parents[1].glob("src/polars_evals/**/*"):
-        name = f"polars_evals/{module.relative_to(Path(__file__).parents[1] / 'src/polars_evals')}"
+        inside = module.relative_to(Path(__file__).parents[1] / "src/polars_evals").as_posix()
+        name = f"polars_evals/{inside}"
         if module.is_file() and "__pycache__" not in name:
             assert name in package, f"{name} is missing"
     strangers = {name.split("/")[0] for name in names} - {"polars_evals"}
@@ -71,7 +75,7 @@ def check_installed(wheel: Path) -> None:
     """Install a wheel into a new environment and use it."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python = Path(folder) / "bin" / "python"
+        python = Path(folder) / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
         subprocess.run([python, "-c", SMOKE], cwd=folder, check=True)
 

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 
 # Lowest first. What stands in one line may not import one another.
 LAYERS = [
-    {"_native", "_version", "mypy"},
+    {"_native", "_polars", "_version", "mypy"},
     {"drawing", "palette", "wording"},
     {"junit", "later", "options"},
     {"lift"},

@@ -2,6 +2,7 @@
 #include "bind.hpp"
 #include "interrupt.hpp"
 #include "signals.hpp"
+#include "unicode.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -64,6 +65,9 @@ void bind_words(nb::module_& module);
 
 NB_MODULE(_native, module) {
     pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
+    module.def(
+        "set_sigma_sees_ascii", [](bool sees) { pe::unicode::sigma_sees_ascii = sees; }, nb::arg("sees"),
+        "Say whether ASCII counts where lowercase decides if a sigma is a final one.");
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
     pe::bind_result(module);
     pe::bind_clean(module);

@@ -46,9 +46,8 @@ inline unsigned count_leading_zeros(std::uint64_t bits) { return static_cast<uns
 // The two halves of the product, mixed: what hashes are made of.
 inline std::uint64_t multiply_and_fold(std::uint64_t left, std::uint64_t right) {
 #if defined(_MSC_VER) && !defined(__clang__)
-    std::uint64_t high;
-    const std::uint64_t low = _umul128(left, right, &high);
-    return low ^ high;
+    // There is no _umul128 for ARM.
+    return left * right ^ __umulh(left, right);
 #else
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(left) * right;
@@ -64,6 +63,20 @@ inline void prefetch(const void* address) {
     (void)address;
 #endif
 }
+
+#if defined(PE_VECTORS_X86)
+// Whether this machine has the instructions that the kernels of a target use (see CMakeLists.txt).
+inline bool has_avx2() {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("popcnt");
+}
+inline bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
 
 // Calls `function` in every child process that a fork makes, where there are forks.
 inline void call_in_forked_child(void (*function)()) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -137,19 +138,25 @@ private:
 inline constexpr std::uint32_t capital_sigma = 0x3A3, small_sigma = 0x3C3, final_sigma = 0x3C2;
 inline constexpr std::uint32_t dotted_capital_i = 0x130, dot_above = 0x307;
 
+// Whether ASCII counts beside a sigma: not in the lowercase of every Polars. Set once, when the package is loaded.
+inline std::atomic<bool> sigma_sees_ascii{true};
+
 // A capital sigma at [sigma, after) is final when a letter with case stands before it and none follows.
 inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
+    const std::uint32_t first = sigma_sees_ascii.load(std::memory_order_relaxed) ? 0 : 0x80;
+    const auto is_ignorable = [first](std::uint32_t code) { return code >= first && contains(case_ignorable, code); };
+    const auto is_cased = [first](std::uint32_t code) { return code >= first && contains(cased, code); };
     const char* at = sigma;
     std::uint32_t code = 0;
     do {
         if (at == text.data()) return false;
         code = previous(text.data(), at);
-    } while (contains(case_ignorable, code));
-    if (!contains(cased, code)) return false;
+    } while (is_ignorable(code));
+    if (!is_cased(code)) return false;
     const char* end = text.data() + text.size();
     for (at = after; at < end;) {
         code = next(at, end);
-        if (!contains(case_ignorable, code)) return !contains(cased, code);
+        if (!is_ignorable(code)) return !is_cased(code);
     }
     return true;
 }

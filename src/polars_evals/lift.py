@@ -12,12 +12,18 @@ from typing import Literal, TypeAlias
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals._native import set_sigma_sees_ascii
+from polars_evals._polars import ENCODES_PARTS, SIGMA_SEES_ASCII, format_text
+
 IntoText: TypeAlias = pl.Expr | pl.Series | str
 Missing: TypeAlias = Literal["fail", "null"]
 Kernel: TypeAlias = Callable[[pl.Series, pl.Series], pl.DataFrame]
 Fields: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
 
 LABEL = pl.Enum(["fail", "pass"])
+
+# Kernels fold case as the installed Polars does.
+set_sigma_sees_ascii(SIGMA_SEES_ASCII)
 
 # `details` ends with these for every metric: null for single texts, for a schema must not depend on the data.
 COMMON_FIELDS: Fields = {
@@ -191,6 +197,19 @@ def elementwise(
 
     columns = [as_expr(metric, argument, value) for argument, value in arguments.items()]
     return pl.map_batches(columns, checked, return_dtype=dtype, is_elementwise=not whole)
+
+
+def json_text(structs: pl.Expr) -> pl.Expr:
+    """Write structs as JSON."""
+    if ENCODES_PARTS:
+        return structs.struct.json_encode()
+
+    def encode(columns: Sequence[pl.Series]) -> pl.Series:
+        [values] = columns
+        # A copy of the part that is looked at.
+        return values.gather(pl.int_range(len(values), eager=True)).struct.json_encode()
+
+    return elementwise("json_text", {"structs": structs}, encode, pl.String())
 
 
 def announced(
@@ -397,7 +416,7 @@ def score_turns(
         .when(pl.col("output").is_null())
         .then(pl.lit(NO_OUTPUT))
         .when(differ)
-        .then(pl.format("turn count {}, expected {}", turns, expected_turns))
+        .then(format_text("turn count {}, expected {}", turns, expected_turns))
     )
     return rows.join(averaged, on="row", how="left", maintain_order="left").select(
         pl.when(differ).then(0.0).otherwise("average").alias("score"),

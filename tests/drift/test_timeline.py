@@ -18,6 +18,7 @@ from scipy.special import betaln
 from statsmodels.stats.proportion import proportion_confint
 
 import polars_evals as pe
+from polars_evals._polars import VERSION
 from polars_evals.drift import control
 from polars_evals.drift.segments import Monitor
 from polars_evals.drift.sequential import log_evidence
@@ -154,6 +155,7 @@ def test_windows_follow_the_calendar(zone: str | None, every: str) -> None:
     assert windows["window"].dtype == times.dtype
 
 
+@pytest.mark.xfail(VERSION < (1, 40), reason="truncates to hours that do not exist", strict=False)
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Havana", "Australia/Lord_Howe"])
 @pytest.mark.parametrize("every", ["1h", "2h", "6h", "8h", "36h", "1d", "1w", "1mo"])
 @pytest.mark.parametrize("start", [datetime(2025, 2, 20), datetime(2025, 9, 25)])

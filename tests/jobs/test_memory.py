@@ -122,7 +122,10 @@ def test_steps_are_as_long_as_their_rows_allow(tmp_path: Path, kind: str) -> Non
             text = frame.write_ndjson().encode()
             file.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
         with memory.small_steps(memory.row_bytes(str(file))) as rows:
-            return int(pl.Config.state(env_only=True)["POLARS_IDEAL_MORSEL_SIZE"] or 0), rows
+            state = pl.Config.state(env_only=True)
+            # As Polars calls it today, and called it before.
+            set_to = state.get("POLARS_IDEAL_MORSEL_SIZE") or state.get("POLARS_STREAMING_CHUNK_SIZE")
+            return int(set_to or 0), rows
 
     short = pl.DataFrame({"n": range(1_000)})
     assert steps(short) == (memory.STEP_ROWS, memory.ROW_GROUP_ROWS)

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
@@ -97,7 +98,7 @@ def test_a_lazy_query_runs_what_it_uses(
     scored = suite.score(pl.scan_parquet(tmp_path / "traces.parquet"))
 
     one = scored.filter(pl.col("model") == "a").group_by("model").agg(pl.col("digits_score").mean())
-    assert 'SELECTION: col("model") == "a"' in one.explain()
+    assert re.search(r'SELECTION: .*col\("model"\)+ == .*"a"', one.explain())
     one.collect()
     assert sum(rows_scored) == 35
 

@@ -115,7 +115,13 @@ def test_metadata_for_other_writers(tmp_path: Path) -> None:
 def test_signatures_of_partitions(tmp_path: Path) -> None:
     suite = pe.Suite([pe.Metric("exact_match")])
     df = pl.DataFrame({"model": ["a", "b"], "output": ["a", "b"], "expected": ["a", "a"]})
-    suite.sink_parquet(df, pl.PartitionBy(tmp_path / "scores", key="model"), mkdir=True)
+    # As it is called from Polars 1.37 on, and before.
+    by_model = (
+        pl.PartitionBy(tmp_path / "scores", key="model")
+        if hasattr(pl, "PartitionBy")
+        else pl.PartitionByKey(tmp_path / "scores", by="model")  # type: ignore[attr-defined]
+    )
+    suite.sink_parquet(df, by_model, mkdir=True)
     assert len(list(tmp_path.glob("scores/**/*.parquet"))) == 2
     assert pe.signatures(tmp_path / "scores") == suite.signature
 

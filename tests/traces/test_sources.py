@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from polars_evals.traces import check_traces, detect_traces, scan_traces
@@ -219,11 +221,14 @@ def test_otel(name: str) -> None:
 def test_otel_attributes_in_a_map_column(tmp_path: Path) -> None:
     said = '[{"role":"assistant","parts":[{"type":"text","content":"Paris"}]}]'
     attributes = {"gen_ai.output.messages": said, "gen_ai.response.model": "m"}
-    frame = pl.DataFrame(
-        {"TraceId": ["t"], "Timestamp": [datetime(2026, 1, 1)], "SpanAttributes": [attributes]},
-        schema_overrides={"SpanAttributes": pl.Map(pl.String, pl.String)},
+    spans = pa.table(
+        {
+            "TraceId": ["t"],
+            "Timestamp": [datetime(2026, 1, 1)],
+            "SpanAttributes": pa.array([list(attributes.items())], pa.map_(pa.string(), pa.string())),
+        }
     )
-    frame.write_parquet(tmp_path / "spans.parquet")
+    pq.write_table(spans, tmp_path / "spans.parquet")
     traces = scan_traces(tmp_path / "spans.parquet").select("trace_id", "ts", "model", "output").collect()
     assert traces.row(0) == ("t", datetime(2026, 1, 1, tzinfo=UTC), "m", "Paris")
 

@@ -124,7 +124,10 @@ private:
         }
     }
 
-    static bool is_short(std::size_t size) { return size <= vector_kernels::double_size; }
+    bool is_short(std::size_t size) const {
+        if (size <= vector_kernels::middling_size) return true;
+        return size <= vector_kernels::double_size && Measure::kernels(*workspace_.vectors).double_pairs != nullptr;
+    }
 
     static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
 

@@ -8,10 +8,19 @@
 
 namespace {
 
+// Only AVX-512 compares fast enough for them: elsewhere tables of match bits take less time, and fewer instructions.
+#if defined(__AVX512BW__)
+template <class Recurrence>
+constexpr auto double_kernel = run_short<Recurrence, Words, std::uint64_t, 2>;
+#else
+template <class Recurrence>
+constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
+#endif
+
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels block_kernels() {
     return {run_short<Recurrence, Halves, std::uint32_t>, run_short<Recurrence, Words, std::uint64_t>,
-            run_short<Recurrence, Words, std::uint64_t, 2>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+            double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::vector_kernels::Kernels kernels_of_target() {

@@ -25,14 +25,8 @@ struct Target {
 inline std::vector<Target> available_targets() {
     std::vector<Target> targets{{"portable", nullptr}};
 #if defined(PE_VECTORS_X86)
-    __builtin_cpu_init();
-    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                            __builtin_cpu_supports("avx512vbmi2");
-    if (has_avx2) targets.push_back({"avx2", &vector_kernels::avx2_kernels});
-    if (has_avx512) targets.push_back({"avx512", &vector_kernels::avx512_kernels});
+    if (has_avx2()) targets.push_back({"avx2", &vector_kernels::avx2_kernels});
+    if (has_avx512()) targets.push_back({"avx512", &vector_kernels::avx512_kernels});
 #elif defined(PE_VECTORS_NEON)
     targets.push_back({"neon", &vector_kernels::neon_kernels});
 #endif

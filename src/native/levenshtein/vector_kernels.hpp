@@ -59,7 +59,7 @@ struct BlockKernels {
     using Short = std::uint32_t(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* values);
     Short* short_pairs;
     Short* middling_pairs;
-    Short* double_pairs;
+    Short* double_pairs;  // none where the kernel for several pairs is better
 
     // pairs_at_once pairs, ordered by ascending text_size.
     void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);

@@ -1,4 +1,4 @@
-// Written by tools/make_characters.py from Polars 2.1.0; do not edit.
+// Written by tools/make_characters.py; do not edit.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.drift.columns import LABELS, trait
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
         candidate,
         None,
         pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-        pl.format("{} rows without an item", "rows"),
+        format_text("{} rows without an item", "rows"),
     )
 
 

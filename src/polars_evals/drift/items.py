@@ -11,6 +11,7 @@ from polars_evals.drift.answers import HAS_ANSWER
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.flips import FLIPS, slice_columns
 from polars_evals.drift.reading import scores
+from polars_evals.lift import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +123,7 @@ def _text(schema: Any, name: str) -> pl.Expr:
     if dtype == pl.List(pl.String):
         return pl.col(name).list.join("\n")
     if isinstance(dtype, pl.Struct):
-        return pl.col(name).struct.json_encode()
+        return json_text(pl.col(name))
     return pl.col(name).cast(pl.String, strict=False)
 
 

@@ -65,7 +65,8 @@ class Search:
         self.cells = aggregated(
             observations.frame.lazy()
             .select(*keys, *(values[arm].alias(arm) for arm in self.arms))
-            .group_by(keys, maintain_order=True)
+            # Where there is nothing to group by, all rows are one group; before 1.36, Polars wants it said.
+            .group_by(keys or [pl.lit(True).alias("all")], maintain_order=True)
             .agg(
                 e
                 for arm in self.arms

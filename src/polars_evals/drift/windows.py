@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.drift import columns
 from polars_evals.drift.clusters import residuals, robust_variance
 from polars_evals.drift.measure import slice_name
@@ -43,7 +44,7 @@ def check_length(every: str, schema: Schema, time: str) -> None:
         start = pl.Series([0]).cast(dtype)
         try:
             lengths[dtype] = (start.dt.truncate(every).dt.offset_by(every) > start).item()
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             lengths[dtype] = False
     if all(lengths.values()):
         return
@@ -183,7 +184,7 @@ def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataF
     sums = columns.aggregated(
         rows.lazy()
         # A row without a cluster is one of its own; the prefix keeps its number apart from names.
-        .with_columns(pl.coalesce(pl.format("c{}", "cluster"), pl.format("r{}", single)).alias("cluster"))
+        .with_columns(pl.coalesce(format_text("c{}", "cluster"), format_text("r{}", single)).alias("cluster"))
         .filter(score.is_not_null())
         .group_by(*keys, "cluster", maintain_order=True)
         .agg(total=score.sum(), size=score.count().cast(pl.Float64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polars_evals._polars import scan_ndjson
 from polars_evals.jobs.errors import InputError, one_line
 from polars_evals.jobs.folder import Entry
 from polars_evals.jobs.listing import CHANGED, Listing, list_local
@@ -236,9 +236,8 @@ def scan_table(file: str) -> pl.LazyFrame:
         return pl.scan_parquet(readable_copy(file), glob=False)
     if is_blank(file):
         raise InputError(f"{file!r} is empty; leave it out, or name its format=, with which it has no rows")
-    # Polars takes the path for a pattern here, whatever is in it.
-    table = pl.scan_ndjson(glob.escape(file), infer_schema_length=None)
     try:
+        table = scan_ndjson(file, glob=False)
         table.collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(file, error) from None

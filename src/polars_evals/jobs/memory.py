@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polars_evals._polars import scan_lines
 from polars_evals.jobs.errors import InputError
 from polars_evals.traces.files import is_parquet
 
@@ -130,7 +131,7 @@ def line_bytes(file: str) -> float:
     longest = 1.0
     with open(file, "rb") as stream:
         if stream.read(4).startswith(tuple(PACKED)):
-            head = pl.scan_lines(file, name="line", glob=False, n_rows=1_000)
+            head = scan_lines(file, glob=False, n_rows=1_000)
             return head.select(pl.col("line").str.len_bytes().mean()).collect().item() or 1.0
         for place in range(0, max(size - SAMPLE_BYTES, 0) + 1, max(size // SAMPLES, SAMPLE_BYTES)):
             stream.seek(place)

@@ -28,6 +28,7 @@ from uuid import uuid4
 
 import polars as pl
 
+from polars_evals._polars import sink_parts
 from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_line
 from polars_evals.jobs.folder import Folder
 from polars_evals.jobs.memory import row_bytes, small_steps
@@ -155,20 +156,12 @@ def write_parts(
 ) -> list[Part]:
     """Write a frame that reads some files to data files of about a size, complete on disk when done."""
     folder.mkdir()
-    written = list[Part]()
     longest = max((one.row_bytes() if isinstance(one, Part) else row_bytes(one) for one in read), default=1.0)
     with small_steps(longest) as rows:
-        frame.sink_parquet(
-            pl.PartitionBy(folder, approximate_bytes_per_file=size),
-            metadata=dict(metadata),
-            row_group_size=rows,
-            sync_on_close="all",
-            engine="streaming",
-            sinked_paths_callback=lambda sunk: written.extend(
-                Part(str(file.path), file.num_rows, file.num_bytes) for file in sunk.paths
-            ),
+        written = sink_parts(
+            frame, folder, part_bytes=size, row_bytes=longest, metadata=metadata, row_group_size=rows
         )
-    return written
+    return [Part(*part) for part in written]
 
 
 class Store(ABC):

@@ -5,6 +5,7 @@ from typing import Literal
 import polars as pl
 
 from polars_evals import _native
+from polars_evals._polars import format_text
 from polars_evals.lift import NO_EXPECTED, NO_OUTPUT, IntoText, Missing, lift, lift_vectors
 from polars_evals.options import check_choice, check_common, check_flags, check_whole
 
@@ -63,7 +64,7 @@ def cosine(
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         compared = pl.DataFrame(_native.cosine(left, right, threads=pl.thread_pool_size()))
         reason = pl.col("comparison").replace_strict(REASONS, default=None, return_dtype=pl.String)
-        sizes = pl.format("length {}, expected {}", "output_size", "expected_size")
+        sizes = format_text("length {}, expected {}", "output_size", "expected_size")
         is_missing = pl.col("comparison").is_in(MISSING)
         return compared.select(
             pl.when(~is_missing).then("score").alias("score"),

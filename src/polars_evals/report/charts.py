@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.palette import BAND, BLUE, GREEN, INK, PAPER, PURPLE, QUIET, VERMILION
 from polars_evals.report.theme import themed, verdict_scales
 from polars_evals.wording import line
@@ -182,7 +183,7 @@ def agreement(
     span = alt.Chart(spread).mark_rect(color=BAND).encode(x="low:Q", x2="high:Q")
     chosen = alt.Chart(spread).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q")
     right = best["threshold"] > 0.5
-    named = spread.with_columns(name=pl.format("best: {}", pl.col("best").round(4)))
+    named = spread.with_columns(name=format_text("best: {}", pl.col("best").round(4)))
     name = name_above(named, "best:Q", left=right)
     band = (
         alt.Chart(curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high"))

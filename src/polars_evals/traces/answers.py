@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.traces.canonical import CALLS, CANONICAL, CONTEXTS, OF_FILE, PARENT, QUESTION, SCORES
 from polars_evals.traces.platforms.base import EVALUATION, SCORER
 from polars_evals.traces.tables import BROKEN
@@ -65,7 +66,7 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     # The highest rank, and of equals the latest; times since 1970 in microseconds are far below this step.
     late = pl.col("ts").dt.epoch("us").fill_null(0)
     spans = frame.with_row_index("@row").with_columns(
-        pl.coalesce("trace_id", pl.format("@{}", "@row")).alias(_TRACE),
+        pl.coalesce("trace_id", format_text("@{}", "@row")).alias(_TRACE),
         (rank.cast(pl.Int64) * 2**58 + late).alias(_PICK),
     )
     last = pl.len() - 1 - pl.col(_PICK).reverse().arg_max()
@@ -126,4 +127,4 @@ def _total(name: str, calls: pl.Expr, own: pl.Expr) -> pl.Expr:
 def _joined(lists: pl.Expr, own: pl.Expr) -> pl.Expr:
     """Join the lists of several spans, which are JSON texts."""
     inner = lists.str.strip_prefix("[").str.strip_suffix("]")
-    return pl.when(inner.len() > 0).then(pl.format("[{}]", inner.str.join(","))).otherwise(own)
+    return pl.when(inner.len() > 0).then(format_text("[{}]", inner.str.join(","))).otherwise(own)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.traces.fields import (
     FILE,
     HELPERS,
@@ -156,7 +157,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
     kind = pl.col("@kind").str.to_lowercase()
     names = {word: name for name, words in _KINDS.items() for word in words}
     took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
-    place = pl.format("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
+    place = format_text("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
     typed = {
         "item_id": pl.col("@item_id"),
         "ts": pl.col("@ts"),
@@ -172,7 +173,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
     if has_record:
         # An answer without an id is named by its file and by all that it says.
         name = pl.col(FILE).str.extract(r"([^/\\]+)$")
-        typed["trace_id"] = pl.coalesce("@trace_id", pl.format("{}#{}", name, "@record"))
+        typed["trace_id"] = pl.coalesce("@trace_id", format_text("{}#{}", name, "@record"))
     plain = {name: pl.col(f"@{name}") for name in CANONICAL if name not in ("tool_calls", "contexts")}
     return [expr.alias(name) for name, expr in (plain | typed).items()]
 

@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlparse
 
 import polars as pl
 
+from polars_evals._polars import scan_lines
+
 Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
 
 ENDINGS: dict[str, Kind] = {
@@ -147,7 +149,7 @@ def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[byte
 
 def _polars_pieces(file: str, storage_options: dict[str, Any] | None, size: int) -> Iterator[bytes]:
     """Let Polars read what only it can: object stores, and Zstandard."""
-    lines = pl.scan_lines(file, glob=False, storage_options=storage_options)
+    lines = scan_lines(file, glob=False, storage_options=storage_options)
     held, length = [], 0
     for batch in lines.collect_batches(maintain_order=True):
         for line in batch.get_column("line"):

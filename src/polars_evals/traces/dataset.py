@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 import polars as pl
 
+from polars_evals._polars import scan_ndjson
 from polars_evals.traces.fields import Field, as_text
 from polars_evals.wording import listed
 
@@ -180,7 +181,7 @@ def _read(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFrame:
         return dataset.lazy()
     suffixes = Path(dataset).suffixes
     if ".jsonl" in suffixes or ".ndjson" in suffixes:
-        return pl.scan_ndjson(dataset, infer_schema_length=None)
+        return scan_ndjson(dataset)
     if ".csv" in suffixes:
         return pl.scan_csv(dataset, infer_schema=False)
     return pl.scan_parquet(dataset)

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._polars import TIME_CASTS
 from polars_evals.traces.content import Kind, kind_of
 from polars_evals.traces.fields import TIME
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
@@ -166,7 +167,7 @@ def look(file: str, storage_options: dict[str, Any] | None) -> Seen:
 
 
 def _unified(dtype: pl.DataType) -> pl.DataType:
-    return TIME if isinstance(dtype, pl.Datetime) else dtype
+    return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
 def _keys(records: Iterable[str]) -> tuple[list[str], set[str]]:

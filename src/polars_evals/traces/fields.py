@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_evals._polars import is_map
+from polars_evals.lift import json_text
+
 if TYPE_CHECKING:
     from polars.datatypes import DataTypeClass
 
@@ -105,12 +108,12 @@ def as_text(field: Field) -> pl.Expr:
         return expr
     if isinstance(dtype, pl.Struct):
         # A null struct is encoded as the text "null"; the root path turns that into a null.
-        return expr.struct.json_encode().str.json_path_match("$")
-    if isinstance(dtype, pl.Map):
+        return json_text(expr).str.json_path_match("$")
+    if is_map(dtype):
         entries = pl.List(pl.Struct({"key": dtype.key, "value": dtype.value}))
         return as_text(Field(expr.cast(entries), entries))
     if isinstance(dtype, pl.List | pl.Array):
-        return pl.struct(value=expr).struct.json_encode().str.json_path_match("$.value")
+        return json_text(pl.struct(value=expr)).str.json_path_match("$.value")
     return expr.cast(pl.String)
 
 

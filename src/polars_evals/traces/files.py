@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from polars_evals._polars import scan_lines
 from polars_evals.traces.content import ENDINGS, ending, kind_of
 from polars_evals.traces.fields import FILE
 from polars_evals.wording import listed
@@ -92,7 +93,7 @@ def _expand_remote(path: str, storage_options: dict[str, Any] | None) -> list[st
     if not has_magic(path) and ending(path) in ENDINGS:
         return [path]
     if is_lines:
-        scan = pl.scan_lines(path, storage_options=storage_options, include_file_paths=FILE)
+        scan = scan_lines(path, storage_options=storage_options, include_file_paths=FILE)
     else:
         scan = pl.scan_parquet(
             path,

@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 
+from polars_evals._polars import read_ndjson
 from polars_evals.traces.content import pieces
 from polars_evals.traces.fields import LINE, NUMBER
 from polars_evals.traces.records import record_frames
@@ -30,7 +31,7 @@ def broken_line(file: str) -> tuple[int, str] | None:
             if text is None:
                 return number, "it is not valid UTF-8"
             try:
-                pl.read_ndjson(text.encode())
+                read_ndjson(text)
             except pl.exceptions.PolarsError:
                 return number, _reason(text)
             tried += 1

@@ -13,6 +13,7 @@ import polars as pl
 import yaml
 
 from polars_evals import _native
+from polars_evals._polars import scan_lines
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,
@@ -204,7 +205,7 @@ def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Itera
                     packed = stream.read()
             finally:
                 entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
-            lines = pl.scan_lines(io.BytesIO(packed)).collect().get_column("line")
+            lines = scan_lines(io.BytesIO(packed)).collect().get_column("line")
             yield "\n".join(lines).encode()
             return
         with archive.open(entry) as stream:

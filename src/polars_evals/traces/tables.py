@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import elementwise
+from polars_evals._polars import TIME_CASTS, is_map
+from polars_evals.lift import elementwise, json_text
 from polars_evals.traces.content import Kind
 from polars_evals.traces.fields import FILE, NUMBER, Candidate, Field, as_text
 from polars_evals.traces.files import readable_copy
@@ -38,14 +39,11 @@ def read_text(texts: pl.Expr, places: Sequence[Candidate]) -> pl.Expr:
 
 def as_record(schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """Write columns as one JSON object a row."""
-    return pl.struct(
-        _encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()
-    ).struct.json_encode()
+    return json_text(pl.struct(_encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()))
 
 
 def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    map_type = getattr(pl, "Map", None)
-    if map_type is not None and isinstance(dtype, map_type):
+    if is_map(dtype):
         return expr.cast(pl.List(pl.Struct({"key": dtype.key, "value": dtype.value})))
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Decimal | pl.Duration):
         return expr.cast(pl.String)
@@ -89,7 +87,7 @@ class Table:
             extra_columns="ignore",
             # Times are converted by the scan itself, so that a filter on them can skip row groups.
             cast_options=pl.ScanCastOptions(
-                datetime_cast=["nanosecond-downcast", "millisecond-upcast", "convert-timezone"],
+                datetime_cast=list(TIME_CASTS.values()),
                 missing_struct_fields="insert",
                 extra_struct_fields="ignore",
             ),

@@ -1,0 +1,173 @@
+"""What Polars' releases spell differently, and nothing else: the rest of the code is written for the newest.
+
+Each function says from which release on the new way exists; when the oldest release that is supported (see
+pyproject.toml) reaches it, the old way goes, and the function with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import polars as pl
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Mapping
+    from pathlib import Path
+
+VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:2])
+
+# Polars refuses lines of JSON that are nested more deeply from 2.1 on; before, they overflow its stack, which
+# ends the process.
+DEEPEST_JSON = 1024
+_BRACKETS = re.compile(r"[\[{]|[\]}]")
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+# Units of time that a scan can convert to microseconds, and what it calls that; milliseconds from 1.43 on.
+TIME_CASTS: dict[str, Any] = {"ns": "nanosecond-downcast", "us": "convert-timezone"}
+if VERSION >= (1, 43):
+    TIME_CASTS["ms"] = "millisecond-upcast"
+
+# Whether lists inside of structs are written as JSON as they are in a part of a column too, as from 1.42 on.
+ENCODES_PARTS = VERSION >= (1, 42)
+
+# Whether the lowercase of a capital sigma is a final one after ASCII letters too, as it is from 1.40 on.
+# Before, letters that are new since Unicode 15 were none beside a sigma; kernels take them for letters.
+SIGMA_SEES_ASCII = VERSION >= (1, 40)
+
+
+def is_map(dtype: pl.DataType) -> TypeGuard[pl.Map]:
+    """Tell a map, which Polars has from 2.0 on; before, it reads one as the list of entries that holds it."""
+    return hasattr(pl, "Map") and isinstance(dtype, pl.Map)
+
+
+def format_text(template: str, *values: str | pl.Expr) -> pl.Expr:
+    """Put values into a text; null where one is null: `pl.format`, which wrote "null" before 1.36."""
+    if VERSION >= (1, 36):
+        return pl.format(template, *values)
+    columns = [pl.col(value) if isinstance(value, str) else value for value in values]
+    around = [pl.lit(text) for text in template.split("{}")]
+    return pl.concat_str(
+        [around[0], *(one for pair in zip(columns, around[1:], strict=True) for one in pair)]
+    )
+
+
+def scan_lines(
+    source: str | io.BytesIO,
+    *,
+    name: str = "line",
+    glob: bool = True,
+    n_rows: int | None = None,
+    storage_options: dict[str, Any] | None = None,
+    include_file_paths: str | None = None,
+) -> pl.LazyFrame:
+    """Scan the lines of a text: `pl.scan_lines`, from 1.38 on."""
+    options: dict[str, Any] = {
+        "glob": glob,
+        "storage_options": storage_options,
+        "include_file_paths": include_file_paths,
+    }
+    if hasattr(pl, "scan_lines"):
+        return pl.scan_lines(source, name=name, n_rows=n_rows, **options)
+    # A table of one column, as no text has the separator in it. A file that has is refused.
+    lines = pl.scan_csv(
+        source,
+        has_header=False,
+        separator="\x01",
+        quote_char=None,
+        schema={name: pl.String()},
+        raise_if_empty=False,
+        missing_utf8_is_empty_string=True,  # type: ignore[call-arg]
+        **options,
+    )
+    return lines if n_rows is None else lines.head(n_rows)
+
+
+def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:
+    """Scan JSON Lines by the columns that are in any of them; Polars refuses deep ones from 2.1 on.
+
+    Raises
+    ------
+    polars.exceptions.ComputeError
+        If a line is nested too deeply.
+    """
+    if VERSION < (2, 1):
+        require_shallow(scan_lines(str(source), glob=glob))
+    # Polars takes the path for a pattern, whatever is in it.
+    pattern = source if glob else re.sub(r"([*?[])", r"[\1]", str(source))
+    return pl.scan_ndjson(pattern, infer_schema_length=None)
+
+
+def read_ndjson(text: str) -> pl.DataFrame:
+    """Read one line of JSON, as `scan_ndjson` would."""
+    if VERSION < (2, 1):
+        require_shallow(pl.LazyFrame({"line": [text]}))
+    return pl.read_ndjson(text.encode())
+
+
+def require_shallow(lines: pl.LazyFrame) -> None:
+    """Refuse lines of JSON that are nested too deeply for a Polars before 2.1."""
+    suspect = pl.col("line").str.count_matches(r"[\[{]") > DEEPEST_JSON
+    found = lines.filter(suspect).collect(engine="streaming").get_column("line")
+    if any(nesting(line) > DEEPEST_JSON for line in found):
+        raise pl.exceptions.ComputeError(f"a line is nested more than {DEEPEST_JSON} deep")
+
+
+def nesting(line: str) -> int:
+    """Return how many brackets of a line of JSON are open at once, at most.
+
+    Examples
+    --------
+    >>> nesting('{"a": [1, {"b": "]"}]}')
+    3
+    """
+    deepest = depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub("", line)):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def sink_parts(
+    frame: pl.LazyFrame,
+    folder: Path,
+    *,
+    part_bytes: int | None,
+    row_bytes: float,
+    metadata: Mapping[str, str],
+    row_group_size: int,
+) -> list[tuple[str, int, int]]:
+    """Write a frame to Parquet files of about a size, complete on disk when done: paths, rows and bytes.
+
+    The sink says what it wrote from 1.44 on, and takes a size in bytes from 1.37 on; before, one in rows.
+    """
+    written = list[tuple[str, int, int]]()
+    options: dict[str, Any] = {
+        "metadata": dict(metadata),
+        "row_group_size": row_group_size,
+        "sync_on_close": "all",
+        "engine": "streaming",
+    }
+    if "sinked_paths_callback" in inspect.signature(pl.LazyFrame.sink_parquet).parameters:
+        frame.sink_parquet(
+            pl.PartitionBy(folder, approximate_bytes_per_file=part_bytes),
+            sinked_paths_callback=lambda sunk: written.extend(
+                (str(file.path), file.num_rows, file.num_bytes) for file in sunk.paths
+            ),
+            **options,
+        )
+        return written
+    if hasattr(pl, "PartitionBy"):
+        frame.sink_parquet(pl.PartitionBy(folder, approximate_bytes_per_file=part_bytes), **options)
+    elif part_bytes is None:
+        frame.sink_parquet(folder / "0.parquet", **options)
+    else:
+        rows = max(int(part_bytes / row_bytes), 1)
+        frame.sink_parquet(pl.PartitionMaxSize(folder, max_size=rows), **options)  # type: ignore[attr-defined]
+    for file in sorted(folder.rglob("*.parquet")):
+        rows = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+        written.append((str(file), rows, file.stat().st_size))
+    return written
