@@ -18,6 +18,19 @@
 #define PE_VECTORS_NEON 1
 #endif
 
+// How hard the compiler tries to put a function into its callers: always, and never.
+#if defined(_MSC_VER) && !defined(__clang__)
+#define PE_ALWAYS_INLINE __forceinline
+#define PE_NEVER_INLINE __declspec(noinline)
+#else
+#define PE_ALWAYS_INLINE [[gnu::always_inline]] inline
+#define PE_NEVER_INLINE [[gnu::noinline]]
+#endif
+// A function for machines that count and mask bits in one instruction (see has_bit_instructions).
+#if defined(PE_VECTORS_X86)
+#define PE_BIT_INSTRUCTIONS [[gnu::target("popcnt,bmi,bmi2")]]
+#endif
+
 namespace pe {
 
 // Bits that are set; zero bits below the lowest and above the highest that is set, of which there must be one.
@@ -66,11 +79,12 @@ inline void prefetch(const void* address) {
 
 #if defined(PE_VECTORS_X86)
 // Whether this machine has the instructions that the kernels of a target use (see CMakeLists.txt).
-inline bool has_avx2() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("popcnt");
+inline bool has_bit_instructions() {
+    static const bool has = (__builtin_cpu_init(), __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") &&
+                                                       __builtin_cpu_supports("bmi2"));
+    return has;
 }
+inline bool has_avx2() { return has_bit_instructions() && __builtin_cpu_supports("avx2"); }
 inline bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

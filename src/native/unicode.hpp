@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lowercase_table.hpp"
+#include "portable.hpp"
 #include "text.hpp"
 
 namespace pe {
@@ -65,7 +66,7 @@ inline std::uint32_t next(const char*& at, const char* end) {
 inline bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 // The same for loops over texts beyond ASCII: characters of two and three bytes are read without a call.
-[[gnu::always_inline]] inline std::uint32_t next_inline(const char*& at, const char* end) {
+PE_ALWAYS_INLINE std::uint32_t next_inline(const char*& at, const char* end) {
     const auto byte = [at](int i) { return static_cast<unsigned char>(at[i]); };
     const unsigned lead = byte(0);
     if (lead - 0xC2 < 0xE0 - 0xC2 && end - at >= 2 && continues(at[1])) {

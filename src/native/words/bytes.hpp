@@ -41,7 +41,7 @@ inline std::uint64_t pack_flags(const std::uint8_t* flags) {
 
 // Calls `take(at)` for the place of each byte that `rule` says 1 to, and not 0.
 template <class Rule, class Take>
-[[gnu::always_inline]] inline void for_each_byte(const PaddedText& text, Rule rule, Take&& take) {
+PE_ALWAYS_INLINE void for_each_byte(const PaddedText& text, Rule rule, Take&& take) {
     for (std::size_t block = 0; block < text.size(); block += 64) {
         std::uint8_t read[64], flags[64];
         std::memcpy(read, text.data() + block, 64);

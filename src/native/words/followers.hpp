@@ -54,12 +54,12 @@ private:
         std::uint32_t first = 0;
 
         bool has(unsigned token) const { return tokens >> (token % 64) & 1; }
-        [[gnu::always_inline]] std::uint32_t number(unsigned token) const {
+        PE_ALWAYS_INLINE std::uint32_t number(unsigned token) const {
             return first + popcount(tokens & ((std::uint64_t{1} << (token % 64)) - 1));
         }
     };
 
-    [[gnu::always_inline]] std::uint32_t set_any(const std::uint8_t* last, Numbers& ngrams) {
+    PE_ALWAYS_INLINE std::uint32_t set_any(const std::uint8_t* last, Numbers& ngrams) {
         const std::size_t words = words_;
         Word* const table = table_.data();
         for (std::size_t i = 0; i < ngrams.size(); ++i)
@@ -72,7 +72,7 @@ private:
         for (std::size_t i = 0; i < ngrams.size(); ++i) ngrams[i] = table[ngrams[i] * words + last[i] / 64].number(last[i]);
         return different;
     }
-    [[gnu::always_inline]] void extend_any(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
+    PE_ALWAYS_INLINE void extend_any(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
         const std::size_t words = words_, size = ngrams.size();
         const Word* const table = table_.data();
         Ngram* const all = ngrams.data();
@@ -89,16 +89,11 @@ private:
 
 #if defined(PE_VECTORS_X86)
     // The same for machines that count and mask bits in one instruction: nearly all, but not all that a package is for.
-    [[gnu::target("popcnt,bmi,bmi2")]] std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) {
+    PE_BIT_INSTRUCTIONS std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) {
         return set_any(last, ngrams);
     }
-    [[gnu::target("popcnt,bmi,bmi2")]] void extend_fast(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
+    PE_BIT_INSTRUCTIONS void extend_fast(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
         extend_any(last, ngrams);
-    }
-    static bool has_bit_instructions() {
-        static const bool has =
-            __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-        return has;
     }
 #endif
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../hashing.hpp"
+#include "../portable.hpp"
 #include "word_list.hpp"
 
 namespace pe {
@@ -110,7 +111,7 @@ private:
         }
     }
     // Looks for the word from the slot where it belongs.
-    [[gnu::noinline]] Slot* find_or_add(const Key& key, Word word, Slot* slot) {
+    PE_NEVER_INLINE Slot* find_or_add(const Key& key, Word word, Slot* slot) {
         for (Slot* const end = slots_.data() + slots_.size();; slot = slot + 1 < end ? slot + 1 : slots_.data()) {
             if (slot->high == 0) {
                 const std::uint64_t place = key.high == is_long ? add_long(word) : 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../portable.hpp"
 #include "../unicode.hpp"
 #include "bytes.hpp"
 #include "padded.hpp"
@@ -59,7 +60,7 @@ inline void lower_any(Text text, PaddedText& out) {
 }
 
 // Lowercases a character of which the ASCII is done, in place; false where that takes more than its own bytes.
-[[gnu::always_inline]] inline bool lower_in_place(char* at, const char* end) {
+PE_ALWAYS_INLINE bool lower_in_place(char* at, const char* end) {
     const auto lead = static_cast<unsigned char>(at[0]);
     if (lead - 0xC2u < 0xE0 - 0xC2 && end - at >= 2 && unicode::continues(at[1])) {
         const std::uint16_t pair = LowercasePairs::get()(lead, static_cast<unsigned char>(at[1]));
