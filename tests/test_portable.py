@@ -23,7 +23,7 @@ SPECIAL = {
     "processes of POSIX": r"\bfork\s*\(|\bgetpid\b|\bsysconf\b|\bdlopen\b",
     "wide numbers": r"\b_*u?int128(_t)?\b|\b_umul128\b|\b__umulh\b",
     "built-in functions": r"\b__builtin_\w+|\b_BitScan\w+|\b__popcnt\w*",
-    "attributes": r"\b__attribute(__)?\b|\bgnu\s*::|\bclang\s*::|\bmsvc\s*::|\b__declspec\b|\b__forceinline\b",
+    "attributes": r"\b__attribute(__)?\b|\b(gnu|clang|msvc)\s*::|\b__declspec\b|\b__forceinline\b",
     "assembly": r"\b(__)?asm(__)?\b",
     "extensions": r"\b__extension__\b|\b(__)?typeof(__)?\b|\?\s*:|\bcase\b[^:;]*\.\.\.",
     "pragmas": r"#\s*pragma\s+(?!once\b)\w+|\b_Pragma\b",
@@ -44,8 +44,8 @@ EXCEPTIONS = {
         "systems",
         "headers",
     },
-    # Vectors of GCC and Clang are its subject. Only their source files include it, which CMakeLists.txt leaves out for
-    # other compilers; and it shares no function with other files, not even those of the header.
+    # Vectors of GCC and Clang are its subject. Only their source files include it; CMakeLists.txt leaves them
+    # out for other compilers, and it shares no function with other files, not even those of the header.
     "levenshtein/vector.hpp": {"attributes", "built-in functions", "assembly", "headers"},
     # Handlers of signals are its subject; Windows has none that could be stood before.
     "signals.hpp": {"signals of POSIX", "systems"},
