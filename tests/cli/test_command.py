@@ -412,3 +412,26 @@ def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: p
     arguments[1] = tmp_path / "a.jsonl"
     code, _, error = invoke(*arguments, "-o", tmp_path / "again")
     assert (code, "reads Parquet files" in error) == (3, True)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_console_of_another_encoding(encoding: str, tmp_path: Path) -> None:
+    """As those of Windows: what it cannot show stands there in other characters, and JSON loses nothing."""
+    names = {"assistant-1.0": "v1 → ◇", "assistant-2.0": "v2 → 中🙂"}
+    frame = pl.read_parquet(DATA).with_columns(pl.col("model").replace(names))
+    pe.Suite([pe.Metric("exact_match")]).score(frame).write_parquet(tmp_path / "scored.parquet")
+    before, after = names.values()
+    asked = ("compare", "scored.parquet", "--version", "model", "--item", "item_id")
+    shown, told = (
+        command(
+            *asked, "--baseline", before, "--candidate", after, *more, cwd=tmp_path, encoding=encoding,
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+        )
+        for more in ((), ("--json",))
+    )  # fmt: skip
+    for ended in (shown, told):
+        assert (ended.returncode, ended.stderr) == (0, "")
+    assert "v1 -> ?" in shown.stdout
+    document = json.dumps(json.loads(told.stdout), ensure_ascii=False)
+    assert before in document
+    assert after in document

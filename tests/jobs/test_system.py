@@ -1,17 +1,25 @@
 """What differs between systems, with Windows' calls in the place of this system's."""
 
+import importlib.util
+import ntpath
 import os
 import signal
 import threading
-from errno import EACCES, ENOLCK
-from pathlib import Path
+from errno import EACCES, EINVAL, ENOLCK
+from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 
 import pytest
 
-from polars_evals.jobs import run, system
+from polars_evals.cli import console
+from polars_evals.jobs import config, run, system
+from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.folder import LocalFolder
-from tests.jobs.support import deliver, make_job, traces
+from polars_evals.jobs.ingest import relative
+from polars_evals.jobs.listing import split_pattern
+from polars_evals.jobs.remote import is_remote
+from polars_evals.traces.content import local_path
+from tests.jobs.support import deliver, invoke, make_job, traces
 
 
 class Console:
@@ -143,3 +151,95 @@ def test_being_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopped.wait(5)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signals_that_a_system_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console of Windows has another one, for Ctrl-Break."""
+    monkeypatch.delattr(signal, "SIGTERM")
+    monkeypatch.setattr(signal, "SIGBREAK", signal.SIGUSR1, raising=False)
+    spec = importlib.util.spec_from_file_location("system_of_windows", str(system.__file__))
+    assert spec is not None
+    assert spec.loader is not None
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+    assert other.STOPS == (signal.SIGINT, signal.SIGUSR1)
+    stopped = threading.Event()
+    with other.on_stop(lambda number: stopped.set()):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert stopped.wait(5)
+
+
+def test_whoever_reads_may_leave_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There it is told as a wrong argument."""
+
+    def left(*_: object, **__: object) -> None:
+        raise OSError(EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(console, "write", left)
+    with pytest.raises(OSError, match="Invalid argument"):
+        console.show("text")
+    monkeypatch.setattr(system, "is_windows", True)
+    with pytest.raises(BrokenPipeError):
+        console.show("text")
+
+
+class Windows(PureWindowsPath):
+    """A path of Windows, as far as a job file needs it."""
+
+    def expanduser(self) -> PureWindowsPath:
+        return self
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (r"C:\data\x.parquet", r"C:\data\x.parquet"),
+        ("C:/data/x.parquet", r"C:\data\x.parquet"),
+        ("C://data//x.parquet", r"C:\data\x.parquet"),
+        (r"traces\*.parquet", r"D:\jobs\traces\*.parquet"),
+        (r"\\server\share\x.parquet", r"\\server\share\x.parquet"),
+        ("s3://bucket/x.parquet", "s3://bucket/x.parquet"),
+    ],
+)
+def test_a_drive_is_no_address(path: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_remote(path) is path.startswith("s3:")
+    monkeypatch.setattr(config, "Path", Windows)
+    assert config.located(path, PureWindowsPath("D:/jobs")) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder"),
+    [
+        (r"C:\data\*.parquet", "C:/data"),
+        (r"C:\*.parquet", "C:/"),
+        (r"\\server\share\*.parquet", "//server/share"),
+        (r"*.parquet", ""),
+    ],
+)
+def test_the_folder_of_a_pattern(pattern: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sep", "\\")
+    assert split_pattern(pattern) == (folder, "*.parquet")
+
+
+def test_a_file_on_another_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "relpath", ntpath.relpath)
+    assert relative("D:/traces/a.parquet", Path("C:/jobs")) == "D:/traces/a.parquet"
+
+
+def test_the_drive_of_a_file_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert local_path("file:///traces/a%20b.jsonl") == "/traces/a b.jsonl"
+    monkeypatch.setattr(os.path, "splitdrive", ntpath.splitdrive)
+    assert local_path("file:///C:/traces/a%20b.jsonl") == "C:/traces/a b.jsonl"
+
+
+@pytest.mark.parametrize("path", [r"C:\data\x.parquet", r"C:\Users\me\x.parquet"])
+def test_backslashes_in_double_quotes(path: str, tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    text = make_job(tmp_path).read_text()
+    job.write_text(text.replace('"traces/**/*.*"', f'"{path}"'))
+    code, _, error = invoke("run", job)
+    assert code == ConfigError.code
+    assert error.count("\n") == 1
+    assert r"in single quotes: 'C:\traces'" in error
+    job.write_text(text.replace('"traces/**/*.*"', f"'{path}'"))
+    assert "single quotes" not in invoke("run", job)[2]

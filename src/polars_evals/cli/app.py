@@ -132,7 +132,7 @@ def compare(
         need_pages("--html", html)
         comparison = compare_spec(scan_scored(scored), spec)
         deliver(comparison, {"html": html, "junit": junit, "markdown": markdown})
-        show(comparison.to_json() if as_json else repr(comparison))
+        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
         need_pairs(comparison)
     leave(comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
@@ -204,7 +204,7 @@ def timeline(
             alpha=alpha,
         )  # fmt: skip
         deliver(line, {"html": html, "markdown": markdown})
-        show(line.to_json() if as_json else repr(line))
+        show(line.to_json() if as_json else repr(line), as_json=as_json)
     leave([line.verdict], fail_on_inconclusive=fail_on_inconclusive)
 
 
@@ -225,7 +225,7 @@ def run(
         with progress("scoring files") as (start, advance):
             outcome = run_job(job, rescore=rescore, watch=Watch(tell, start, advance))
         if as_json:
-            show(outcome.to_json())
+            show(outcome.to_json(), as_json=True)
         else:
             show(
                 "\n".join([*outcome.lines(), *(f"{kind}: {path}" for kind, path in outcome.reports.items())])
@@ -244,7 +244,7 @@ def status(
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
-        show(found.to_json() if as_json else "\n".join(found.lines()))
+        show(found.to_json() if as_json else "\n".join(found.lines()), as_json=as_json)
 
 
 @app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
@@ -296,7 +296,7 @@ def demo(
         from polars_evals.cli.demo import run_demo
 
         need_pages("demo", output)
-        show(run_demo(output, as_json=as_json))
+        show(run_demo(output, as_json=as_json), as_json=as_json)
 
 
 def need_pairs(comparison: Comparison) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,17 +12,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIGINT, Signals
 from traceback import format_exception
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import typer
 
 from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
 from polars_evals.jobs.secrets import redacted
-from polars_evals.jobs.system import UNREAD, on_stop
+from polars_evals.jobs.system import UNREAD, on_stop, reader_left
 from polars_evals.wording import clean, line, without_query
 
 # What Typer raises for wrong usage: click's, or its own where it brings click along.
 USAGE_ERROR: type[BaseException] = typer.BadParameter.__mro__[2]
+
+# What stands for characters that an encoding lacks: most consoles of Windows have no tables and no arrows.
+PLAIN = (
+    {"→": "->", "≤": "<=", "≥": ">=", "…": "...", "▲": "^", "▼": "v", "●": "o", "◇": "?", "✓": "+"}
+    | dict.fromkeys("─═−–", "-")
+    | dict.fromkeys("│┆", "|")
+    | dict.fromkeys("┌┐└┘┬┴┼╞╪╡├┤", "+")
+)
 
 debug = False
 log: Path | None = None
@@ -28,14 +38,35 @@ log: Path | None = None
 
 def tell(text: str) -> None:
     """Write a line to stderr."""
-    print(line(text, 2_000), file=sys.stderr, flush=True)
+    write(line(text, 2_000), sys.stderr)
 
 
-def show(text: str) -> None:
-    """Write a text of several lines to stdout, whatever the terminal's encoding can hold."""
-    encoding = sys.stdout.encoding or "utf-8"
-    safe = clean(text).encode(encoding, "replace").decode(encoding)
-    print(safe, flush=True)
+def show(text: str, *, as_json: bool = False) -> None:
+    """Write a text of several lines to stdout, or a JSON document, which nothing may get lost of."""
+    try:
+        write(clean(text), sys.stdout, errors="strict" if as_json else "polars-evals-plain")
+    except UnicodeEncodeError:
+        write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
+    except OSError as error:
+        if reader_left(error):
+            raise BrokenPipeError from None
+        raise
+
+
+def write(text: str, stream: IO[str], errors: str = "polars-evals-plain") -> None:
+    """Write a text to a stream, whatever its encoding can hold."""
+    encoding = stream.encoding or "utf-8"
+    print(text.encode(encoding, errors).decode(encoding), file=stream, flush=True)
+
+
+def plain(error: UnicodeError) -> tuple[str, int]:
+    """Write characters that an encoding lacks in others."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("polars-evals-plain", plain)
 
 
 @contextmanager
@@ -89,7 +120,7 @@ def exit_code_of(error: BaseException) -> int:
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong and leave."""
     for one in without_query(message).splitlines():
-        print(f"polars-evals: {clean(redacted(one), 2_000)}", file=sys.stderr, flush=True)
+        write(f"polars-evals: {clean(redacted(one), 2_000)}", sys.stderr)
     raise typer.Exit(code)
 
 

@@ -151,4 +151,4 @@ def agreement(
 def answer(result: Result, html: str | None, markdown: str | None, *, as_json: bool) -> None:
     """Write what was asked for, and show the result."""
     deliver(result, {"html": html, "markdown": markdown})
-    show(result.to_json() if as_json else repr(result))
+    show(result.to_json() if as_json else repr(result), as_json=as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +24,7 @@ from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
+from polars_evals.suite.loading import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.answers import Rows
 
@@ -97,7 +97,7 @@ class Job:
         """
         path = Path(path)
         try:
-            config = tomllib.loads(path.read_text("utf-8-sig"))
+            config = parse_toml(path.read_text("utf-8-sig"))
         except RecursionError:
             raise ConfigError(f"{path}: it is nested too deeply") from None
         except FileNotFoundError:

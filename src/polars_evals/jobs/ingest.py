@@ -16,6 +16,7 @@ from polars_evals.jobs.errors import InputError, StoreError, one_line
 from polars_evals.jobs.folder import Entry
 from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, SMALL_BYTES, Input, Table, detect
 from polars_evals.jobs.memory import with_small_row_groups
+from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
@@ -71,7 +72,13 @@ class Source:
 
 def relative(file: str, folder: Path) -> str:
     """Name a file as seen from the job's folder; an address stays as it is."""
-    return file if "://" in file else Path(os.path.relpath(file, folder)).as_posix()
+    if is_remote(file):
+        return file
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:
+        # On another drive of Windows, to which no path leads from here.
+        return Path(file).as_posix()
 
 
 @dataclass

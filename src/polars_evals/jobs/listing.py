@@ -71,7 +71,10 @@ def split_pattern(pattern: str) -> tuple[str, str]:
     pieces = pattern.replace(os.sep, "/").split("/")
     first = next(index for index, piece in enumerate(pieces) if has_magic(piece))
     root = "/".join(pieces[:first])
-    return root if root or first == 0 else "/", "/".join(pieces[first:])
+    # The first folder of all is "/", and that of a drive of Windows "C:/": "C:" is the one that it is in now.
+    if first == 1 and (not root or root.endswith(":")):
+        root += "/"
+    return root, "/".join(pieces[first:])
 
 
 def pattern_regex(pattern: str) -> str:

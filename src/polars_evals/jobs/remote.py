@@ -60,7 +60,8 @@ def obstore() -> Any:
 
 def is_remote(path: str) -> bool:
     """Whether a path is an address of an object store."""
-    return "://" in path
+    # A single letter before the colon is a drive of Windows.
+    return "://" in path[2:]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EACCES, EAGAIN, EDEADLK, ENOLCK, ENOSYS, ENOTSUP
+from errno import EACCES, EAGAIN, EDEADLK, EINVAL, ENOLCK, ENOSYS, ENOTSUP
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,6 +127,11 @@ def replace(temporary: Path, path: Path, *, attempts: int = 20) -> None:
             time.sleep(0.1)
         else:
             return
+
+
+def reader_left(error: OSError) -> bool:
+    """Whether whoever reads an output went away; Windows tells it as a wrong argument."""
+    return isinstance(error, BrokenPipeError) or (is_windows and error.errno == EINVAL)
 
 
 @contextmanager

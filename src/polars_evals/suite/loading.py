@@ -1,6 +1,7 @@
 """Suite files: TOML, YAML and JSON, and the evaluators of other systems."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -104,6 +105,16 @@ def parse_yaml(text: str) -> object:
         raise ValueError(" ".join(str(error).split())) from None
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read TOML; a path of Windows in double quotes gets a hint."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        is_escape = re.search(r"Unescaped|hex value", str(error))
+        hint = r"; write a path of Windows in single quotes: 'C:\traces'" if is_escape else ""
+        raise ValueError(f"{error}{hint}") from None
+
+
 def repeated(keys: Iterable[str]) -> str | None:
     """Find a key that is given twice."""
     seen: set[str] = set()
@@ -124,7 +135,7 @@ def check_text(text: str) -> None:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    ".toml": tomllib.loads,
+    ".toml": parse_toml,
     ".yaml": parse_yaml,
     ".yml": parse_yaml,
     ".json": parse_json,

@@ -59,7 +59,9 @@ def ending(file: str) -> str:
 def local_path(file: str) -> str | None:
     """Return the path of a file on this machine; None for one of an object store."""
     if file.startswith("file://"):
-        return unquote(urlparse(file).path)
+        path = unquote(urlparse(file).path)
+        # With Windows, the drive comes behind a slash: file:///C:/traces.
+        return path[1:] if os.path.splitdrive(path[1:])[0] else path
     return None if "://" in file else file
 
 
