@@ -1,12 +1,17 @@
 """Functions, namespaces and the extension's stub name the same things."""
 
 import inspect
+import json
 import re
+import subprocess
+import sys
+from types import ModuleType
 
 import polars as pl
+import pytest
 
 import polars_evals as pe
-from polars_evals import clean, metrics
+from polars_evals import clean, cluster, jobs, metrics
 from polars_evals.namespace import Evals
 from tests.cases import CASES
 
@@ -49,3 +54,44 @@ def test_methods_show_the_function_in_help() -> None:
     method = pl.col("a").evals.levenshtein  # type: ignore[attr-defined]
     assert method.__doc__ == pe.levenshtein.__doc__
     assert "threshold" in inspect.signature(method).parameters
+
+
+@pytest.mark.parametrize("package", [pe, jobs, cluster], ids=lambda package: package.__name__)
+def test_a_package_lists_its_names_and_nothing_else(package: ModuleType) -> None:
+    assert dir(package) == sorted(set(package.__all__))
+    for name in dir(package):
+        assert getattr(package, name) is not None
+
+
+COMPLETIONS = """
+import json, warnings, polars as pl, polars_evals as pe, polars_evals.jobs as jobs
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(history_length=0)
+shell.user_ns |= {"pe": pe, "jobs": jobs, "column": pl.col("a"), "series": pl.Series(["a"])}
+warnings.simplefilter("ignore")
+found = {}
+for text in ("pe.", "jobs.", "column.evals.", "series.evals."):
+    for shell.Completer.use_jedi in (True, False):
+        with provisionalcompleter():
+            offered = [one.text for one in shell.Completer.completions(text, len(text))]
+        found[f"{text} {shell.Completer.use_jedi}"] = [one.rpartition(".")[2] for one in offered]
+print(json.dumps(found))
+"""
+
+
+def test_ipython_completes_the_names_and_nothing_else() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", COMPLETIONS], capture_output=True, text=True, check=True, timeout=120
+    )
+    found = json.loads(ended.stdout.splitlines()[-1])
+    expected = {
+        "pe.": set(pe.__all__) - {"__version__"},
+        "jobs.": set(jobs.__all__),
+        "column.evals.": public(Evals),
+        "series.evals.": public(Evals),
+    }
+    for text, names in expected.items():
+        # Without Jedi, which it uses unless told not to, IPython does not look behind a property.
+        for use_jedi in (True,) if "evals" in text else (True, False):
+            assert set(found[f"{text} {use_jedi}"]) == names, (text, use_jedi)

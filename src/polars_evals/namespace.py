@@ -37,7 +37,7 @@ class Method(Generic[P]):
         metric = self.metric
         if of is None:
             return metric
-        column = of.column
+        column = of._column
 
         @wraps(metric)
         def method(*args: P.args, **kwargs: P.kwargs) -> pl.Expr | pl.Series:
@@ -106,7 +106,7 @@ class ExprEvals(Evals):
     """Metrics on expressions: `pl.col("output").evals.levenshtein(pl.col("expected"))`."""
 
     def __init__(self, expr: pl.Expr) -> None:
-        self.column = expr
+        self._column = expr
 
 
 @pl.api.register_series_namespace("evals")
@@ -114,7 +114,7 @@ class SeriesEvals(Evals):
     """Metrics on Series: `df["output"].evals.levenshtein(df["expected"])`."""
 
     def __init__(self, series: pl.Series) -> None:
-        self.column = series
+        self._column = series
 
 
 @overload

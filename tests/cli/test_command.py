@@ -1,5 +1,6 @@
 """The command as it is used: in processes, with files, exit codes and output that machines read."""
 
+import io
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
+from polars_evals.cli import console
 from tests.jobs.support import COMPARED, DATA, command, deliver, invoke, make_job, traces
 
 
@@ -435,3 +437,9 @@ def test_a_console_of_another_encoding(encoding: str, tmp_path: Path) -> None:
     document = json.dumps(json.loads(told.stdout), ensure_ascii=False)
     assert before in document
     assert after in document
+
+
+def test_a_table_without_its_characters() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", newline="\n")
+    console.write("┌─────┐\n│ é → │\n└─────┘", stream)
+    assert stream.buffer.getvalue().decode("cp1252") == "+-----+\n| é -> |\n+-----+\n"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIGINT, Signals
 from traceback import format_exception
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import typer
 
@@ -53,7 +53,7 @@ def show(text: str, *, as_json: bool = False) -> None:
         raise
 
 
-def write(text: str, stream: IO[str], errors: str = "polars-evals-plain") -> None:
+def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None:
     """Write a text to a stream, whatever its encoding can hold."""
     encoding = stream.encoding or "utf-8"
     print(text.encode(encoding, errors).decode(encoding), file=stream, flush=True)

@@ -17,3 +17,7 @@ __all__ = [
     "score_ray",
     "score_spark",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -52,3 +52,7 @@ if not TYPE_CHECKING:
         },
         __all__,
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
