@@ -1,9 +1,10 @@
 """
 Try a built wheel in a new environment, away from the source tree: `python tests/check_wheel.py dist/*.whl`.
 
-Looks at what is inside, installs it, scores, compares and times the import.
+Looks at what is inside, installs it where there is no compiler, scores, compares, and times the import.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -72,12 +73,31 @@ def check_contents(wheel: Path) -> None:
 
 
 def check_installed(wheel: Path) -> None:
-    """Install a wheel into a new environment and use it."""
+    """Install a wheel into a new environment, where no compiler can be found, and use it."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python = Path(folder) / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-        subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
-        subprocess.run([python, "-c", SMOKE], cwd=folder, check=True)
+        programs = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin")
+        python, command = (str(programs / name) for name in ("python", "polars-evals"))
+        traces = str(Path(__file__).parents[1] / "data/traces.parquet")
+        compared = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id"]
+        for arguments in (
+            [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel.resolve())],
+            [python, "-c", SMOKE],
+            # Without any extra.
+            [command, "metrics", "levenshtein"],
+            [command, "score", traces, "--metric", "response", "--output", "scored.parquet"],
+            [command, "compare", "scored.parquet", *compared, "--markdown", "report.md"],
+        ):
+            ended = subprocess.run(
+                arguments,
+                cwd=folder,
+                env=os.environ | {"PATH": str(programs)},
+                stdout=subprocess.PIPE,
+                check=False,
+            )
+            is_verdict = arguments[1] == "compare" and ended.returncode == 1
+            assert ended.returncode == 0 or is_verdict, f"{arguments[:3]}: {ended.returncode}"
+            print(ended.stdout.decode(errors="replace")[:300])
 
 
 if __name__ == "__main__":
