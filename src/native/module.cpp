@@ -6,12 +6,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <thread>
 
 namespace pe {
 namespace {
 
 // When the main thread was told that Ctrl-C came, in milliseconds of a clock of its own; 0: it was not.
 std::atomic<std::int64_t> told_at{0};
+
+// Python ends: calls that still last are to stop.
+std::atomic<bool> is_leaving{false};
 
 std::int64_t now() {
     using namespace std::chrono;
@@ -34,6 +38,10 @@ bool is_default_handler() {
 void throw_if_interrupted() {
     constexpr std::int64_t patience = 40;
     nb::gil_scoped_acquire acquired;
+    if (is_leaving) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        nb::raise_python_error();
+    }
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();
     if (!InterruptSignal::came()) return;
     if (is_main_thread()) return InterruptSignal::forget();
@@ -50,6 +58,18 @@ void throw_if_interrupted() {
     if (now() - untold < patience || !is_default_handler()) return;
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     nb::raise_python_error();
+}
+
+// A query that was interrupted may leave calls behind on other threads. One that comes back to a Python that has ended would
+// take the program down, so they are stopped before, and waited for.
+void leave() {
+    using namespace std::chrono;
+    if (!InterruptSignal::has_calls()) return;
+    is_leaving = true;
+    nb::gil_scoped_release released;
+    for (int turn = 0; turn < 500 && InterruptSignal::has_calls(); ++turn) std::this_thread::sleep_for(milliseconds(10));
+    // Back from its call, a thread has to pass through Python into Polars.
+    std::this_thread::sleep_for(milliseconds(50));
 }
 
 void end_call() { InterruptSignal::end(told_at == 0); }
@@ -69,6 +89,7 @@ NB_MODULE(_native, module) {
         "set_sigma_sees_ascii", [](bool sees) { pe::unicode::sigma_sees_ascii = sees; }, nb::arg("sees"),
         "Say whether ASCII counts where lowercase decides if a sigma is a final one.");
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
     pe::bind_result(module);
     pe::bind_clean(module);
     pe::bind_edit(module);

@@ -21,6 +21,12 @@ public:
     static bool came() { return state().came.load(); }
     static void forget() { state().came = false; }
 
+    // Whether a call lasts.
+    static bool has_calls() {
+        std::lock_guard<std::mutex> lock(state().mutex);
+        return state().calls > 0;
+    }
+
     static void begin() {
         static const bool is_registered = (call_in_forked_child(after_fork), true);
         (void)is_registered;

@@ -47,6 +47,19 @@ def rate(answers: list[dict[str, Any]], version: str) -> float:
     return sum(told) / len(told)
 
 
+def failures(answers: list[dict[str, Any]], version: str) -> int:
+    """How many questions that have a right answer got none, since the call failed."""
+    return len(
+        {
+            answer["input"]
+            for answer in answers
+            if answer["version"] == version
+            and answer["output"] is None
+            and EXPECTED[answer["input"]] is not None
+        }
+    )
+
+
 @pytest.mark.parametrize(("place", "name"), PLATFORMS.items(), ids=PLATFORMS)
 def test_an_export_becomes_a_comparison(place: str, name: str, tmp_path: Path) -> None:
     folder = HERE / place
@@ -76,6 +89,13 @@ def test_an_export_becomes_a_comparison(place: str, name: str, tmp_path: Path) -
     comparison = pe.compare(scored, baseline="v1", candidate="v2", version="version", item="item_id")
     row = comparison.summary.filter(pl.col("metric") == "right").row(0, named=True)
     assert row["paired"]
-    assert row["n_baseline_only"] == 0
+    # A call that failed has no score, and stands in a row of its own.
+    failed = {each: failures(answers, each) for each in MODELS}
+    assert (row["n_candidate_only"], row["n_baseline_only"]) == (failed["v1"], failed["v2"])
+    if sum(failed.values()):
+        answered = comparison.summary.filter(pl.col("metric") == "answered").row(0, named=True)
+        assert answered["baseline_mean"] - answered["candidate_mean"] == pytest.approx(
+            (failed["v2"] - failed["v1"]) / answered["n"]
+        )
     page = comparison.to_html(tmp_path / "page.html")
     assert "right" in Path(page).read_text(encoding="utf-8")
