@@ -5,6 +5,7 @@ Looks at what is inside, installs it where there is no compiler, scores, compare
 """
 
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -80,14 +81,17 @@ def check_installed(wheel: Path) -> None:
         python, command = (str(programs / name) for name in ("python", "polars-evals"))
         traces = str(Path(__file__).parents[1] / "data/traces.parquet")
         compared = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id"]
-        for arguments in (
+        steps = (
             [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel.resolve())],
             [python, "-c", SMOKE],
             # Without any extra.
             [command, "metrics", "levenshtein"],
             [command, "score", traces, "--metric", "response", "--output", "scored.parquet"],
             [command, "compare", "scored.parquet", *compared, "--markdown", "report.md"],
-        ):
+        )
+        # There is no pyarrow for Windows on ARM, which files are read with.
+        is_without_arrow = (sys.platform, platform.machine()) == ("win32", "ARM64")
+        for arguments in steps[:3] if is_without_arrow else steps:
             ended = subprocess.run(
                 arguments,
                 cwd=folder,
