@@ -284,3 +284,16 @@ def test_a_column_that_nobody_asks_for_is_not_read(tmp_path: Path, monkeypatch: 
     traces.select("output").collect()
     everything, one = asked
     assert one == 1 < everything
+
+
+def test_an_archive_that_ends_inside_an_entry_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", "{}")
+        archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "epoch": 1, "output": {}}))
+    data = bytearray(path.read_bytes())
+    sizes = data.rindex(b"PK\x01\x02") + 20
+    data[sizes : sizes + 8] = (1_000_000).to_bytes(4, "little") * 2
+    path.write_bytes(data)
+    with pytest.raises(pl.exceptions.ComputeError, match="cut off; fetch it again"):
+        pe.scan_traces(path).collect()

@@ -182,8 +182,10 @@ def _archive(file: str, lists: Sequence[Sequence[str]], around: Record) -> Itera
                 )
             for name in samples:
                 yield b"".join(_entry(file, archive, entries[name]))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}; fetch it again") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        # The end of a file inside an entry has no words of its own.
+        why = str(error) or "its entries are cut off"
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; fetch it again") from None
 
 
 _ZSTANDARD = 93
