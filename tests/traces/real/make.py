@@ -15,6 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
+TEXTS = {".csv", ".json", ".jsonl", ".yaml"}
 
 # What must not bring what it asks for: packages that no longer build, and that are not needed here.
 ALONE = {"openai_evals": "evals"}
@@ -135,6 +136,10 @@ def generate(tool: str, version: str) -> None:
     command = [str(interpreter), "generate.py", str(folder), version]
     subprocess.run(command, check=True, env=settings, cwd=scratch)
     shutil.rmtree(scratch)
+    for file in folder.rglob("*"):
+        # Commands and tracebacks in an export name folders of the machine it was made on.
+        if file.suffix in TEXTS and str(ROOT).encode() in (text := file.read_bytes()):
+            file.write_bytes(text.replace(str(ROOT).encode(), b"/polars-evals"))
 
 
 def tools() -> dict[str, dict[str, tuple[str, ...]]]:

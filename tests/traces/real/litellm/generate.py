@@ -51,9 +51,7 @@ assert len(payloads) == len(asked), (len(payloads), len(asked))
 DROPPED = ("model_map_information", "hidden_params", "user_agent", "requester_ip_address")
 rows = [{key: value for key, value in payload.items() if key not in DROPPED} for payload in payloads]
 lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
-# Its tracebacks name where the tool is installed.
-text = "".join(lines).replace(os.environ["FIXTURES_ENVIRONMENT"], "/environment")
-(folder / "standard_logging.jsonl").write_text(text)
+(folder / "standard_logging.jsonl").write_text("".join(lines))
 
 entries = []
 for answer, payload in zip(asked, payloads, strict=True):
