@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 LAYERS = [
     {"_native", "_polars", "_version", "mypy"},
     {"drawing", "palette", "wording"},
-    {"junit", "later", "options"},
+    {"columns", "junit", "later", "options"},
     {"lift"},
     {"metrics"},
     {"clean"},

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import IntoText, elementwise, read_text
+from polars_evals.columns import read_text
+from polars_evals.lift import IntoText, elementwise
 from polars_evals.metrics.choice import CHOICES, check_choices
 from polars_evals.metrics.exact import check_pattern
 from polars_evals.metrics.quantities import last_number

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.options import check_common
 from polars_evals.wording import shown
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.metrics.structured import readable
 from polars_evals.options import check_amount, check_common
 from polars_evals.wording import shown

@@ -5,7 +5,8 @@ from typing import Literal
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import IntoText, Missing, lift
 from polars_evals.options import check_amount, check_choice, check_common, check_whole
 
 DIGITS = r"[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?"

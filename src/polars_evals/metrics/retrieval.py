@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals.columns import read_tokens, side_by_side
 from polars_evals.lift import (
     NO_EXPECTED,
     NO_OUTPUT,
@@ -13,9 +14,7 @@ from polars_evals.lift import (
     Missing,
     assemble,
     elementwise,
-    read_tokens,
     result_fields,
-    side_by_side,
 )
 from polars_evals.options import check_common, check_whole
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.options import check_common, check_flags, check_whole
 from polars_evals.wording import shown
 

@@ -5,7 +5,8 @@ from collections import Counter
 import polars as pl
 
 from polars_evals import _native
-from polars_evals.lift import Fields, IntoText, Kernel, Missing, as_expr, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import Fields, IntoText, Kernel, Missing, as_expr, lift
 from polars_evals.metrics.quantities import WORD
 from polars_evals.metrics.tokenizers import TOKENIZERS, check_tokenizer
 from polars_evals.options import check_common, check_flags

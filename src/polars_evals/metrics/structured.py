@@ -10,7 +10,8 @@ import polars as pl
 from polars.exceptions import InvalidOperationError
 
 from polars_evals import _native
-from polars_evals.lift import IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import IntoText, Missing, lift
 from polars_evals.metrics.schema_errors import Explainer
 from polars_evals.options import check_common, check_flags
 

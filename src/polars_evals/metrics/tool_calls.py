@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from polars_evals.lift import Fields, IntoText, Missing, lift, side_by_side
+from polars_evals.columns import side_by_side
+from polars_evals.lift import Fields, IntoText, Missing, lift
 from polars_evals.metrics.json_fields import is_number
 from polars_evals.metrics.structured import readable
 from polars_evals.options import check_choice, check_common
