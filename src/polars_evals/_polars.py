@@ -55,6 +55,36 @@ def format_text(template: str, *values: str | pl.Expr) -> pl.Expr:
     )
 
 
+def truncate(times: pl.Expr, every: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the start of the window that each time is in: `dt.truncate`.
+
+    Before 1.40 it fails where a change of clocks skips the start, and gives two starts where it repeats it.
+    """
+    zone = getattr(dtype, "time_zone", None)
+    if VERSION >= (1, 40) or zone is None:
+        return times.dt.truncate(every)
+    start = times.dt.replace_time_zone(None).dt.truncate(every)
+    # A start that is there twice is the last one that has come by then.
+    again = start.dt.replace_time_zone(zone, ambiguous="latest", non_existent="null")
+    return pl.coalesce(pl.when(again <= times).then(again), _in_zone(start, zone))
+
+
+def offset_by(times: pl.Expr, every: str, dtype: pl.DataType) -> pl.Expr:
+    """Go on by a length of time: `dt.offset_by`, which fails before 1.40 at a change of clocks."""
+    zone = getattr(dtype, "time_zone", None)
+    if VERSION >= (1, 40) or zone is None or not every.endswith(("d", "w", "mo", "q", "y")):
+        return times.dt.offset_by(every)
+    return _in_zone(times.dt.replace_time_zone(None).dt.offset_by(every), zone)
+
+
+def _in_zone(wall: pl.Expr, zone: str) -> pl.Expr:
+    """Find the first moment at which a clock shows a time; if it skips it, the moment of the change."""
+    shown = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    # The clock of the day before would call the moment so.
+    day_before = wall.dt.offset_by("-1d").dt.replace_time_zone(zone, ambiguous="latest", non_existent="null")
+    return pl.coalesce(shown, day_before.dt.offset_by("24h"))
+
+
 def scan_lines(
     source: str | io.BytesIO,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_evals._polars import offset_by
 from polars_evals.drift import control
 from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg, column, floats, t_interval, wilson
 from polars_evals.drift.segments import Monitor, Segment
@@ -73,10 +74,12 @@ def follow(
     ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
     labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
     pass_low, pass_high = wilson(rate * labels, labels, alpha)
+    window = pl.col("window")
+    following = offset_by(window, every, frame.schema["window"])
     followed = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
         "window",
-        pl.coalesce(pl.col("window").shift(-1), pl.col("window").dt.offset_by(every)).alias("window_end"),
+        pl.coalesce(window.shift(-1), following).alias("window_end"),
         "n",
         "n_null",
         "mean",

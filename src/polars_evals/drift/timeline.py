@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals._polars import truncate
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
@@ -211,8 +212,9 @@ class Timeline(Result):
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        starts = self.windows["window"]
-        form = "%Y-%m-%d" if (starts.dt.truncate("1d") == starts).all() else "%Y-%m-%d %H:%M"
+        start = pl.col("window")
+        days = truncate(start, "1d", self.windows.schema["window"])
+        form = "%Y-%m-%d" if self.windows.select((days == start).all()).item() else "%Y-%m-%d %H:%M"
         first, last = (format(one, form) for one in self.period)
         every = self.settings["every"]
         return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"

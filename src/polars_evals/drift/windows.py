@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from polars_evals._polars import format_text
+from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drift import columns
 from polars_evals.drift.clusters import residuals, robust_variance
 from polars_evals.drift.measure import slice_name
@@ -91,7 +91,7 @@ def read(
     return columns.collect(
         frame.select(
             pl.col(time).alias("time"),
-            pl.col(time).dt.truncate(every).alias("window"),
+            truncate(pl.col(time), every, schema[time]).alias("window"),
             (pl.lit(None, dtype=pl.String) if version is None else columns.as_text(schema, version)).alias(
                 "version"
             ),
@@ -122,7 +122,7 @@ def dated(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFr
 def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
     """Return all windows from the first to the last, those without rows too."""
     first, last = windows.sort()[0], windows.sort()[-1]
-    step = pl.select(pl.lit(first, dtype=windows.dtype).dt.offset_by(every) - first).item()
+    step = pl.select(offset_by(pl.lit(first, dtype=windows.dtype), every, windows.dtype) - first).item()
     count = (last - first) / step
     if count > MOST_WINDOWS:
         raise ValueError(
@@ -130,7 +130,7 @@ def grid_of(windows: pl.Series, every: str) -> pl.DataFrame:
         )
     # Windows follow the clock on the wall: half a step never misses one that a change of clocks cuts short.
     times = pl.datetime_range(first, last, max(step / 2, step.resolution))
-    grid = pl.select(times.dt.truncate(every).cast(windows.dtype).alias("window"))
+    grid = pl.select(truncate(times, every, windows.dtype).cast(windows.dtype).alias("window"))
     return pl.concat([grid, windows.unique().to_frame()]).unique().sort("window")
 
 
