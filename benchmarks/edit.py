@@ -1,6 +1,7 @@
-"""Levenshtein and exact match, from a Polars frame to a Polars column, with the default options."""
+"""Edit metrics and exact match, from a Polars frame to a Polars column, with the default options."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,7 +11,7 @@ import polars as pl
 import polars_distance as pld
 import polars_ds as pds
 from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA, DamerauLevenshtein, Hamming, Indel, JaroWinkler, Levenshtein
 
 import polars_evals as pe
 from benchmarks.harness import OURS, Row, in_process, print_rows, race
@@ -93,6 +94,38 @@ def levenshtein() -> Iterator[Row]:
         )
 
 
+def siblings() -> Iterator[Row]:
+    """Compare the other edit metrics with RapidFuzz, which has all of them."""
+    scorers = {
+        "indel": Indel,
+        "osa": OSA,
+        "jaro_winkler": JaroWinkler,
+        "damerau_levenshtein": DamerauLevenshtein,
+        "hamming": Hamming,
+    }
+    cases = {
+        "20 characters": unlike(400_000, 20),
+        "100 characters": unlike(100_000, 100),
+        "language, 1,400 characters": language(2_000),
+    }
+    for metric, scorer in scorers.items():
+        for case, frame in cases.items():
+            # The only one whose time grows with the product of the lengths.
+            some = frame.head(100) if scorer is DamerauLevenshtein and "language" in case else frame
+            expr = getattr(pe, metric)("output", "expected")
+
+            def cpdist(some: pl.DataFrame = some, scorer: Any = scorer) -> pl.Series:
+                return pl.Series(
+                    process.cpdist(*folded(some), scorer=scorer.normalized_similarity, workers=-1)
+                )
+
+            contenders: dict[str, Callable[[], object]] = {
+                OURS: partial(some.select, expr),
+                "RapidFuzz cpdist, all workers": cpdist,
+            }
+            yield from race(metric, case, len(some), contenders, rounds=5)
+
+
 def exact_match() -> Iterator[Row]:
     for size, rows in ((20, 400_000), (1_700, 10_000)):
         frame = unlike(rows, size).with_columns(
@@ -127,6 +160,7 @@ def threads() -> Iterator[Row]:
 def rows() -> Iterator[Row]:
     """Run everything of this part."""
     yield from levenshtein()
+    yield from siblings()
     yield from exact_match()
     yield from threads()
 

@@ -39,8 +39,7 @@ def markdown(rows: list[Row]) -> str:
         "",
         "Each contender's best of several rounds, all of a part in one run, "
         "from a Polars frame to a Polars column. "
-        "Only ratios carry over to another machine. Processor time is that of all threads; "
-        "where it is missing, the case is of an earlier run.",
+        "Only ratios carry over to another machine. Processor time is that of all threads.",
         "",
     ]
     for part in dict.fromkeys(row.part for row in rows):

@@ -108,16 +108,36 @@ def translation(frame: pl.DataFrame, case: str) -> Iterator[Row]:
         ),
     }
     for metric, (expr, score) in scores.items():
+        in_rust = rust_peers(frame, metric)
         yield from race(
             metric,
             case,
             len(frame),
             {
-                OURS: lambda expr=expr: frame.select(expr),  # type: ignore[misc]
+                OURS: partial(frame.select, expr),
                 "sacrebleu": python(frame, "sacrebleu", score),
+                **in_rust,
             },
-            slow_share=SLOW_ROWS,
+            slow_share=SLOW_ROWS | dict.fromkeys(in_rust, SLOW_ROWS["Rust"]),
         )
+
+
+def rust_peers(frame: pl.DataFrame, metric: str) -> dict[str, Callable[[], object]]:
+    """Take packages in Rust along that score single pairs, where they are installed."""
+    few = spread(frame, SLOW_ROWS["Rust"])
+    outputs, expected = ([[text] for text in few[name]] for name in ("output", "expected"))
+
+    def fastchrf(package: Any) -> object:
+        return package.pairwise_chrf(outputs, expected)
+
+    def bleuscore(package: Any) -> object:
+        return [
+            package.compute(references=[right], predictions=left, max_order=4, smooth=True)
+            for left, right in zip(outputs, expected, strict=True)
+        ]
+
+    name, score = {"chrf": ("fastchrf", fastchrf), "bleu": ("bleuscore", bleuscore)}[metric]
+    return {} if find_spec(name) is None else {name: lambda: score(import_module(name))}
 
 
 def files(frame: pl.DataFrame, case: str) -> Iterator[Row]:
@@ -153,35 +173,6 @@ def suite(frame: pl.DataFrame, case: str) -> Iterator[Row]:
     )
 
 
-def small_peers(frame: pl.DataFrame, case: str) -> Iterator[Row]:
-    """Compare with packages in Rust that score single pairs, where they are installed."""
-    few = spread(frame, SLOW_ROWS["Rust"])
-    outputs, expected = ([[text] for text in few[name]] for name in ("output", "expected"))
-    peers: dict[str, tuple[str, pl.Expr, Callable[[Any], object]]] = {
-        "chrf": (
-            "fastchrf",
-            pe.chrf("output", "expected"),
-            lambda fastchrf: fastchrf.pairwise_chrf(outputs, expected),
-        ),
-        "bleu": (
-            "bleuscore",
-            pe.bleu("output", "expected"),
-            lambda bleuscore: [
-                bleuscore.compute(references=[right], predictions=left, max_order=4, smooth=True)
-                for left, right in zip(outputs, expected, strict=True)
-            ],
-        ),
-    }
-    for metric, (package, expr, score) in peers.items():
-        if find_spec(package) is None:
-            continue
-        contenders: dict[str, Callable[[], object]] = {
-            OURS: partial(frame.select, expr),
-            package: partial(score, import_module(package)),
-        }
-        yield from race(metric, case, len(frame), contenders, slow_share={package: len(few)})
-
-
 def scored(frame: pl.DataFrame, case: str) -> Iterator[Row]:
     """Run what is also run on texts of a file: `python -m benchmarks.agreement`."""
     yield from rouge(frame, case)
@@ -194,7 +185,6 @@ def rows() -> Iterator[Row]:
     """Run everything of this part."""
     frame, case = language(ROWS), "language, 1,400 characters"
     yield from scored(frame, case)
-    yield from small_peers(frame, case)
     mixed = unlike(ROWS // 2, CHARACTERS, MIXED)
     yield from word_sets(mixed, f"{CHARACTERS:,} characters, mixed scripts")
     yield from files(frame, case)
