@@ -1,17 +1,20 @@
-"""Many small files are read and scored together, which must not show: not in the table, nor in what is told."""
+"""Small files are read and scored together, which must not show: not in the table, nor in what is told."""
 
 import gzip
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import ingest, inputs, run, scan_store
+from polars_evals.jobs.small import SMALL_BYTES
 from tests.jobs.support import SUITE, traces
 
 REAL = Path(__file__).parents[1] / "traces/real"
@@ -135,7 +138,7 @@ def test_it_is_as_if_each_were_read_by_itself(
     tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     found = []
-    for largest in (0, inputs.SMALL_BYTES):
+    for largest in (0, SMALL_BYTES):
         monkeypatch.setattr(inputs, "SMALL_BYTES", largest)
         folder = tmp_path / str(largest)
         shutil.copytree(files, folder / "traces")
@@ -154,10 +157,19 @@ def test_they_are_looked_at_once_and_scored_in_one_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What costs is a query: there is one for many files, not some for each."""
-    queries, resolved = list[int](), list[int]()
-    collect, resolve = ingest.write_parts, pl.LazyFrame.collect_schema
-    monkeypatch.setattr(ingest, "write_parts", lambda *a, **b: queries.append(1) or collect(*a, **b))
-    monkeypatch.setattr(pl.LazyFrame, "collect_schema", lambda self: resolved.append(1) or resolve(self))
+    calls = Counter[str]()
+
+    def counted(owner: object, name: str) -> None:
+        function = getattr(owner, name)
+
+        def count(*arguments: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, count)
+
+    counted(ingest, "write_parts")
+    counted(pl.LazyFrame, "collect_schema")
     content = (REAL / "langfuse/5.0.4/observations.jsonl").read_bytes()
     counts = []
     for many in (2, 100):
@@ -166,13 +178,13 @@ def test_they_are_looked_at_once_and_scored_in_one_query(
         for n in range(many):
             (folder / f"traces/own-{n}.jsonl").write_bytes(lines(own(n)))
             (folder / f"traces/langfuse-{n}.jsonl").write_bytes(content)
-        queries.clear()
-        resolved.clear()
+        calls.clear()
         assert len(run(job_of(folder, "")).files) == 2 * many
-        counts.append((len(queries), len(resolved)))
-    assert counts[0][0] == counts[1][0] == 1
-    # One look for each of the new tables of one's own, and nothing else.
-    assert counts[1][1] - counts[0][1] == 98
+        counts.append(dict(calls))
+    few, many_more = counts
+    assert few["write_parts"] == many_more["write_parts"] == 1
+    # One look at each of the 98 more tables of one's own, and nothing else.
+    assert many_more["collect_schema"] - few["collect_schema"] == 98
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -78,8 +78,8 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> 
         pl.coalesce("trace_id", format_text("@{}", "@row")).alias(_TRACE),
         (rank.cast(pl.Int64) * 2**58 + late).alias(_PICK),
     )
-    # Of equals the last: in an order of all spans none is equal to another. (Polars' streaming engine finds the
-    # wrong place of the largest in a reversed column, where that has two rows.)
+    # Of equals the last: in an order of all spans, none is equal to another. Not the first of a reversed
+    # column, of which Polars' streaming engine finds the wrong one where a file has two spans.
     best = pl.col(_ORDER).arg_max()
 
     def picked(name: str) -> pl.Expr:
