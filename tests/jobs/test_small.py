@@ -97,6 +97,7 @@ def fill(folder: Path) -> None:
         traces(range(n, n + 2)).write_parquet(folder / f"own-{n}.parquet")
         spans = {"span_id": ["a", "b"], "root_span_id": ["a", "a"], "input": ["?", "?"]}
         pl.DataFrame({**spans, "output": [f"{n}", None]}).write_parquet(folder / f"braintrust-{n}.parquet")
+        traces(range(n)).clear().write_parquet(folder / f"no rows-{n}.parquet")
         (folder / f"day={n}").mkdir()
         (folder / f"day={n}/own.jsonl").write_bytes(lines(own(n)))
         (folder / f"table-{n}.csv").write_text("input,output,expected\na,b,b\nc,d,e\n")

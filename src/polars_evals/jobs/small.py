@@ -58,7 +58,7 @@ class Small:
 
     def row_bytes(self) -> float:
         """Return the size of a row, about."""
-        return line_bytes(self.path) if self.rows is None else self.size / max(self.rows, 1)
+        return line_bytes(self.path) if self.rows is None else max(self.size, 1) / max(self.rows, 1)
 
 
 @dataclass(frozen=True)
