@@ -175,7 +175,7 @@ class Input:
             if not self.plain or plan.detection.format != "generic" or kind != "lines":
                 return Small(read, Exports(plan, self.rows or "traces"), unpacked)
             return None if self.rows else small_lines(read, unpacked)
-        except (*READ_ERRORS, pa.ArrowException, BadZipFile):
+        except (*READ_ERRORS, pa.ArrowException, BadZipFile, NotImplementedError):
             return None
 
     def small_parquet(self, read: str, folder: str) -> Small | None:
