@@ -76,20 +76,23 @@ def many_files() -> Iterator[Row]:
     """Run a job for the first time over many small files, which each cost more than their rows."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "traces").mkdir()
         some = alike(FEW, CHARACTERS, 0.1)
+        for kind in ("parquet", "jsonl"):
+            (folder / kind).mkdir()
         for number in range(FILES):
             items = some.with_columns(item=pl.int_range(number * FEW, (number + 1) * FEW))
-            items.write_parquet(folder / f"traces/{number:05}.parquet")
+            items.write_parquet(folder / f"parquet/{number:05}.parquet")
+            items.write_ndjson(folder / f"jsonl/{number:05}.jsonl")
         (folder / "evals.toml").write_text(SUITE)
-        for form in ("delta", "parquet"):
+        for kind, form in (("parquet", "delta"), ("parquet", "parquet"), ("jsonl", "delta")):
             subprocess.run(["rm", "-rf", folder / "scores"], check=True)
-            told = JOB_FILE.format(format=form).replace("texts.parquet", "traces")
+            told = JOB_FILE.format(format=form).replace("texts.parquet", kind)
             (folder / "job.toml").write_text(told)
             work = JOB.format(rows=FILES * FEW)
             seconds, peak = measured(work, folder)
             contender = f"{OURS} run, {form.capitalize()} store, peak {peak / 1e9:.2f} GB"
-            yield Row("command", f"{FILES:,} files of {FEW} rows, first run", contender, FILES * FEW, seconds)
+            case = f"{FILES:,} files of {FEW} rows ({kind}), first run"
+            yield Row("command", case, contender, FILES * FEW, seconds)
 
 
 def measured(work: str, folder: Path) -> tuple[float, int]:

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 import pytest
@@ -555,3 +555,17 @@ def test_check_reports_each_file(tmp_path: Path) -> None:
     assert "b.parquet" in cut
     assert "no known trace format" in foreign
     assert "no answer in any of them" in latin
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("outputs", [("x", None), (None, "x"), ("w", "x")])
+def test_a_trace_of_two_spans_alone_in_its_file(
+    tmp_path: Path, outputs: tuple[str | None, str | None], engine: Literal["in-memory", "streaming"]
+) -> None:
+    """The span with the answer is it, and of two the last; wherever it stands."""
+    spans = {"span_id": ["a", "b"], "root_span_id": ["a", "a"], "input": ["?", "?"], "output": outputs}
+    pl.DataFrame(spans).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame(spans).write_ndjson(tmp_path / "a.jsonl")
+    for name in ("a.parquet", "a.jsonl"):
+        found = pe.scan_traces(tmp_path / name, "braintrust").collect(engine=engine)
+        assert found["output"].to_list() == ["x"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,17 +14,18 @@ import polars as pl
 
 from polars_evals.jobs.errors import InputError, StoreError, one_line
 from polars_evals.jobs.folder import Entry
-from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, SMALL_BYTES, Input, Table, detect
+from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
 from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
+from polars_evals.jobs.small import PATH, ROW, Small
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
 from polars_evals.traces.files import reading_copies
 
-# Files that are scored together: enough for few data files, few enough for a small query.
+# Scans that are scored together: enough for few data files, few enough for a small query.
 BATCH_FILES, BATCH_BYTES = 64, 256 << 20
-# Small tables that are alike are one scan, which holds more of them at a time.
+# Small files that are alike are one scan, which holds more of them at a time, and all of their rows.
 BATCH_ALIKE, ALIKE_BYTES = 1024, 16 << 20
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -100,9 +101,10 @@ class Ingest:
     failures: dict[str, str] = field(default_factory=dict)
     # The columns with which each part was written, as long as they can still change.
     written: dict[str, dict[str, pl.DataType]] = field(default_factory=dict)
-    # Tables whose columns are known to fit, because another file had the same ones.
-    alike: set[tuple[str, bytes]] = field(default_factory=set)
-    tables: dict[str, Table] = field(default_factory=dict)
+    # Likenesses whose columns are known to fit, because another file had the same ones.
+    alike: set[Hashable] = field(default_factory=set)
+    # The files of a batch that are read with others.
+    small: dict[str, Small] = field(default_factory=dict)
 
     def take(self, sources: Sequence[Source]) -> None:
         """Score the files; one that cannot be read or does not fit goes to `failures`."""
@@ -116,23 +118,47 @@ class Ingest:
                         self.failures[one.name] = unread[one.file]
                 self.progress(len(batch) - len(here))
                 fitting = [one for one in here if self.fits(one)]
-                alike = [one for one in fitting if one.file in self.tables]
-                others = [one for one in fitting if one.file not in self.tables]
-                for few in (*batches(alike, BATCH_ALIKE, ALIKE_BYTES), *batches(others, BATCH_FILES)):
+                for few in (*self.piles(fitting), *batches(self.others(fitting), BATCH_FILES)):
                     self.score(few)
-                self.tables.clear()
+                self.small.clear()
         self.widen()
+
+    def others(self, sources: Sequence[Source]) -> list[Source]:
+        """Choose the files that are read by themselves."""
+        return [source for source in sources if source.file not in self.small]
+
+    def groups(self, sources: Sequence[Source]) -> Iterable[list[Source]]:
+        """Divide the small files by their likeness."""
+        alike = dict[Hashable, list[Source]]()
+        for source in sources:
+            if source.file in self.small:
+                alike.setdefault(self.small[source.file].likeness, []).append(source)
+        return alike.values()
+
+    def piles(self, sources: Sequence[Source]) -> Iterator[list[Source]]:
+        """Put small files together: those that are alike beside each other, and few likenesses at a time."""
+        pile, size, scans = list[Source](), 0, 0
+        for group in self.groups(sources):
+            scans += 1
+            for source in group:
+                more = self.small[source.file].size
+                if pile and (len(pile) == BATCH_ALIKE or size + more > ALIKE_BYTES or scans > BATCH_FILES):
+                    yield pile
+                    pile, size, scans = [], 0, 1
+                pile.append(source)
+                size += more
+        if pile:
+            yield pile
 
     def fits(self, source: Source) -> bool:
         """Look at a file's columns, before any work."""
         try:
-            table = self.source.table(source.file) if source.size <= SMALL_BYTES else None
-            if table is None or table.likeness not in self.alike:
+            small = self.source.small(source.file, source.size)
+            if small is None or small.likeness not in self.alike:
                 self.check(source)
-                if table is not None and detect(table.path) == "generic":
-                    self.alike.add(table.likeness)
-            if table is not None and table.likeness in self.alike:
-                self.tables[source.file] = table
+            if small is not None:
+                self.alike.add(small.likeness)
+                self.small[source.file] = small
         except (InputError, *READ_ERRORS) as error:
             self.failures[source.name] = self.told(source, error)
             self.progress(1)
@@ -159,12 +185,8 @@ class Ingest:
     def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
         """Make the query that scores files, each row with where it is from."""
         schema = {name: dtype for name, dtype in self.schema.items() if name not in SOURCE}
-        alike = dict[tuple[str, bytes], list[Source]]()
-        frames = list[pl.LazyFrame]()
-        for source in sources:
-            if source.file in self.tables:
-                alike.setdefault(self.tables[source.file].likeness, []).append(source)
-                continue
+        frames = [self.together(group, schema) for group in self.groups(sources)]
+        for source in self.others(sources):
             scored = conform(self.suite.score(self.source.scan(source.file)), schema)
             frames.append(
                 scored.with_row_index("source_row").with_columns(
@@ -173,40 +195,55 @@ class Ingest:
                     source_row=pl.col("source_row").cast(pl.Int64),
                 )
             )
-        frames += [self.together(group, schema) for group in alike.values()]
         return pl.concat(frame.select(*schema, *SOURCE) for frame in frames)
 
     def together(self, sources: Sequence[Source], schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-        """Make the query that scores tables with the same columns, in one scan."""
-        tables = [self.tables[source.file] for source in sources]
-        frame, path, row = self.source.scan_tables(tables)
-        starts = [0]
-        for table in tables[:-1]:
-            starts.append(starts[-1] + table.rows)
-        read = [table.path for table in tables]
+        """Make the query that scores files that are alike, in one scan."""
+        small = [self.small[source.file] for source in sources]
+        read = [one.path for one in small]
 
         def told(values: Sequence[object], dtype: pl.DataType) -> pl.Expr:
-            return pl.col(path).replace_strict(
+            return pl.col(PATH).replace_strict(
                 pl.Series(read, dtype=pl.String), pl.Series(values, dtype=dtype), return_dtype=dtype
             )
 
-        placed = frame.with_columns(
-            source_row=pl.col(row).cast(pl.Int64) - told(starts, pl.Int64()),
-            source_file=told([source.name for source in sources], pl.String()),
-            source_time=told([source.time for source in sources], SOURCE["source_time"]),
+        row = pl.col(ROW).cast(pl.Int64)
+        placed = (
+            small[0]
+            .way.scan(read)
+            .with_columns(
+                source_row=row - row.min().over(PATH),
+                source_file=told([source.name for source in sources], pl.String()),
+                source_time=told([source.time for source in sources], SOURCE["source_time"]),
+            )
         )
-        return conform(self.suite.score(placed), {**schema, **SOURCE})
+        # A file of another likeness may have columns of these names.
+        return conform(self.suite.score(placed.drop(PATH, ROW)), {**schema, **SOURCE})
+
+    def accepted(self, sources: Sequence[Source]) -> list[Source]:
+        """Set files apart whose likes are taken, but which cannot be."""
+        refused = set[str]()
+        for group in self.groups(sources):
+            paths = {self.small[source.file].path: source for source in group}
+            for path, reason in self.small[group[0].file].way.refused(list(paths)).items():
+                self.failures[paths[path].name] = self.told(paths[path], InputError(reason))
+                refused.add(paths[path].file)
+        return [source for source in sources if source.file not in refused]
 
     def score(self, sources: Sequence[Source]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
         folder = self.folder / uuid4().hex
         copies = self.folder / f"{folder.name}-copies"
         try:
-            held = [self.source.copy(one.file) for one in sources]
+            taken = self.accepted(sources)
+            held = [self.source.copy(one.file) for one in self.others(taken)]
             read = {file: with_small_row_groups(file, copies) for file in held}
-            with reading_copies(read):
-                frame = self.frame(sources)
-            parts = write_parts(frame, folder, self.suite.metadata, read=list(read.values()))
+            with_others = [self.small[one.file] for one in taken if one.file in self.small]
+            parts = list[Part]()
+            if taken:
+                with reading_copies(read):
+                    frame = self.frame(taken)
+                parts = write_parts(frame, folder, self.suite.metadata, read=[*read.values(), *with_others])
         except (InputError, *READ_ERRORS) as error:
             # A half needs the room.
             shutil.rmtree(folder, ignore_errors=True)
@@ -217,6 +254,10 @@ class Ingest:
                 self.score(sources[middle:])
                 return
             [source] = sources
+            if self.small.pop(source.file, None):
+                # By itself it may be readable after all, or say better what is wrong with it.
+                self.score(sources)
+                return
             if source.changed():
                 self.failures[source.name] = CHANGED
             elif self.is_at_fault(source):
@@ -227,7 +268,7 @@ class Ingest:
                 )
                 raise StoreError(message) from error
         else:
-            self.account(sources, parts)
+            self.account(taken, parts)
         finally:
             shutil.rmtree(copies, ignore_errors=True)
         self.progress(len(sources))
@@ -238,7 +279,6 @@ class Ingest:
 
     def is_at_fault(self, source: Source) -> bool:
         """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
-        self.tables.pop(source.file, None)
         try:
             self.frame([source]).select(pl.all().null_count()).collect(engine="streaming")
         except (InputError, *READ_ERRORS):

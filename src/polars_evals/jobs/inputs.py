@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from zipfile import BadZipFile
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from polars_evals._polars import scan_ndjson
 from polars_evals.jobs.errors import InputError, one_line
@@ -22,38 +22,22 @@ from polars_evals.jobs.folder import Entry
 from polars_evals.jobs.listing import CHANGED, Listing, list_local
 from polars_evals.jobs.memory import refuse_long_lines
 from polars_evals.jobs.remote import download, is_remote, list_remote
+from polars_evals.jobs.small import SMALL_BYTES, Exports, Small, small_lines, small_table, unpacked_bytes
 from polars_evals.traces import detect_traces, scan_traces, trace_files
 from polars_evals.traces.answers import Rows
 from polars_evals.traces.content import kind_of
 from polars_evals.traces.detect import UnknownFormatError
 from polars_evals.traces.files import is_parquet, readable_copy
 from polars_evals.traces.lines import broken_line, is_blank
+from polars_evals.traces.plan import ScanPlan, make_plan
 
-__all__ = ["CHANGED", "READ_ERRORS", "SMALL_BYTES", "Input", "Table", "detect", "scan_all"]
-
-# What is small enough to be read with many others.
-SMALL_BYTES, SMALL_ROWS = 1 << 20, 2_000
-
-# The columns that say where a row of several tables is from.
-PATH, ROW = "__path", "__row"
+__all__ = ["CHANGED", "READ_ERRORS", "Input", "detect", "scan_all"]
 
 # The copies of objects that are being read.
 _downloads: ContextVar[Mapping[str, str]] = ContextVar("downloads", default=MappingProxyType({}))
 
 # What reading a file can raise when the file, and not the program, is at fault.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A Parquet file that is taken as it is.
-
-    Two tables with the same likeness are in one folder and have the same columns.
-    """
-
-    path: str
-    rows: int
-    likeness: tuple[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -81,6 +65,8 @@ class Input:
     rows: Rows | None = None
     allow_empty: bool = False
     storage_options: Mapping[str, str] | None = None
+    # The formats of Parquet files, by their likeness, as far as they have been told.
+    formats: dict[Hashable, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def files(self) -> list[str]:
         """List the files; what is named and not there, or cannot be looked into, is an error."""
@@ -170,33 +156,47 @@ class Input:
         """Whether files of no platform are taken as they are."""
         return self.format == "auto" and not self.columns and not self.keep
 
-    def table(self, file: str) -> Table | None:
-        """Look at a small Parquet file, which may be of no platform; None if it is another, or large."""
-        if not self.plain or self.rows or not file.isprintable() or not is_parquet(self.copy(file)):
-            return None
-        read = self.copy(file)
-        try:
-            metadata = pq.read_metadata(read)
-            size = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
-            if metadata.num_rows > SMALL_ROWS or size > SMALL_BYTES:
-                return None
-            columns = metadata.schema.to_arrow_schema().remove_metadata().serialize().to_pybytes()
-        except (pa.ArrowException, OSError, ValueError):
-            return None
-        return Table(read, metadata.num_rows, (os.path.dirname(file), columns))
+    def small(self, file: str, size: int) -> Small | None:
+        """Look at a file that may be read with others that are like it; None for one that is read by itself.
 
-    def scan_tables(self, tables: Sequence[Table]) -> tuple[pl.LazyFrame, str, str]:
-        """Scan tables that are alike; returns also the columns of the path and of the row over all."""
-        schema = pl.scan_parquet(tables[0].path, glob=False).collect_schema()
-        frame = pl.scan_parquet(
-            [table.path for table in tables],
-            schema=schema,
-            glob=False,
-            hive_partitioning=False,
-            include_file_paths=PATH,
-            row_index_name=ROW,
-        )
-        return frame, PATH, ROW
+        That is also one with which something is wrong, which reading it by itself tells.
+        """
+        read = self.copy(file)
+        if size > SMALL_BYTES or not file.isprintable() or not os.access(read, os.R_OK):
+            return None
+        try:
+            kind = kind_of(read)
+            if kind == "parquet":
+                return self.small_parquet(read, os.path.dirname(file))
+            unpacked = unpacked_bytes(read, kind)
+            if unpacked is None:
+                return None
+            plan = self.plan(read)
+            if not self.plain or plan.detection.format != "generic" or kind != "lines":
+                return Small(read, Exports(plan, self.rows or "traces"), unpacked)
+            return None if self.rows else small_lines(read, unpacked)
+        except (*READ_ERRORS, pa.ArrowException, BadZipFile, NotImplementedError):
+            return None
+
+    def small_parquet(self, read: str, folder: str) -> Small | None:
+        """Look at a Parquet file: one of no platform is taken as it is."""
+        table = small_table(read, folder)
+        if table is None:
+            return None
+        if self.plain:
+            # The columns and the folder tell, so one file tells for all that are like it.
+            if table.way.likeness not in self.formats:
+                self.formats[table.way.likeness] = detect(read)
+            if self.formats[table.way.likeness] == "generic":
+                return None if self.rows else table
+        return replace(table, way=Exports(self.plan(read), self.rows or "traces"))
+
+    def plan(self, read: str) -> ScanPlan:
+        """Find out how to scan a file, by its format or by what it holds."""
+        try:
+            return make_plan(read, self.format, self.columns, self.keep, None)
+        except UnknownFormatError:
+            return make_plan(read, "generic", self.columns, self.keep, None)
 
     def check(self, file: str) -> None:
         """Read a file to its end; if that fails, say what is wrong with it."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import polars as pl
@@ -79,6 +79,13 @@ class State:
             int(stored["runs"]),
             stored.get("forgotten"),
         )
+
+
+class Read(Protocol):
+    """What is read, and knows how long its rows are."""
+
+    def row_bytes(self) -> float:
+        """Return the size of a row, about."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +158,12 @@ def write_parts(
     folder: Path,
     metadata: Mapping[str, str],
     *,
-    read: Sequence[str | Part],
+    read: Sequence[str | Read],
     size: int | None = PART_BYTES,
 ) -> list[Part]:
     """Write a frame that reads some files to data files of about a size, complete on disk when done."""
     folder.mkdir()
-    longest = max((one.row_bytes() if isinstance(one, Part) else row_bytes(one) for one in read), default=1.0)
+    longest = max((row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read), default=1.0)
     with small_steps(longest) as rows:
         written = sink_parts(
             frame, folder, part_bytes=size, row_bytes=longest, metadata=metadata, row_group_size=rows

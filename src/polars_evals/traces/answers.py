@@ -14,7 +14,7 @@ from polars_evals.traces.tables import BROKEN
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
 
-_TRACE, _PICK, _EVALUATES = "@trace", "@pick", "@evaluates"
+_TRACE, _PICK, _ORDER, _EVALUATES = "@trace", "@pick", "@order", "@evaluates"
 
 # Kinds of spans that never are the answer of a trace, even where they stand at its root.
 _HELPING = ("tool", "retriever", "embedding")
@@ -26,9 +26,18 @@ def is_answer() -> pl.Expr:
 
 
 def choose_rows(
-    frame: pl.LazyFrame, rows: Rows, kept: Sequence[str], *, are_spans: bool, may_break: bool
+    frame: pl.LazyFrame,
+    rows: Rows,
+    kept: Sequence[str],
+    *,
+    are_spans: bool,
+    may_break: bool,
+    apart: bool = False,
 ) -> pl.LazyFrame:
-    """Keep the rows that were asked for, and those that are broken."""
+    """Keep the rows that were asked for, and those that are broken.
+
+    With `apart`, what two files say of one trace is two rows.
+    """
     if rows == "all":
         return frame
     if rows == "outputs":
@@ -40,10 +49,10 @@ def choose_rows(
         # Where nothing says what a span is, one that names a model is a call of it.
         is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
         return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
-    return _answers(frame, kept)
+    return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE])
 
 
-def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
+def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> pl.LazyFrame:
     """Make each trace one row: its root where that has an answer, else its last model call."""
     is_root = pl.col(PARENT).is_null()
     is_call = pl.col("kind") == "llm"
@@ -69,10 +78,12 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
         pl.coalesce("trace_id", format_text("@{}", "@row")).alias(_TRACE),
         (rank.cast(pl.Int64) * 2**58 + late).alias(_PICK),
     )
-    last = pl.len() - 1 - pl.col(_PICK).reverse().arg_max()
+    # Of equals the last: in an order of all spans, none is equal to another. Not the first of a reversed
+    # column, of which Polars' streaming engine finds the wrong one where a file has two spans.
+    best = pl.col(_ORDER).arg_max()
 
     def picked(name: str) -> pl.Expr:
-        return pl.col(name).get(last)
+        return pl.col(name).get(best)
 
     def in_time(name: str, where: pl.Expr) -> pl.Expr:
         return pl.col(name).filter(where & pl.col(name).is_not_null())
@@ -88,7 +99,7 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
         **{
             name: picked(name)
             for name in (*CANONICAL, *kept, BROKEN, QUESTION, PARENT, OF_FILE)
-            if name not in ("tool_calls", "contexts")
+            if name not in ("tool_calls", "contexts", *trace)
         },
         "item_id": pl.coalesce(picked("item_id"), latest("item_id", anywhere)),
         QUESTION: pl.coalesce(latest(QUESTION, is_root), picked(QUESTION), latest(QUESTION, anywhere)),
@@ -110,7 +121,8 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     return (
         # Sorted once, for all: within a group the order stays.
         spans.sort("ts", "@row", nulls_last=True)
-        .group_by(_TRACE)
+        .with_columns(pl.col(_PICK).rank("ordinal").alias(_ORDER))
+        .group_by(trace)
         .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min(), _EVALUATES: evaluates})
         .filter(pl.col(_PICK) >= 2**58, ~pl.col(_EVALUATES))
         .sort("@row")

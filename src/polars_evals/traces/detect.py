@@ -21,6 +21,8 @@ from polars_evals.traces.records import sample
 from polars_evals.wording import counted, did_you_mean, listed
 
 _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
+# Those whose marks are theirs alone; tables of answers are told where none of them fits.
+_MARKED = [platform for platform in PLATFORMS.values() if platform not in (*TABLES, GENERIC)]
 # Kinds of files that folders of traces hold for other reasons too.
 _OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
 
@@ -110,28 +112,30 @@ def platform_named(name: str) -> Platform | None:
 def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[str], dict[str, str]]:
     """Pick the files that hold traces from an export of several tables; the others come with a reason."""
     left_out: dict[str, str] = {}
+    # A pattern may begin with the slash of a folder.
+    named = {file: "/" + Path(file).as_posix() for file in files}
     for candidate in (platform,) if platform else PLATFORMS.values():
-        inside = _matching(files, candidate.folder)
+        inside = _matching(named, candidate.folder)
         if inside:
             left_out |= {
-                file: f"another table of the {candidate.title}" for file in files if file not in inside
+                file: f"another table of the {candidate.title}" for file in named if file not in inside
             }
             unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
-            files = [file for file in inside if file not in unfinished]
+            named = {file: name for file, name in inside.items() if file not in unfinished}
             left_out |= unfinished
-            if not files:
+            if not named:
                 raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
-        beside = _matching(files, candidate.leave_out)
-        if beside and len(beside) < len(files):
+        beside = _matching(named, candidate.leave_out)
+        if beside and len(beside) < len(named):
             left_out |= dict.fromkeys(beside, f"no traces, but beside those of a {candidate.title}")
-            files = [file for file in files if file not in beside]
-    return list(files), left_out
+            named = {file: name for file, name in named.items() if file not in beside}
+    return list(named), left_out
 
 
-def _matching(files: Iterable[str], pattern: str | None) -> list[str]:
+def _matching(named: Mapping[str, str], pattern: str | None) -> dict[str, str]:
     if pattern is None:
-        return []
-    return [file for file in files if re.search(pattern, "/" + Path(file).as_posix())]
+        return {}
+    return {file: name for file, name in named.items() if re.search(pattern, name)}
 
 
 def _is_unfinished(file: str) -> bool:
@@ -188,8 +192,7 @@ def _keys(records: Iterable[str]) -> tuple[list[str], set[str]]:
 
 def tell(seen: Seen) -> tuple[Platform, str]:
     """Choose the one platform whose marks a file shows; more than one, or none, is an error."""
-    platforms = [platform for platform in PLATFORMS.values() if platform not in (*TABLES, GENERIC)]
-    fitting = _fitting(platforms, seen) or _fitting(TABLES, seen)
+    fitting = _fitting(_MARKED, seen) or _fitting(TABLES, seen)
     own = _fitting([GENERIC], seen)
     are_tables = all(PLATFORMS[name] in TABLES for name in fitting)
     # A table with our names, which may have some other column too, is told by the marks that say more.

@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from polars_evals.traces.answers import Rows, choose_rows, is_answer
-from polars_evals.traces.canonical import SCORES, finished, kept_name, spans_frame
+from polars_evals.traces.canonical import OF_FILE, SCORES, finished, kept_name, spans_frame
 from polars_evals.traces.detect import Detection, Seen, Told, choose_files, platform_named, tell_all
 from polars_evals.traces.fields import FILE, LINE, Candidate, candidates, instance
 from polars_evals.traces.files import Paths, expand, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.records import record_frames
 from polars_evals.traces.streams import Stream
 from polars_evals.traces.tables import Table, read_records
 from polars_evals.wording import did_you_mean
@@ -41,7 +40,8 @@ class Group:
         """Return the source as it was before fields were asked of it, with all or some of its files."""
         if isinstance(self.source, Table):
             return self.source if files is None else replace(self.source, files=list(files))
-        chosen = [each for each in self.source.files if files is None or each[0] in files]
+        wanted = set(self.files if files is None else files)
+        chosen = [each for each in self.source.files if each[0] in wanted]
         return replace(self.source, files=chosen, used={}, kept=[])
 
 
@@ -72,10 +72,12 @@ class ScanPlan:
         files: Sequence[str] | None = None,
         *,
         scores: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> pl.LazyFrame:
         """Scan one group to the rows that were asked for, before they are finished.
 
-        `scores` are those of spans that a table beside the traces holds.
+        `scores` are those of spans that a table beside the traces holds. With `apart`, each file is read as
+        if it were the only one.
         """
         kept = [kept_name(name) for name in self.keep]
         may_break = isinstance(group.source, Stream) or bool(group.platform.json)
@@ -83,7 +85,9 @@ class ScanPlan:
         if scores:
             found = pl.col("span_id").replace_strict(dict(scores), default=None, return_dtype=pl.String)
             spans = spans.with_columns(pl.coalesce(SCORES, found).alias(SCORES))
-        return choose_rows(spans, rows, kept, are_spans=group.platform.spans, may_break=may_break)
+        return choose_rows(
+            spans, rows, kept, are_spans=group.platform.spans, may_break=may_break, apart=apart
+        )
 
     def scan(self, rows: Rows) -> pl.LazyFrame:
         """Scan everything to the canonical columns and the kept ones."""
@@ -102,37 +106,43 @@ class ScanPlan:
         files = sum(len(group.files) for group in self.groups)
         for group in self.groups:
             tried = group.files if files <= _FILES_TO_TRY else group.files[:1]
-            without = {file: self._records_without_answer(group, file) for file in tried}
+            without = {
+                file: records for one in tried for file, records in self.without_answers(group, [one]).items()
+            }
             # A trace may stand in several files: spans in one, what they said in another.
-            if group.platform.spans and len(tried) > 1 and not all(without.values()):
+            if group.platform.spans and len(tried) > len(without) > 0:
                 continue
             for file, records in without.items():
-                if records:
-                    raise NoAnswersError(no_answers(file, records, group.platform))
+                raise NoAnswersError(no_answers(file, records, group.platform))
 
-    def _records_without_answer(self, group: Group, file: str) -> int:
-        """Count the records of a file that holds no answer; 0 as soon as there is one."""
+    def without_answers(self, group: Group, files: Sequence[str]) -> dict[str, int]:
+        """Count the records of each file that holds some and no answer."""
         if isinstance(group.source, Table):
-            found = self.spans(group, [file]).select(answered=is_answer())
-            if found.filter("answered").head(1).collect(engine="streaming").height:
-                return 0
-            return int(found.select(pl.len()).collect(engine="streaming").item())
-        source = group.fresh([file])
+            spans = self.spans(group, files).select(OF_FILE, answered=is_answer())
+            # A large file is not read to its end for this.
+            if len(files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
+                return {}
+            of_file = spans.group_by(OF_FILE).agg(pl.len(), pl.col("answered").any())
+            lacking = of_file.filter(~pl.col("answered")).collect(engine="streaming")
+            return {file: rows for file, rows, _ in lacking.iter_rows()}
+        source = group.fresh(files)
         assert isinstance(source, Stream)
         places = {
             name: [place for wanted in names for place in candidates(group.platform, wanted)]
             for name, names in (("answer", ("output", "tool_calls", "error")), ("status", ("status",)))
         }
-        records = 0
-        for frame in record_frames(
-            file, source.files[0][1], source.lists, source.unpack, storage_options=self.storage_options
-        ):
-            read = read_records(frame.get_column(LINE), places)
-            failed = pl.col("status").str.to_lowercase().str.contains("err|fail")
-            if read.select((pl.col("answer").is_not_null() | failed).any()).item():
-                return 0
-            records += frame.height
-        return records
+        failed = pl.col("status").str.to_lowercase().str.contains("err|fail")
+        records, answered = dict.fromkeys(files, 0), set[str]()
+        for frame in source.records(self.storage_options, passed=answered):
+            read = read_records(frame.get_column(LINE), places).select(
+                (pl.col("answer").is_not_null() | failed).fill_null(False).alias("answered")
+            )
+            counts = frame.select(FILE).hstack(read).group_by(FILE).agg(pl.len(), pl.col("answered").any())
+            for file, rows, has_answer in counts.iter_rows():
+                records[file] += rows
+                if has_answer:
+                    answered.add(file)
+        return {file: rows for file, rows in records.items() if rows and file not in answered}
 
 
 class NoAnswersError(pl.exceptions.NoDataError):

@@ -7,6 +7,8 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -28,7 +30,9 @@ from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Reco
 
 # How many records, and how many bytes of them, make a frame.
 _BATCH_RECORDS = 4096
-_BATCH_BYTES = 4 << 20
+BATCH_BYTES = 4 << 20
+# Of how many records the keys say what a file is.
+_SAMPLE_RECORDS = 100
 
 KEPT = "@kept"
 
@@ -67,17 +71,27 @@ def _frames(
     elif kind == "parquet":
         yield from _rows(file, storage_options)
     else:
-        reader = {"eval": _archive, "yaml": _yaml, "csv": _csv}.get(kind)
-        texts = (
-            _documents(file, lists, around, storage_options)
-            if reader is None
-            else reader(file, lists, around)
-        )
-        yield from _batched(texts)
+        yield from _batched(_texts(file, kind, lists, around, storage_options))
+
+
+def _texts(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    around: Record,
+    storage_options: dict[str, Any] | None,
+) -> Iterator[bytes]:
+    """Read the records of a file that is neither lines nor a table of Parquet."""
+    reader = {"eval": _archive, "yaml": _yaml, "csv": _csv}.get(kind)
+    if reader is None:
+        return _documents(file, lists, around, storage_options)
+    return reader(file, lists, around)
 
 
 def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
-    return texts.to_frame().with_row_index(NUMBER, first).with_columns(pl.col(NUMBER).cast(pl.Int64))
+    # Without a query, which costs more than a small file.
+    numbered = texts.to_frame().with_row_index(NUMBER, first)
+    return numbered.replace_column(0, numbered.get_column(NUMBER).cast(pl.Int64))
 
 
 def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
@@ -100,7 +114,10 @@ def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.Dat
         lines = pl.DataFrame(_native.split_lines(data, name=LINE)).to_series()
         frame = _frame(lines, number)
         number += lines.len()
-        yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
+        if data.startswith(b"{") and data.count(b"\n{") + 1 == lines.len():
+            yield frame
+        else:
+            yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
 
 
 def _and_end(found: Iterator[bytes]) -> Iterator[bytes | None]:
@@ -116,7 +133,7 @@ def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
         except UnicodeDecodeError:
             held.append(None)
         size += len(text)
-        if len(held) >= _BATCH_RECORDS or size >= _BATCH_BYTES:
+        if len(held) >= _BATCH_RECORDS or size >= BATCH_BYTES:
             yield _frame(pl.Series(LINE, held, pl.String), number)
             number, held, size = number + len(held), [], 0
     if held:
@@ -197,7 +214,7 @@ def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Itera
 
     def unpacked() -> Iterator[bytes]:
         if entry.compress_type == _ZSTANDARD:
-            # Older Pythons cannot unpack it, but Polars can.
+            # Older Pythons cannot unpack it.
             kind, entry.compress_type = entry.compress_type, zipfile.ZIP_STORED
             size, entry.file_size = entry.file_size, entry.compress_size
             crc, entry.CRC = entry.CRC, 0
@@ -207,14 +224,29 @@ def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Itera
                     packed = stream.read()
             finally:
                 entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
-            lines = scan_lines(io.BytesIO(packed)).collect().get_column("line")
-            yield "\n".join(lines).encode()
+            yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
             return
         with archive.open(entry) as stream:
             while piece := stream.read(1 << 20):
                 yield piece
 
     yield from guarded(f"{file}/{entry.filename}", unpacked(), entry.compress_size)
+
+
+def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
+    """Unpack with Arrow, a piece at a time; where there is none, with a query of Polars, which is slower."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        lines = scan_lines(io.BytesIO(packed)).collect().get_column("line")
+        yield "\n".join(lines).encode()
+        return
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            while piece := stream.read(1 << 20):
+                yield piece
+    except OSError as error:
+        raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
 
 def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
@@ -280,7 +312,7 @@ def _unpacked(
     kept: Sequence[str],
 ) -> pl.DataFrame:
     numbers, texts = list[int](), list[str | None]()
-    for number, text in frame.select(NUMBER, LINE).iter_rows():
+    for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
         try:
             record = None if text is None else json.loads(text)
         except (ValueError, RecursionError):
@@ -305,7 +337,17 @@ def sample(
 ) -> list[str]:
     """Read a file's first records, before its platform is known."""
     lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
+    if kind not in ("lines", "parquet"):
+        return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
     for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
         if frame.height:
-            return [text for text in frame.get_column(LINE).head(100) if text is not None]
+            return [text for text in frame.get_column(LINE).head(_SAMPLE_RECORDS) if text is not None]
     return []
+
+
+def _decoded(texts: Iterable[bytes]) -> list[str]:
+    found = list[str]()
+    for text in texts:
+        with suppress(UnicodeDecodeError):
+            found.append(text.decode())
+    return found

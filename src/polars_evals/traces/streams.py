@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 from polars_evals.traces.content import Kind
 from polars_evals.traces.fields import FILE, LINE, NUMBER, Candidate, Field
 from polars_evals.traces.platforms.base import Record
-from polars_evals.traces.records import KEPT, record_frames
+from polars_evals.traces.records import BATCH_BYTES, KEPT, record_frames
 from polars_evals.traces.tables import BROKEN, folder_value, read_records
 
 
@@ -65,7 +65,8 @@ class Stream:
             columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
         ) -> Iterator[pl.DataFrame]:
             wanted = list(schema) if columns is None else columns
-            for frame in self._frames(wanted, storage_options):
+            # Who wants a few rows need not wait for those of other files.
+            for frame in self._frames(wanted, storage_options, BATCH_BYTES if rows is None else 0):
                 found = frame if predicate is None else frame.filter(predicate)
                 if rows is not None:
                     found = found.head(rows)
@@ -78,14 +79,38 @@ class Stream:
         return scan.with_columns(folder_value(key) for key in self.hive)
 
     def _frames(
-        self, wanted: Sequence[str], storage_options: dict[str, Any] | None
+        self, wanted: Sequence[str], storage_options: dict[str, Any] | None, at_once: int
     ) -> Iterator[pl.DataFrame]:
         fields = {name: places for name, places in self.used.items() if name in wanted}
+        for found in self.records(storage_options, at_once=at_once):
+            if fields or BROKEN in wanted:
+                yield pl.concat([found, read_records(found.get_column(LINE), fields)], how="horizontal")
+            else:
+                yield found
+
+    def records(
+        self,
+        storage_options: dict[str, Any] | None,
+        *,
+        at_once: int = BATCH_BYTES,
+        passed: Container[str] = (),
+    ) -> Iterator[pl.DataFrame]:
+        """Read the records of the files; those of small files come together, up to some bytes.
+
+        Of a file that is in `passed` by then, no more is read.
+        """
+        held, size = list[pl.DataFrame](), 0
         for file, kind in self.files:
             for frame in record_frames(
                 file, kind, self.lists, self.unpack, kept=self.kept, storage_options=storage_options
             ):
-                found = frame.with_columns(pl.lit(file).alias(FILE))
-                if fields or BROKEN in wanted:
-                    found = pl.concat([found, read_records(frame.get_column(LINE), fields)], how="horizontal")
-                yield found
+                if file in passed:
+                    break
+                name = pl.Series(FILE, [file], pl.String).new_from_index(0, frame.height)
+                held.append(frame.insert_column(frame.width, name))
+                size += int(frame.estimated_size())
+                if size >= at_once:
+                    yield pl.concat(held)
+                    held, size = [], 0
+        if held:
+            yield pl.concat(held)
