@@ -34,9 +34,6 @@ __all__ = ["CHANGED", "READ_ERRORS", "SMALL_BYTES", "Input", "Table", "detect", 
 # What is small enough to be read with many others.
 SMALL_BYTES, SMALL_ROWS = 1 << 20, 2_000
 
-# The columns that say where a row of several tables is from.
-PATH, ROW = "__path", "__row"
-
 # The copies of objects that are being read.
 _downloads: ContextVar[Mapping[str, str]] = ContextVar("downloads", default=MappingProxyType({}))
 
@@ -188,15 +185,17 @@ class Input:
     def scan_tables(self, tables: Sequence[Table]) -> tuple[pl.LazyFrame, str, str]:
         """Scan tables that are alike; returns also the columns of the path and of the row over all."""
         schema = pl.scan_parquet(tables[0].path, glob=False).collect_schema()
+        # Names that no column has.
+        path, row = (name + "_" * max(map(len, schema), default=0) for name in ("path", "row"))
         frame = pl.scan_parquet(
             [table.path for table in tables],
             schema=schema,
             glob=False,
             hive_partitioning=False,
-            include_file_paths=PATH,
-            row_index_name=ROW,
+            include_file_paths=path,
+            row_index_name=row,
         )
-        return frame, PATH, ROW
+        return frame, path, row
 
     def check(self, file: str) -> None:
         """Read a file to its end; if that fails, say what is wrong with it."""

@@ -132,7 +132,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)
         ingest.schema = drop(schema, SOURCE)
-        ingest.take(sources)
+        ingest = ingest.take(sources)
         if any(ingest.schema[name] != dtype for name, dtype in drop(schema, SOURCE).items()):
             # Whole numbers are now followed by others.
             live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
