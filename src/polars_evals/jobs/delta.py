@@ -192,7 +192,7 @@ class DeltaStore(Store):
         table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
-        """Refuse names that Delta Lake cannot hold or tell apart, and what is nested deeper than its log can say."""
+        """Refuse names that Delta Lake cannot hold or tell apart, and what its log cannot say."""
         check_names("columns", schema)
         for name, dtype in schema.items():
             check_nested(name, dtype, 0)
