@@ -74,6 +74,8 @@ class Evidence:
     timeline: Timeline | None = None
     # Where the items are written that newly fail, if they are.
     items_file: str | None = None
+    # The candidates that the job names and that have no rows, though there are other versions.
+    absent: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -142,17 +144,21 @@ class Gate(ABC):
 
     def result(self, seen: Evidence) -> GateResult:
         """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
+        lone = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
+            if lone:
+                return GateResult(self.name, FAILED, tuple(lone))
             return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
         found = self.judge(seen)
+        objections = [*(lone if self.waits_for_candidate else ()), *found.objections]
         if not found.judged:
             return GateResult(
                 self.name, FAILED, (found.reason or f"there is no {found.about} to judge",), 0, found.about
             )
         return GateResult(
             self.name,
-            FAILED if found.objections else PASSED,
-            tuple(found.objections),
+            FAILED if objections else PASSED,
+            tuple(objections),
             found.judged,
             found.about,
         )
