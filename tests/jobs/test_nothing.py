@@ -233,3 +233,33 @@ def test_measures_that_are_infinite_or_missing(tmp_path: Path, rule: str) -> Non
     assert run(job).gates[0].told.endswith("(2 rows judged)")
     deliver(traces(range(4), "v2", ms=[1.0, 2.0, float("inf"), 1.0]), tmp_path / "traces/b.parquet", 1)
     assert run(job).gates[0].status == "failed"
+
+
+def test_a_timeline_that_has_only_its_reference_is_waited_for(tmp_path: Path) -> None:
+    timeline = (
+        '[timeline]\ntime = "ts"\nreference = 3\n[[gate]]\nmetric = "exact_match"\ntimeline = "regressed"\n'
+    )
+    job = make_job(tmp_path, more=timeline)
+    states = []
+    for day in (1, 2, 3, 4):
+        rows = traces(range(40), f"day-{day}").with_columns(ts=pl.datetime(2026, 1, day))
+        deliver(rows, tmp_path / f"traces/{day}.parquet", 1)
+        [gate] = run(job).gates
+        states.append((gate.status, gate.judged))
+    assert states == [("skipped", 0)] * 3 + [("passed", 1)]
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "not_worse_than = 1.0",
+        "not_worse_than = inf",
+        'measure = "exact_match_score"\nmax_mean = inf',
+        'measure = "exact_match_score"\nmax_quantile = { q = 0.5, value = nan }',
+    ],
+)
+def test_bounds_that_nothing_can_exceed_are_refused(tmp_path: Path, gate: str) -> None:
+    job = make_job(tmp_path, more=f"{COMPARE}[[gate]]\n{gate}")
+    deliver(traces(range(5)), tmp_path / "traces/v1.parquet", 1)
+    code, _, told = invoke("run", job)
+    assert (code, "must be" in told) == (2, True)

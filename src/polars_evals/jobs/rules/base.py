@@ -127,6 +127,9 @@ class Gate(ABC):
     def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
         """Take the rule's entries; `about` holds `metric` and `by`, for the constructor."""
 
+    def check(self, section: Section, context: Context) -> None:  # noqa: B027
+        """Insist on what else the rule needs of the job."""
+
     @property
     @abstractmethod
     def demand(self) -> str:
@@ -210,6 +213,7 @@ def check(section: Section, gate: Gate, context: Context) -> None:
         raise ConfigError(f"{section.where}: needs a section [compare]")
     if gate.needs_item and (compare is None or compare.item is None):
         raise ConfigError(f"{section.where}: {rule} needs `item` in [compare]")
+    gate.check(section, context)
     if gate.by is None:
         return
     if not gate.takes_by:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -16,6 +17,14 @@ from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
 
 NUMBER = (int, float)
+
+
+def finite(section: Section, key: str) -> float:
+    """Read a bound: what nothing exceeds is none."""
+    bound = section.take(key, NUMBER, "a number", needed=True)
+    if not isfinite(bound):
+        raise section.wrong(key, "a number", bound)
+    return float(bound)
 
 
 @dataclass(frozen=True)
@@ -95,9 +104,9 @@ class MaxMean(Bound):
     @classmethod
     def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
         """Read the column and the bound."""
-        bound = section.take(cls.rule, NUMBER, "a number")
+        bound = finite(section, cls.rule)
         column = section.take("measure", str, "a column of numbers", needed=True)
-        return cls(**about, column=column, bound=float(bound))
+        return cls(**about, column=column, bound=bound)
 
     def value(self) -> pl.Expr:
         """Take the mean."""
@@ -123,11 +132,11 @@ class MaxQuantile(Bound):
         entries = section.take(cls.rule, dict, "{ q = 0.95, value = 900 }")
         inner = Section(f"{section.where}: {cls.rule}", entries)
         q = inner.fraction("q", needed=True)
-        bound = inner.take("value", NUMBER, "a number", needed=True)
+        bound = finite(inner, "value")
         inner.finish()
         column = section.take("measure", str, "a column of numbers", needed=True)
         assert q is not None
-        return cls(**about, column=column, bound=float(bound), q=q)
+        return cls(**about, column=column, bound=bound, q=q)
 
     def value(self) -> pl.Expr:
         """Take the quantile."""
