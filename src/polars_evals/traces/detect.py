@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,12 +113,11 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
     for candidate in (platform,) if platform else PLATFORMS.values():
         inside = _matching(files, candidate.folder)
         if inside:
-            left_out |= {
-                file: f"another table of the {candidate.title}" for file in files if file not in inside
-            }
+            others = _tables_beside(files, set(inside), candidate.folder)
+            left_out |= dict.fromkeys(others, f"another table of the {candidate.title}")
             unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
-            files = [file for file in inside if file not in unfinished]
             left_out |= unfinished
+            files = [file for file in files if file not in left_out]
             if not files:
                 raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
         beside = _matching(files, candidate.leave_out)
@@ -132,6 +131,17 @@ def _matching(files: Iterable[str], pattern: str | None) -> list[str]:
     if pattern is None:
         return []
     return [file for file in files if re.search(pattern, "/" + Path(file).as_posix())]
+
+
+def _tables_beside(files: Iterable[str], inside: Collection[str], pattern: str | None) -> list[str]:
+    """List the files in folders beside those that a pattern finds: the other tables of the same export."""
+    exports = {re.split(str(pattern), "/" + Path(file).as_posix(), maxsplit=1)[0] + "/" for file in inside}
+    found = []
+    for file in files:
+        folder = ("/" + Path(file).as_posix()).rpartition("/")[0]
+        if file not in inside and any(folder.startswith(export) for export in exports):
+            found.append(file)
+    return found
 
 
 def _is_unfinished(file: str) -> bool:
