@@ -26,6 +26,7 @@ frame = pl.DataFrame({"output": texts * 40, "expected": texts[::-1] * 40})
 long = pe.damerau_levenshtein("output", "expected")
 letters = pl.col("output").str.split(""), pl.col("expected").str.split("")
 pair = lambda size: (pl.lit("ab" * size), pl.lit("cb" * size))
+words = lambda size: (pl.lit("a b " * size), pl.lit("c b " * size))
 print("ready", flush=True)
 """
 QUERIES = {
@@ -40,6 +41,7 @@ QUERIES = {
     "one pair": "pl.select(pe.damerau_levenshtein(*pair(300_000), max_chars=None))",
     "long pair": "pl.select(pe.levenshtein(*pair(2_000_000), max_chars=None))",
     "weights": "pl.select(pe.levenshtein_distance(*pair(300_000), weights=(1, 2, 5)))",
+    "words": "pl.select(pe.rouge(*words(2_000_000), variant='rougeL'))",
     "lists": "frame.head(400).select(pe.levenshtein_distance(*letters, weights=(1, 2, 5)))",
 }
 

@@ -58,8 +58,14 @@ def test_numbers_beyond_what_a_store_holds(
 
 @pytest.mark.parametrize(
     "bad",
-    ['"Output": "b"', '"meta": {"a": 1, "A": 2}', f'"deep": {nested(60)}'],
-    ids=["columns", "keys", "nesting"],
+    [
+        '"Output": "b"',
+        '"meta": {"a": 1, "A": 2}',
+        f'"deep": {nested(60)}',
+        r'"tok\u0000ns": 1',
+        r'"m": {"\u0000": 1}',
+    ],
+    ids=["columns", "keys", "nesting", "null in a column", "null in a key"],
 )
 def test_what_delta_cannot_hold(tmp_path: Path, bad: str) -> None:
     job = make_job(tmp_path, "delta")
@@ -254,3 +260,42 @@ def test_objects_whose_keys_come_and_go(tmp_path: Path, form: str) -> None:
     ]
     for other in tables[1:]:
         assert_frame_equal(other, tables[0])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("first", [["many"], [0.5]], ids=["another type", "a wider type"])
+def test_a_file_that_is_not_taken_has_no_say_in_the_columns(
+    tmp_path: Path, form: str, first: list[object]
+) -> None:
+    job = make_job(tmp_path, form)
+    without_key = traces(range(3), tokens=first * 3, odd=["x"] * 3).with_columns(
+        trace_id=pl.lit(None, pl.String)
+    )
+    deliver(without_key, tmp_path / "traces/a.parquet", 1)
+    for number in range(2):
+        deliver(traces(range(3), f"m{number}", tokens=[1, 2, 3]), tmp_path / f"traces/b{number}.parquet", 1)
+    outcome = run(job)
+    assert (list(outcome.failures), outcome.rows, outcome.exit_code()) == (["traces/a.parquet"], 6, 3)
+    assert table(tmp_path).schema["tokens"] == pl.Int64
+    assert "odd" not in table(tmp_path).columns
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", ["path", "row", "__path", "__row", "path____", ""])
+def test_columns_of_any_name(tmp_path: Path, form: str, name: str) -> None:
+    job = make_job(tmp_path, form)
+    for model in ("v1", "v2"):
+        frame = traces(range(3), model).with_columns(pl.lit(model).alias(name))
+        deliver(frame, tmp_path / f"traces/{model}.parquet", 1)
+    outcome = run(job)
+    assert (outcome.rows, outcome.failures) == (6, {})
+    assert table(tmp_path)[name].to_list() == ["v1"] * 3 + ["v2"] * 3
+
+
+@pytest.mark.parametrize("name", ["__part", "__key_hash", "source_row"])
+def test_columns_whose_names_the_store_needs(tmp_path: Path, name: str) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)).with_columns(pl.lit(1).alias(name)), tmp_path / "traces/a.parquet", 1)
+    deliver(traces(range(3), "v2"), tmp_path / "traces/b.parquet", 1)
+    outcome = run(job)
+    assert (list(outcome.failures), outcome.rows) == (["traces/a.parquet"], 3)

@@ -201,3 +201,11 @@ def test_scored_files_of_any_name_are_compared_by_that_name(tmp_path: Path) -> N
     code, out, _ = invoke("compare", wanted, *options)
     assert (code, "levenshtein" in out, "exact_match" in out) == (0, True, False)
     assert invoke("compare", wanted, other, *options)[0] == 3
+
+
+@pytest.mark.parametrize("name", ["evals [eu]", "what?", "all*"])
+def test_a_job_in_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path, name: str) -> None:
+    job = make_job(tmp_path / name)
+    (job.parent / "traces/[x]").mkdir()
+    traces(range(3)).write_parquet(job.parent / "traces/[x]/a.parquet")
+    assert run(job).added == 3

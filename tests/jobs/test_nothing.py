@@ -187,3 +187,79 @@ def test_inputs_without_rows_pass_no_gate(tmp_path: Path, form: str) -> None:
         code, out, _ = invoke("run", job)
         assert code == 1, out
         assert "no row" in out
+
+
+def test_a_candidate_that_is_not_there_though_others_are(tmp_path: Path) -> None:
+    """A name that is written wrong is not waited for in vain."""
+    gates = '[[gate]]\nfail_on = "regressed"\n[[gate]]\nmin_pass_rate = 0.1\n'
+    job = make_job(tmp_path, more=COMPARE + 'candidate = "v22"\n' + gates)
+    deliver(traces(range(50)), tmp_path / "traces/v1.parquet", 1)
+    assert [gate.status for gate in run(job).gates] == ["skipped", "skipped"]
+    deliver(traces(range(50), "v2"), tmp_path / "traces/v2.parquet", 2)
+    outcome = run(job)
+    assert [(gate.status, gate.judged) for gate in outcome.gates] == [("failed", 0)] * 2
+    assert outcome.gates[0].lines == ("v22 has no rows; is `candidate` in [compare] right?",)
+    job.write_text(job.read_text().replace('"v22"', '["v2", "v3"]'))
+    outcome = run(job)
+    assert [(gate.status, gate.judged) for gate in outcome.gates] == [("failed", 100)] * 2
+    assert outcome.gates[1].lines == ("v3 has no rows; is `candidate` in [compare] right?",)
+
+
+def test_an_item_that_must_not_flip_and_is_missing(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more=COMPARE + '[[gate]]\nmust_not_flip = ["item-1", "item-2"]')
+    deliver(traces(range(5)), tmp_path / "traces/v1.parquet", 1)
+    deliver(traces(range(2), "v2"), tmp_path / "traces/v2.parquet", 1)
+    [gate] = run(job).gates
+    assert (gate.status, gate.lines) == ("failed", ("v2 has no rows of item-2, which must not flip",))
+
+
+@pytest.mark.parametrize("by", ["", 'by = "topic"\n'])
+def test_metrics_and_slices_without_labels(tmp_path: Path, by: str) -> None:
+    suite = 'metric = [{ type = "exact_match" }, { type = "contains", missing = "null", expected = "other" }]'
+    more = (COMPARE + 'by = ["topic"]\n' if by else "") + f"[[gate]]\nmin_pass_rate = 0.0\n{by}"
+    job = make_job(tmp_path, more=more, suite=suite)
+    for model in ("v1", "v2"):
+        other = pl.when(pl.col("topic") == "even").then("output") if by else pl.lit(None, pl.String)
+        deliver(traces(range(50), model).with_columns(other=other), tmp_path / f"traces/{model}.parquet", 1)
+    [gate] = run(job).gates
+    about = "contains [topic=odd] of v2" if by else "contains"
+    assert (gate.status, gate.lines) == ("failed", (f"{about}: no row has a label to judge",))
+
+
+@pytest.mark.parametrize("rule", ["max_mean = 10", "max_quantile = { q = 0.95, value = 10 }"])
+def test_measures_that_are_infinite_or_missing(tmp_path: Path, rule: str) -> None:
+    job = make_job(tmp_path, more=f'[[gate]]\nmeasure = "ms"\n{rule}')
+    deliver(traces(range(4), ms=[1.0, 2.0, None, float("nan")]), tmp_path / "traces/a.parquet", 1)
+    assert run(job).gates[0].told.endswith("(2 rows judged)")
+    deliver(traces(range(4), "v2", ms=[1.0, 2.0, float("inf"), 1.0]), tmp_path / "traces/b.parquet", 1)
+    assert run(job).gates[0].status == "failed"
+
+
+def test_a_timeline_that_has_only_its_reference_is_waited_for(tmp_path: Path) -> None:
+    timeline = (
+        '[timeline]\ntime = "ts"\nreference = 3\n[[gate]]\nmetric = "exact_match"\ntimeline = "regressed"\n'
+    )
+    job = make_job(tmp_path, more=timeline)
+    states = []
+    for day in (1, 2, 3, 4):
+        rows = traces(range(40), f"day-{day}").with_columns(ts=pl.datetime(2026, 1, day))
+        deliver(rows, tmp_path / f"traces/{day}.parquet", 1)
+        [gate] = run(job).gates
+        states.append((gate.status, gate.judged))
+    assert states == [("skipped", 0)] * 3 + [("passed", 1)]
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "not_worse_than = 1.0",
+        "not_worse_than = inf",
+        'measure = "exact_match_score"\nmax_mean = inf',
+        'measure = "exact_match_score"\nmax_quantile = { q = 0.5, value = nan }',
+    ],
+)
+def test_bounds_that_nothing_can_exceed_are_refused(tmp_path: Path, gate: str) -> None:
+    job = make_job(tmp_path, more=f"{COMPARE}[[gate]]\n{gate}")
+    deliver(traces(range(5)), tmp_path / "traces/v1.parquet", 1)
+    code, _, told = invoke("run", job)
+    assert (code, "must be" in told) == (2, True)

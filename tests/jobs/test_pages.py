@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.jobs import scan_store
+from polars_evals.jobs import ConfigError, run, scan_store
 from polars_evals.jobs.reports import write_whole
 from tests.jobs.support import COMPARED, DATA, deliver, invoke, make_job, traces
 
@@ -204,3 +204,17 @@ def test_a_report_that_cannot_be_written_costs_itself(
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert (summary["exit_code"], len(summary["unwritten"])) == (code, 2)
         assert "rows judged" in (tmp_path / "report.md").read_text() or code == 1
+
+
+def test_a_report_that_is_also_an_input_is_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[report]\nsummary = "traces/a.parquet"\n')
+    deliver(traces(range(5)), tmp_path / "traces/a.parquet", 1)
+    with pytest.raises(ConfigError, match="`summary` is also an input"):
+        run(job)
+    assert pl.read_parquet(tmp_path / "traces/a.parquet").height == 5
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[report]\nsummary = "r.txt"\njunit = "r.txt"\n')
+    with pytest.raises(ConfigError, match="`junit` and `summary` are the same file"):
+        run(job)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.traces import content
+from polars_evals.traces import content, trace_files
 from polars_evals.traces.tables import read_records
 from tests.traces.helpers import digest
 
@@ -297,3 +297,27 @@ def test_an_archive_that_ends_inside_an_entry_is_named(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(pl.exceptions.ComputeError, match="cut off; fetch it again"):
         pe.scan_traces(path).collect()
+
+
+@pytest.mark.parametrize(("place", "bits"), [(8, 1), (8, 0x20), (10, 14), (10, 12), (10, 93)])
+def test_an_archive_with_a_wrong_flag_is_named(tmp_path: Path, place: int, bits: int) -> None:
+    """One bit makes an entry encrypted, patched, or packed with LZMA, Bzip2 or Zstandard."""
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", "{}")
+        archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "epoch": 1, "output": {}}))
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b"PK\x01\x02") + place] = bits
+    path.write_bytes(data)
+    with pytest.raises((pl.exceptions.ComputeError, OSError)):
+        pe.scan_traces(path).collect()
+
+
+def test_only_the_tables_of_the_same_export_are_left_out(tmp_path: Path) -> None:
+    """A folder `observations` somewhere does not hide the traces of others."""
+    names = ["mine.jsonl", "team/answers.jsonl", "blob/observations/1.jsonl", "blob/scores/1.jsonl"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text('{"output": "a"}\n')
+    found = [Path(file).relative_to(tmp_path).as_posix() for file in trace_files(tmp_path)]
+    assert sorted(found) == ["blob/observations/1.jsonl", "mine.jsonl", "team/answers.jsonl"]

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../interrupt.hpp"
 #include "../portable.hpp"
 #include "vocabulary.hpp"
 
@@ -43,6 +44,7 @@ public:
         carries_.assign(columns.size(), 0);
         std::size_t total = 0;
         for (std::size_t begin = 0; begin < size; begin += strip) {
+            throw_if_stopped();
             use_strip(*rows_, begin, limit_);
             state_.assign(blocks_, ~std::uint64_t{0});
             for (std::size_t j = 0; j < columns.size(); ++j) carries_[j] = step(state_.data(), columns[j], carries_[j]);
@@ -63,6 +65,7 @@ public:
         // What each strip gets from the one above it. The last strip's own carries are never read.
         carries_.assign(strips * columns.size(), 0);
         for (std::size_t s = 0; s + 1 < strips; ++s) {
+            throw_if_stopped();
             use_strip(*rows_, s * strip, limit_);
             state_.assign(blocks_, ~std::uint64_t{0});
             for (std::size_t j = 0; j < columns.size(); ++j)
@@ -103,6 +106,7 @@ private:
     }
 
     std::size_t mark_strip(const Numbers& columns, std::size_t j, std::size_t s) {
+        throw_if_stopped();
         const std::size_t first = s * strip;
         use_strip(*rows_, first, limit_);
         if (blocks_ == 1 && s == 0) return mark_short(columns, j);

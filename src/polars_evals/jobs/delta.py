@@ -192,7 +192,7 @@ class DeltaStore(Store):
         table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
-        """Refuse columns that differ only in case, and what is nested deeper than the log can say."""
+        """Refuse names that Delta Lake cannot hold or tell apart, and what its log cannot say."""
         check_names("columns", schema)
         for name, dtype in schema.items():
             check_nested(name, dtype, 0)
@@ -228,9 +228,14 @@ def state_file(number: int) -> str:
 
 
 def check_names(what: str, names: Iterable[str]) -> None:
-    """Refuse names that Delta Lake cannot tell apart."""
+    """Refuse names that Delta Lake cannot hold or tell apart."""
     seen = dict[str, str]()
     for name in names:
+        if "\0" in name:
+            raise InputError(
+                f"the name {name!r} among the {what} has a null character, which a Delta table cannot hold; "
+                'rename it, or choose format = "parquet" in [store]'
+            )
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -18,6 +18,7 @@ from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
 from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
+from polars_evals.jobs.settle import HASH, PART
 from polars_evals.jobs.small import PATH, ROW, Small
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
@@ -95,19 +96,39 @@ class Ingest:
     check_schema: Callable[[Mapping[str, pl.DataType]], None] = lambda _: None
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     score_columns: set[str] = field(default_factory=set)
-    parts: list[Part] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    marks: dict[str, dict[str, int | str]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    parts: list[Part] = field(init=False, default_factory=list)
+    rows: dict[str, int] = field(init=False, default_factory=dict)
+    marks: dict[str, dict[str, int | str]] = field(init=False, default_factory=dict)
+    failures: dict[str, str] = field(init=False, default_factory=dict)
     # The columns with which each part was written, as long as they can still change.
-    written: dict[str, dict[str, pl.DataType]] = field(default_factory=dict)
-    # Likenesses whose columns are known to fit, because another file had the same ones.
-    alike: set[Hashable] = field(default_factory=set)
+    written: dict[str, dict[str, pl.DataType]] = field(init=False, default_factory=dict)
+    # The columns of each file that fits, and of likenesses that fit, with which another file has them.
+    columns: dict[str, pl.Schema] = field(init=False, default_factory=dict)
+    alike: dict[Hashable, pl.Schema] = field(init=False, default_factory=dict)
     # The files of a batch that are read with others.
-    small: dict[str, Small] = field(default_factory=dict)
+    small: dict[str, Small] = field(init=False, default_factory=dict)
 
-    def take(self, sources: Sequence[Source]) -> None:
-        """Score the files; one that cannot be read or does not fit goes to `failures`."""
+    def take(self, sources: Sequence[Source]) -> Ingest:
+        """Score the files, and return the account; one that cannot be read or does not fit is in `failures`.
+
+        Files agree on columns before any is scored. If one that had a say in them cannot be taken after all,
+        the others begin again without it: what did not fit it may fit them.
+        """
+        account = replace(self, schema=dict(self.schema), score_columns=set(self.score_columns))
+        account.take_all(sources)
+        late = {name: why for name, why in account.failures.items() if name in account.columns}
+        if not late or account.schema == account.agreed(self.schema):
+            account.widen()
+            return account
+        for part in account.parts:
+            Path(part.path).unlink()
+        rest = [one for one in sources if one.name not in late]
+        account = replace(self, progress=lambda _: None).take(rest)
+        account.failures |= late
+        return account
+
+    def take_all(self, sources: Sequence[Source]) -> None:
+        """Score the files with the columns that they agree on."""
         for batch in batches(sources, BATCH_ALIKE):
             with self.source.copies(
                 {one.file: one.entry for one in batch}, self.folder / f"{uuid4().hex}-inputs"
@@ -121,7 +142,13 @@ class Ingest:
                 for few in (*self.piles(fitting), *batches(self.others(fitting), BATCH_FILES)):
                     self.score(few)
                 self.small.clear()
-        self.widen()
+
+    def agreed(self, schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """Add the columns of the files that were taken to those of the store."""
+        taken = {id(self.columns[name]): self.columns[name] for name in self.rows}
+        for found in taken.values():
+            schema = merge_schemas(schema, found)
+        return dict(schema)
 
     def others(self, sources: Sequence[Source]) -> list[Source]:
         """Choose the files that are read by themselves."""
@@ -154,10 +181,11 @@ class Ingest:
         """Look at a file's columns, before any work."""
         try:
             small = self.source.small(source.file, source.size)
-            if small is None or small.likeness not in self.alike:
-                self.check(source)
+            known = None if small is None else self.alike.get(small.likeness)
+            columns = self.check(source) if known is None else known
+            self.columns[source.name] = columns
             if small is not None:
-                self.alike.add(small.likeness)
+                self.alike[small.likeness] = columns
                 self.small[source.file] = small
         except (InputError, *READ_ERRORS) as error:
             self.failures[source.name] = self.told(source, error)
@@ -165,7 +193,7 @@ class Ingest:
             return False
         return True
 
-    def check(self, source: Source) -> None:
+    def check(self, source: Source) -> pl.Schema:
         """Insist that the store can hold what a file has, and take its columns over."""
         frame = self.source.scan(source.file)
         present = self.suite.score(frame).collect_schema()
@@ -173,7 +201,7 @@ class Ingest:
             for name in names:
                 if name not in present and name not in SOURCE:
                     raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
-        for name in SOURCE:
+        for name in (*SOURCE, HASH, PART):
             if name in present:
                 raise InputError(f"the column {name!r} has a name that the store needs; rename it")
         merged = merge_schemas(self.schema, present)
@@ -181,6 +209,7 @@ class Ingest:
         self.schema = merged
         given = frame.collect_schema()
         self.score_columns |= {name for name in present if name not in given}
+        return present
 
     def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
         """Make the query that scores files, each row with where it is from."""

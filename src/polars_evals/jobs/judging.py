@@ -9,7 +9,8 @@ import polars as pl
 
 from polars_evals.drift import Comparison, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.config import Job, names_of
+from polars_evals.jobs.asked import names_of
+from polars_evals.jobs.config import Job
 from polars_evals.jobs.errors import ConfigError, one_line
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
@@ -23,21 +24,28 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
         reason = ("there is no row in the store to judge",)
         return replace(outcome, gates=tuple(GateResult(gate.name, FAILED, reason) for gate in job.gates))
     scored = snapshot.scan()
-    comparison, notes = None, list(outcome.notes)
+    comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
     if job.compare is not None:
-        comparison = compared(job, scored, notes)
+        comparison, absent = compared(job, scored, notes)
     line = followed(job, scored, comparison, notes)
-    seen = Evidence(names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items)
+    seen = Evidence(
+        names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
+    )
     gates = judge_all(seen)
     if unknown := unknown_items(seen):
         notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {listed(unknown)}")
     return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
 
 
-def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | None:
-    """Compare, unless there is nothing to compare yet."""
+def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> tuple[Comparison | None, tuple[str, ...]]:
+    """Compare, unless there is nothing to compare yet; returns also the candidates that ought to be there.
+
+    As long as there is the baseline only, candidates are to come. Where there are other versions, one that
+    the job names and that has no rows may be written wrong.
+    """
     assert job.compare is not None
     spec, schema = job.compare, scored.collect_schema()
+    absent = tuple[str, ...]()
     try:
         if spec.version in schema:
             present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
@@ -46,13 +54,14 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> Comparison | N
             missing = [one for one in spec.candidates or () if one not in there]
             if missing:
                 notes.append(f"no rows yet of {', '.join(missing)}")
+                absent = tuple(missing) if others else ()
                 others = there.intersection(spec.candidates)
             if not others:
                 notes.append(f"nothing to compare {spec.baseline} with yet")
-                return None
+                return None, absent
             if missing:
                 spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
-        return compare_spec(scored, spec)
+        return compare_spec(scored, spec), absent
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         retention = job.store.retention
         hint = "" if retention is None else f'; old rows go, by keep = "{retention.keep}" in [store]'

@@ -67,9 +67,14 @@ def no_file(path: str) -> str:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """Split a pattern into the folder that all its files are in, and the rest."""
+    """Split a pattern into the folder that all its files are in, and the rest.
+
+    A folder whose own name has the characters of a pattern, such as the one of a job, is that folder.
+    """
     pieces = pattern.replace(os.sep, "/").split("/")
     first = next(index for index, piece in enumerate(pieces) if has_magic(piece))
+    while first < len(pieces) - 1 and os.path.isdir("/".join(pieces[: first + 1])):
+        first += 1
     root = "/".join(pieces[:first])
     # The first folder of all is "/", and that of a drive of Windows "C:/": "C:" is the one that it is in now.
     if first == 1 and (not root or root.endswith(":")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from polars_evals.jobs.judging import judge
 from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.remembering import remember
+from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.reports import write_reports
 from polars_evals.jobs.retention import expire
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
@@ -132,7 +134,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)
         ingest.schema = drop(schema, SOURCE)
-        ingest.take(sources)
+        ingest = ingest.take(sources)
         if any(ingest.schema[name] != dtype for name, dtype in drop(schema, SOURCE).items()):
             # Whole numbers are now followed by others.
             live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
@@ -200,6 +202,7 @@ def find_new(
 ) -> tuple[list[Source], dict[str, str], list[str]]:
     """List the inputs that are new or have changed; a file that was taken and is gone is no matter."""
     listed = job.input.find(outside=job.store.path)
+    refuse_reports(job, listed.files)
     failures, notes = dict(listed.unreadable), list[str]()
     if not listed.files:
         reasons = "; ".join(failures.values())
@@ -219,6 +222,20 @@ def find_new(
         if any(known.get(source.name, {}).get(mark) != value for mark, value in source.mark.items()):
             found.append(source)
     return found, failures, notes
+
+
+def refuse_reports(job: Job, files: Sequence[str]) -> None:
+    """Insist that no report takes the place of an input, or would be one in the next run."""
+    names = {os.path.basename(file) for file in job.report.files.values()}
+    reports = {place_of(file): kind for kind, file in job.report.files.items()}
+    for file in files:
+        if os.path.basename(file) in names and (kind := reports.get(place_of(file))):
+            raise ConfigError(f"[report]: `{kind}` is also an input: {file!r}; name another file")
+
+
+def place_of(file: str) -> str:
+    """Name a file in one way, by whatever links it is reached."""
+    return file if is_remote(file) else os.path.realpath(file)
 
 
 def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[str, pl.DataType]]:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -117,12 +117,11 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
     for candidate in (platform,) if platform else PLATFORMS.values():
         inside = _matching(named, candidate.folder)
         if inside:
-            left_out |= {
-                file: f"another table of the {candidate.title}" for file in named if file not in inside
-            }
+            others = _tables_beside(named, inside, str(candidate.folder))
+            left_out |= dict.fromkeys(others, f"another table of the {candidate.title}")
             unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
-            named = {file: name for file, name in inside.items() if file not in unfinished}
             left_out |= unfinished
+            named = {file: name for file, name in named.items() if file not in left_out}
             if not named:
                 raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
         beside = _matching(named, candidate.leave_out)
@@ -136,6 +135,16 @@ def _matching(named: Mapping[str, str], pattern: str | None) -> dict[str, str]:
     if pattern is None:
         return {}
     return {file: name for file, name in named.items() if re.search(pattern, name)}
+
+
+def _tables_beside(named: Mapping[str, str], inside: Mapping[str, str], pattern: str) -> list[str]:
+    """List the files in folders beside those that a pattern finds: the other tables of the same export."""
+    exports = {PurePosixPath(re.split(pattern, name, maxsplit=1)[0] or "/") for name in inside.values()}
+    return [
+        file
+        for file, name in named.items()
+        if file not in inside and not exports.isdisjoint(PurePosixPath(name).parent.parents)
+    ]
 
 
 def _is_unfinished(file: str) -> bool:

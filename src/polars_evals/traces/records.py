@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -27,6 +26,7 @@ from polars_evals.traces.content import (
 )
 from polars_evals.traces.fields import LINE, NUMBER
 from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record
+from polars_evals.wording import line
 
 # How many records, and how many bytes of them, make a frame.
 _BATCH_RECORDS = 4096
@@ -199,9 +199,12 @@ def _archive(file: str, lists: Sequence[Sequence[str]], around: Record) -> Itera
                 )
             for name in samples:
                 yield b"".join(_entry(file, archive, entries[name]))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        # The end of a file inside an entry has no words of its own.
-        why = str(error) or "its entries are cut off"
+    except (OSError, pl.exceptions.PolarsError):
+        raise
+    except Exception as error:
+        # One bit makes an entry encrypted, or packed in another way: each has an error of its own class, and
+        # the end of a file inside an entry has no words.
+        why = line(str(error)) or "its entries are cut off"
         raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; fetch it again") from None
 
 

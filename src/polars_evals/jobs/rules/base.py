@@ -74,6 +74,8 @@ class Evidence:
     timeline: Timeline | None = None
     # Where the items are written that newly fail, if they are.
     items_file: str | None = None
+    # The candidates that the job names and that have no rows, though there are other versions.
+    absent: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -125,6 +127,9 @@ class Gate(ABC):
     def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
         """Take the rule's entries; `about` holds `metric` and `by`, for the constructor."""
 
+    def check(self, section: Section, context: Context) -> None:  # noqa: B027
+        """Insist on what else the rule needs of the job."""
+
     @property
     @abstractmethod
     def demand(self) -> str:
@@ -142,17 +147,21 @@ class Gate(ABC):
 
     def result(self, seen: Evidence) -> GateResult:
         """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
+        lone = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
+            if lone:
+                return GateResult(self.name, FAILED, tuple(lone))
             return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
         found = self.judge(seen)
+        objections = [*(lone if self.waits_for_candidate else ()), *found.objections]
         if not found.judged:
             return GateResult(
                 self.name, FAILED, (found.reason or f"there is no {found.about} to judge",), 0, found.about
             )
         return GateResult(
             self.name,
-            FAILED if found.objections else PASSED,
-            tuple(found.objections),
+            FAILED if objections else PASSED,
+            tuple(objections),
             found.judged,
             found.about,
         )
@@ -204,6 +213,7 @@ def check(section: Section, gate: Gate, context: Context) -> None:
         raise ConfigError(f"{section.where}: needs a section [compare]")
     if gate.needs_item and (compare is None or compare.item is None):
         raise ConfigError(f"{section.where}: {rule} needs `item` in [compare]")
+    gate.check(section, context)
     if gate.by is None:
         return
     if not gate.takes_by:

@@ -44,7 +44,8 @@ class MustNotFlip(Gate):
         """Compare the listed items alone, however many others there are."""
         spec = seen.compared().spec
         assert spec.item is not None
-        few = seen.scored.filter(as_text(seen.schema, spec.item).is_in(list(self.items)))
+        item = as_text(seen.schema, spec.item)
+        few = seen.scored.filter(item.is_in(list(self.items)))
         rows = few.collect(engine="streaming")
         present = set(rows.get_column(spec.version).cast(pl.String))
         candidates = [one for one in spec.candidates if one in present]
@@ -66,6 +67,15 @@ class MustNotFlip(Gate):
             f"{where(metric, None, {'version': one})}: has none of the items that must not flip"
             for one in absent
             for metric in self.metrics(seen)
+        ]
+        items = {
+            version: set(rows.filter(as_text(seen.schema, spec.version) == version).select(item).to_series())
+            for version in (spec.baseline, *candidates)
+        }
+        lone += [
+            f"{one} has no rows of {listed(sorted(unseen))}, which must not flip"
+            for one in candidates
+            if (unseen := items[spec.baseline] - items[one])
         ]
         return Findings(int(compared.summary["n"].sum()), [*lone, *self.flipped(flips)], "item")
 

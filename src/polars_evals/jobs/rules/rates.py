@@ -37,12 +37,11 @@ class MinPassRate(Gate):
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the versions and slices in which too few rows pass, or none is scored."""
-        groups, frame, expected = dict[str, pl.Expr](), seen.scored, list[str]()
+        groups, frame = dict[str, pl.Expr](), seen.scored
         if seen.comparison is not None:
             spec = seen.comparison.spec
             groups["version"] = as_text(seen.schema, spec.version)
             frame = frame.filter(groups["version"].is_in(spec.candidates))
-            expected = list(spec.candidates)
         if self.by is not None:
             seen.require(self.by)
             groups["slice"] = as_text(seen.schema, self.by)
@@ -51,14 +50,11 @@ class MinPassRate(Gate):
             rates = self.rates(frame, metric, groups)
             judged += int(rates["n"].sum())
             objections += [
-                f"{where(metric, None, {'version': one})}: no row has a label to judge"
-                for one in expected
-                if one not in rates.filter(pl.col("n") > 0)["version"]
-            ]
-            objections += [
                 self.objection(metric, row)
+                if row["n"]
+                else f"{where(metric, self.by, row)}: no row has a label to judge"
                 for row in rates.iter_rows(named=True)
-                if row["n"] and row["passed"] / row["n"] < self.least
+                if not row["n"] or row["passed"] / row["n"] < self.least
             ]
         return Findings(judged, objections, reason="no row has a label to judge")
 
@@ -66,8 +62,8 @@ class MinPassRate(Gate):
         """Count the rows, and those that pass."""
         counted = frame.select(
             *(expr.alias(name) for name, expr in groups.items()), passed=pl.col(f"{metric}_label") == "pass"
-        ).drop_nulls("passed")
-        totals = [pl.len().alias("n"), pl.col("passed").sum()]
+        )
+        totals = [pl.col("passed").count().alias("n"), pl.col("passed").sum()]
         rates = counted.group_by(*groups).agg(totals).sort(*groups) if groups else counted.select(totals)
         return rates.collect(engine="streaming")
 

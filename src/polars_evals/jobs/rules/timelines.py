@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals.drift import Timeline
 from polars_evals.drift.verdict import VERDICTS
 from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate
+from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult
 from polars_evals.jobs.section import Section
 from polars_evals.wording import did_you_mean
 
@@ -52,18 +53,34 @@ class OverTime(Gate):
         """Add the measures that are followed."""
         return (*context.metrics, *context.followed)
 
+    def result(self, seen: Evidence) -> GateResult:
+        """Judge, unless there is only the reference of every series yet."""
+        found = self.judge(seen)
+        if seen.timeline is not None and not found.judged and not found.objections:
+            waiting = self.changes(seen.timeline, self.metrics(seen))
+            if not waiting.is_empty():
+                first = waiting.row(0, named=True)
+                return GateResult(self.name, SKIPPED, (f"{series(first)}: {first['reason']}",))
+        return super().result(seen)
+
+    def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
+        """Select the series that the gate is about: without a name, the measures too."""
+        wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
+        return line.changes.filter(pl.col("metric").is_in(wanted))
+
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""
         if seen.timeline is None:
             return Findings(0, reason="there is no timeline: see the notes")
-        wanted = [*self.metrics(seen), *(() if self.metric else seen.timeline.settings["measures"])]
-        changes = seen.timeline.changes.filter(pl.col("metric").is_in(wanted))
+        changes = self.changes(seen.timeline, self.metrics(seen))
         objections = [
             f"{series(row)}: {row['verdict']}: {row['reason']}"
             for row in changes.iter_rows(named=True)
             if row["verdict"] in self.verdicts
         ]
-        return Findings(changes.height, objections, "series", "no series has scores over time")
+        judged = changes.filter(pl.col("current_n") > 0).height
+        # One that fails the gate was judged, with however little.
+        return Findings(max(judged, len(objections)), objections, "series", "no series has scores over time")
 
 
 def series(row: Mapping[str, Any]) -> str:

@@ -130,10 +130,15 @@ class NotWorseThan(ComparisonGate):
     def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
         """Read the margin."""
         margin = section.take(cls.rule, (int, float), "a number above 0")
-        if not margin > 0:
+        if not 0 < margin < np.inf:
             raise section.wrong(cls.rule, "a number above 0", margin)
         sequential = section.take("sequential", bool, "true, or false for a job that asks only once")
         return cls(**about, margin=float(margin), sequential=sequential is not False)
+
+    def check(self, section: Section, context: Context) -> None:
+        """Scores are between 0 and 1: none is worse by more than that."""
+        if self.margin >= 1 and self.metric in (None, *context.metrics):
+            raise section.wrong(self.rule, "below 1, as scores are", self.margin)
 
     @property
     def demand(self) -> str:
