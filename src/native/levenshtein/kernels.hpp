@@ -11,7 +11,7 @@ namespace {
 // Only AVX-512 compares fast enough for them: elsewhere tables of match bits take less time, and fewer instructions.
 #if defined(__AVX512BW__)
 template <class Recurrence>
-constexpr auto double_kernel = run_short<Recurrence, Words, std::uint64_t, 2>;
+constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
 #else
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
@@ -19,7 +19,7 @@ constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
 
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels block_kernels() {
-    return {run_short<Recurrence, Halves, std::uint32_t>, run_short<Recurrence, Words, std::uint64_t>,
+    return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
             double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
