@@ -4,6 +4,7 @@
 #include "band.hpp"
 #include "blocks.hpp"
 #include "short.hpp"
+#include "utf8.hpp"
 #include "vector_kernels.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ constexpr pe::vector_kernels::BlockKernels block_kernels() {
 
 constexpr pe::vector_kernels::Kernels kernels_of_target() {
     return {block_kernels<Levenshtein>(), block_kernels<Osa>(), block_kernels<Lcs>(), run_band_of<std::uint8_t>,
-            run_band_of<std::uint32_t>};
+            run_band_of<std::uint32_t>, decode_blocks};
 }
 
 }  // namespace
