@@ -90,7 +90,7 @@ faults: setup
 test-arm:
 	command -v qemu-aarch64 aarch64-linux-gnu-g++ > /dev/null || (apt-get update -qq && \
 		apt-get install -qq --yes --no-install-recommends g++-aarch64-linux-gnu qemu-user > /dev/null)
-	$(MAKE) -C tests/native test-arm ROWS=1000
+	$(MAKE) -j2 -C tests/native test-arm ROWS=500
 
 # The native tests for Windows, under wine.
 test-windows:

@@ -19,10 +19,29 @@ struct Batch {
     std::vector<Text> left, right;
     std::vector<std::size_t> rows;
     std::size_t size() const { return rows.size(); }
-    std::size_t bytes() const {
-        std::size_t sum = 0;
-        for (std::size_t i = 0; i < size(); ++i) sum += left[i].size() + right[i].size();
-        return sum;
+
+    // Becomes the rows from `begin` to `end`. Those with a null become null results instead.
+    void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end, Result& result) {
+        resize(end - begin);
+        std::size_t count = 0;
+        TextColumn::Cursor left_at(left_column, begin), right_at(right_column, begin);
+        for (std::size_t row = begin; row < end; ++row, left_at.next(), right_at.next()) {
+            if (!left_at.array().is_valid(left_at.row()) || !right_at.array().is_valid(right_at.row())) {
+                result.set_null(row);
+                continue;
+            }
+            left[count] = left_at.array()[left_at.row()];
+            right[count] = right_at.array()[right_at.row()];
+            rows[count++] = row;
+        }
+        resize(count);
+    }
+
+private:
+    void resize(std::size_t count) {
+        left.resize(count);
+        right.resize(count);
+        rows.resize(count);
     }
 };
 
@@ -30,69 +49,58 @@ struct Batch {
 // in bytes, because rows differ in length by orders of magnitude.
 class Dealer {
 public:
-    Dealer(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result)
-        : left_(left, 0),
-          right_(right, 0),
-          rows_left_(broadcast_size(left.size(), right.size())),
-          threads_(threads),
-          result_(result) {}
+    Dealer(const TextColumn& left, const TextColumn& right, std::size_t threads)
+        : left_(left, 0), right_(right, 0), rows_(broadcast_size(left.size(), right.size())), threads_(threads) {}
 
-    // Fills the batch with the next pairs; false when no row is left, or nothing more is wanted. Rows with a null become
-    // null results.
-    bool next(Batch& batch) {
+    // The next rows, from `begin` to `end`; false when none is left, or nothing more is wanted. Looks only at how long texts
+    // are: reading them is for the threads, side by side.
+    bool next(std::size_t& begin, std::size_t& end) {
         if (is_stopped()) return false;
         std::lock_guard<std::mutex> lock(mutex_);
-        if (returned_.size() > 0) {
-            std::swap(batch, returned_);
-            returned_ = {};
-            return true;
+        const std::size_t wanted = std::clamp((rows_ - row_) / (4 * threads_), fewest_rows, most_rows);
+        begin = row_;
+        for (std::size_t bytes = 0; row_ < rows_; ++row_, left_.next(), right_.next()) {
+            if (bytes >= most_bytes || (row_ - begin >= wanted && bytes >= fewest_bytes)) break;
+            bytes += left_.array().size(left_.row()) + right_.array().size(right_.row());
         }
-        batch.left.clear();
-        batch.right.clear();
-        batch.rows.clear();
-        const std::size_t wanted = std::clamp(rows_left_ / (4 * threads_), fewest_rows, most_rows);
-        for (std::size_t bytes = 0; rows_left_ > 0; ++row_, --rows_left_, left_.next(), right_.next()) {
-            if (bytes >= most_bytes || (batch.size() >= wanted && bytes >= fewest_bytes)) break;
-            if (!left_.array().is_valid(left_.row()) || !right_.array().is_valid(right_.row())) {
-                result_.set_null(row_);
-                continue;
-            }
-            batch.left.push_back(left_.array()[left_.row()]);
-            batch.right.push_back(right_.array()[right_.row()]);
-            batch.rows.push_back(row_);
-            bytes += batch.left.back().size() + batch.right.back().size();
-        }
-        return batch.size() > 0;
+        end = row_;
+        return end > begin;
     }
-    void give_back(Batch batch) { returned_ = std::move(batch); }
-    bool is_done() const { return rows_left_ == 0; }
 
 private:
     static constexpr std::size_t fewest_rows = 16, most_rows = 2048, fewest_bytes = 4096, most_bytes = 1 << 19;
 
     std::mutex mutex_;
     TextColumn::Cursor left_, right_;
-    std::size_t row_ = 0, rows_left_;
-    const std::size_t threads_;
-    Result& result_;
-    Batch returned_;
+    std::size_t row_ = 0;
+    const std::size_t rows_, threads_;
 };
+
+// Whether the texts of two columns are so few that other threads would take longer to wake than to help.
+inline bool are_few(const TextColumn& left, const TextColumn& right) {
+    constexpr std::size_t few_bytes = 1 << 15;
+    const std::size_t rows = broadcast_size(left.size(), right.size());
+    TextColumn::Cursor left_at(left, 0), right_at(right, 0);
+    std::size_t bytes = 0;
+    for (std::size_t row = 0; row < rows && bytes < few_bytes; ++row, left_at.next(), right_at.next())
+        bytes += left_at.array().size(left_at.row()) + right_at.array().size(right_at.row());
+    return bytes < few_bytes;
+}
 
 // Calls `kernel(batch, workspace)` for all pairs of the two columns, with one Workspace a thread. Nulls on either side
 // become nulls of the result. A column of few texts is done on the calling thread.
 template <class Workspace, class Kernel>
 void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result, Kernel&& kernel) {
-    Dealer dealer(left, right, threads, result);
+    Dealer dealer(left, right, threads);
     const auto work = [&] {
         Workspace workspace;
-        for (Batch batch; dealer.next(batch);) kernel(static_cast<const Batch&>(batch), workspace);
+        Batch batch;
+        for (std::size_t begin, end; dealer.next(begin, end);) {
+            batch.read(left, right, begin, end, result);
+            if (batch.size() > 0) kernel(static_cast<const Batch&>(batch), workspace);
+        }
     };
-    Batch first;
-    if (!dealer.next(first)) return;
-    constexpr std::size_t few_bytes = 1 << 15;
-    const bool are_few = dealer.is_done() && first.bytes() < few_bytes;
-    dealer.give_back(std::move(first));
-    if (are_few) work();
+    if (are_few(left, right)) work();
     else Pool::get(threads).run(work);
 }
 

@@ -40,8 +40,23 @@ public:
         }
     }
 
+    // How long the text of a row is, without a look at it.
+    std::size_t size(std::size_t row) const {
+        row += offset_;
+        switch (layout_) {
+            case Layout::views: return view_size(static_cast<const char*>(buffers_[1]) + 16 * row);
+            case Layout::large: return between<std::int64_t>(row).size();
+            default: return between<std::int32_t>(row).size();
+        }
+    }
+
 private:
     enum class Layout { views, large, small };
+    static std::size_t view_size(const char* view) {
+        std::int32_t size;
+        std::memcpy(&size, view, sizeof size);
+        return static_cast<std::size_t>(size);
+    }
     Text view(std::size_t row) const {
         const char* at = static_cast<const char*>(buffers_[1]) + 16 * row;
         std::int32_t head[4];

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "levenshtein/vector_kernels.hpp"
 #include "lowercase_table.hpp"
 #include "portable.hpp"
 #include "text.hpp"
@@ -177,37 +178,82 @@ inline bool decode_eight(const char* from, bool fold_case, std::uint32_t* to) {
     return true;
 }
 
-// The first `max_chars` code points of the text, lowercased before they are counted if `fold_case`.
-inline void decode(Text text, bool fold_case, std::size_t max_chars, std::vector<std::uint32_t>& out) {
-    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
-    // A byte gives at most one code point, but for the two of the dotted capital I, which has two bytes.
-    const std::size_t most = std::min(text.size(), max_chars);
-    if (out.size() < most + 8) out.resize(most + 8);
-    std::uint32_t* to = out.data();
-    std::uint32_t* const full = to + most;
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at < end && to < full) {
-        if (end - at >= 8 && decode_eight(at, fold_case, to)) {
-            at += 8;
-            to += 8;
-            continue;
-        }
-        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop && to < full;) {
-            const char* const start = at;
-            std::uint32_t code = unicode::next(at, end);
-            if (fold_case) {
-                if (code == unicode::capital_sigma) code = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
-                else if (code != unicode::dotted_capital_i) code = lower(code);
-                else {
-                    *to++ = 'i';
-                    code = unicode::dot_above;
-                }
-            }
-            *to++ = code;
+namespace unicode {
+
+// From UTF-8 to code points, lowercased if `fold_case`: as much of a text as there is room for.
+class Decoder {
+public:
+    Decoder(Text text, bool fold_case, std::uint32_t* to, std::uint32_t* full)
+        : text_(text), fold_case_(fold_case), at_(text.data()), end_(at_ + text.size()), to_(to), full_(full) {}
+
+    // By vectors where there are any, and where they cannot, one by one.
+    void run(vector_kernels::DecodeBlocks* vectors) {
+        while (at_ < end_ && to_ < full_) {
+            if (vectors != nullptr) {
+                if (!decode_blocks(vectors)) decode_until(at_ + vector_kernels::block_characters);
+            } else if (end_ - at_ >= 8 && decode_eight(at_, fold_case_, to_)) {
+                at_ += 8;
+                to_ += 8;
+            } else decode_until(at_ + 8);
         }
     }
-    out.resize(std::min<std::size_t>(static_cast<std::size_t>(to - out.data()), max_chars));
+    std::uint32_t* end() const { return to_; }
+
+private:
+    bool decode_blocks(vector_kernels::DecodeBlocks* vectors) {
+        vector_kernels::DecodedBlock blocks[vector_kernels::most_blocks];
+        // Room for a block is all that is sure to be there behind `full_`.
+        const auto size = static_cast<std::size_t>(std::min(end_ - at_, full_ - to_));
+        const std::size_t count = vectors(reinterpret_cast<const std::uint8_t*>(at_), size, fold_case_, to_, blocks);
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::uint64_t left = blocks[i].may_be_capital; left != 0; left &= left - 1) {
+                std::uint32_t& code = to_[count_trailing_zeros(left)];
+                if (code == capital_sigma || code == dotted_capital_i) return false;
+                code = lower_(code);
+            }
+            at_ += blocks[i].bytes;
+            to_ += blocks[i].characters;
+        }
+        return count > 0;
+    }
+    // One by one, those that begin before `stop`.
+    void decode_until(const char* stop) {
+        if (stop > end_) stop = end_;
+        while (at_ < stop && to_ < full_) {
+            const char* const start = at_;
+            std::uint32_t code = next(at_, end_);
+            if (fold_case_) {
+                if (code == capital_sigma) code = is_final_sigma(text_, start, at_) ? final_sigma : small_sigma;
+                else if (code != dotted_capital_i) code = lower_(code);
+                else {
+                    *to_++ = 'i';
+                    code = dot_above;
+                }
+            }
+            *to_++ = code;
+        }
+    }
+
+    const LowercasePages& lower_ = LowercasePages::get();
+    const Text text_;
+    const bool fold_case_;
+    const char* at_;
+    const char* const end_;
+    std::uint32_t* to_;
+    std::uint32_t* const full_;
+};
+
+}  // namespace unicode
+
+// The first `max_chars` code points of the text, lowercased before they are counted if `fold_case`.
+inline void decode(Text text, bool fold_case, std::size_t max_chars, std::vector<std::uint32_t>& out,
+                   vector_kernels::DecodeBlocks* vectors = nullptr) {
+    // A byte gives at most one code point, but for the two of the dotted capital I, which has two bytes.
+    const std::size_t most = std::min(text.size(), max_chars), slack = vector_kernels::block_characters;
+    if (out.size() < most + slack) out.resize(most + slack);
+    unicode::Decoder decoder(text, fold_case, out.data(), out.data() + most);
+    decoder.run(vectors);
+    out.resize(std::min<std::size_t>(static_cast<std::size_t>(decoder.end() - out.data()), max_chars));
 }
 
 }  // namespace pe

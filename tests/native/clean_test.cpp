@@ -229,7 +229,7 @@ private:
         const bool single = choice.size() == 1, exact = tokens_[i].text == choice;
         const std::string &after = at(i + 1), before = i > 0 ? at(i - 1) : std::string();
         if (is_any(after, {"'", "-", "/"}) && is_word(i + 2)) return 0;
-        if (is_any(before, {"-", "/", "'"}) && i > 1 && (is_word(i - 2) || at(i - 2)[0] < 0)) return 0;
+        if (is_any(before, {"-", "/", "'"}) && i > 1 && (is_word(i - 2) || static_cast<signed char>(at(i - 2)[0]) < 0)) return 0;
         if (is_any(after, {"+", "#"})) return 0;
         if ((before == "_") != (after == "_")) return 0;
         bool alone = true, first = true;

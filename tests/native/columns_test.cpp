@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "batches.hpp"
+#include "levenshtein/targets.hpp"
 #include "rounding.hpp"
 #include "unicode.hpp"
 #include "arrow_columns.hpp"
@@ -83,6 +84,47 @@ void decode_anything(std::size_t rounds, std::mt19937& random) {
     }
 }
 
+// The vectors of every target give what the portable code gives: all characters, alone and among others, and any bytes.
+void decode_with_vectors(std::size_t rounds, std::mt19937& random) {
+    std::vector<std::uint32_t> codes, wanted;
+    const auto compare = [&](const std::string& text, std::size_t most) {
+        const std::vector<char> bytes(text.begin(), text.end());  // of its exact size
+        for (const pe::Target& target : pe::available_targets()) {
+            if (target.kernels == nullptr) continue;
+            for (const bool fold : {false, true}) {
+                pe::decode({bytes.data(), bytes.size()}, fold, most, wanted);
+                pe::decode({bytes.data(), bytes.size()}, fold, most, codes, target.kernels->decode);
+                check(codes == wanted, "vectors decode as the portable code does");
+            }
+        }
+    };
+    const auto encode = [](std::uint32_t code) {
+        std::string text;
+        const auto add = [&text](std::uint32_t byte) { text += static_cast<char>(byte); };
+        if (code < 0x80) add(code);
+        else if (code < 0x800) add(0xC0 | code >> 6), add(0x80 | (code & 0x3F));
+        else if (code < 0x10000) add(0xE0 | code >> 12), add(0x80 | (code >> 6 & 0x3F)), add(0x80 | (code & 0x3F));
+        else add(0xF0 | code >> 18), add(0x80 | (code >> 12 & 0x3F)), add(0x80 | (code >> 6 & 0x3F)), add(0x80 | (code & 0x3F));
+        return text;
+    };
+    std::string all;
+    for (std::uint32_t code = 0; code < 0x11000; ++code) all += encode(code);
+    compare(all, all.size());
+    for (std::size_t round = 0; round < rounds / 10; ++round) {
+        std::string text;
+        const std::uint32_t script = random() % 4;
+        for (std::size_t i = random() % 300; i > 0; --i) {
+            const std::uint32_t kind = random() % 40;
+            if (kind == 0) text += encode(random() % 0x11000);
+            else if (kind == 1 && random() % 20 == 0) text += static_cast<char>(random());
+            else if (kind == 1 && random() % 10 == 0) text += encode(random() % 2 == 0 ? 0x3A3 : 0x130);
+            else if (kind < 8 || script == 0) text += encode(' ' + random() % 95);
+            else text += encode((script == 1 ? 0x400u : script == 2 ? 0xC0u : 0x3040u) + random() % (script == 2 ? 0x100 : 0x60));
+        }
+        compare(text, random() % 2 == 0 ? text.size() : random() % 200);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -104,6 +146,7 @@ int main(int argc, char** argv) {
     for (std::thread& caller : callers) caller.join();
     std::mt19937 random(seed);
     decode_anything(rows, random);
+    decode_with_vectors(rows, random);
     check(pe::Similarity(2)(1, 40) == 0.98 && pe::Similarity(2)(6, 16) == 0.63 && pe::Similarity(-1)(1, 3) == 1.0 - 1.0 / 3, "rounding");
     std::printf("columns: %zu rows of four callers in batches, %zu decoded texts\n", rows, rows);
 }

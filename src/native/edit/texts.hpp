@@ -33,8 +33,7 @@ public:
                            Sequence<std::uint8_t>{right_bytes_.data(), right_cut.size()}, byte_symbols);
         }
         std::vector<std::uint32_t>&left_codes = workspace_.left_codes, &right_codes = workspace_.right_codes;
-        decode(left, options.fold_case, options.max_chars, left_codes);
-        decode(right, options.fold_case, options.max_chars, right_codes);
+        workspace_.decode_pair(left, right, options);
         set_sizes(result, left_codes.size(), right_codes.size());
         if constexpr (std::remove_reference_t<Measure>::takes_any_symbols)
             return measure(Sequence<std::uint32_t>{left_codes.data(), left_codes.size()},

@@ -88,8 +88,7 @@ private:
         // First, since it may work off rows that need the same scratch memory. A byte gives at most one code point.
         make_room(std::min(left_[row].size(), options_.max_chars), std::min(right_[row].size(), options_.max_chars));
         std::vector<std::uint32_t>&left = workspace_.left_codes, &right = workspace_.right_codes;
-        decode(left_[row], options_.fold_case, options_.max_chars, left);
-        decode(right_[row], options_.fold_case, options_.max_chars, right);
+        workspace_.decode_pair(left_[row], right_[row], options_);
         set_sizes(row, left.size(), right.size());
         Sequence<std::uint32_t> left_rest{left.data(), left.size()}, right_rest{right.data(), right.size()};
         strip_affixes(left_rest, right_rest);

@@ -4,6 +4,7 @@
 #include "band.hpp"
 #include "blocks.hpp"
 #include "short.hpp"
+#include "utf8.hpp"
 #include "vector_kernels.hpp"
 
 namespace {
@@ -11,7 +12,7 @@ namespace {
 // Only AVX-512 compares fast enough for them: elsewhere tables of match bits take less time, and fewer instructions.
 #if defined(__AVX512BW__)
 template <class Recurrence>
-constexpr auto double_kernel = run_short<Recurrence, Words, std::uint64_t, 2>;
+constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
 #else
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
@@ -19,13 +20,13 @@ constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
 
 template <class Recurrence>
 constexpr pe::vector_kernels::BlockKernels block_kernels() {
-    return {run_short<Recurrence, Halves, std::uint32_t>, run_short<Recurrence, Words, std::uint64_t>,
+    return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
             double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::vector_kernels::Kernels kernels_of_target() {
     return {block_kernels<Levenshtein>(), block_kernels<Osa>(), block_kernels<Lcs>(), run_band_of<std::uint8_t>,
-            run_band_of<std::uint32_t>};
+            run_band_of<std::uint32_t>, decode_blocks};
 }
 
 }  // namespace

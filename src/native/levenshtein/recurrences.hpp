@@ -31,7 +31,8 @@ struct Levenshtein {
         out[0] = carry_of(no_hp);
         out[1] = carry_of(hn);
     }
-    static inline void column(Words (&state)[states], Words equal, const Words (&in)[carries], Words (&out)[carries]) {
+    template <typename Vector>
+    static inline void column(Vector (&state)[states], Vector equal, const Vector (&in)[carries], Vector (&out)[carries]) {
         column(state, equal, in[0], in[1], out);
     }
     // Alone, without rows above; in a `waiting` lane row 0 does not grow.
@@ -73,7 +74,8 @@ struct Osa {
         out[1] = carry_of(hn);
         out[2] = carry_of(swap);
     }
-    static inline void column(Words (&state)[states], Words equal, const Words (&in)[carries], Words (&out)[carries]) {
+    template <typename Vector>
+    static inline void column(Vector (&state)[states], Vector equal, const Vector (&in)[carries], Vector (&out)[carries]) {
         column(state, equal, in[0], in[1], in[2], out);
     }
     template <typename Vector>
@@ -102,7 +104,8 @@ struct Lcs {
         out[0] = carry_of(logic(matched, rows, sum, [](auto a, auto b, auto c) { return a | (b & ~c); }));
         rows = logic(sum, rows, equal, [](auto a, auto b, auto c) { return a | (b & ~c); });
     }
-    static inline void column(Words (&state)[states], Words equal, const Words (&in)[carries], Words (&out)[carries]) {
+    template <typename Vector>
+    static inline void column(Vector (&state)[states], Vector equal, const Vector (&in)[carries], Vector (&out)[carries]) {
         column(state, equal, in[0], out);
     }
     template <typename Vector>

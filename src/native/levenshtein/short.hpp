@@ -2,6 +2,7 @@
 // or two blocks of 64-bit lanes, in as many vectors as it takes. Included by the source file of a target alone.
 #pragma once
 
+#include "matches.hpp"
 #include "recurrences.hpp"
 #include "vector.hpp"
 #include "vector_kernels.hpp"
@@ -16,51 +17,51 @@ inline Bytes fold_ascii(Bytes bytes, Bytes upper_limit) {
     return bytes | (upper & fill<Bytes>(0x20));
 }
 
-// Some columns of short pairs from `first` on, `vectors` of pairs side by side, with their match bits: equal[column][block][pair].
-// A lane waits until its first column.
+// Some columns of short pairs, `vectors` of pairs side by side. A lane waits while the highest bit of `waiting` is set, to which
+// each column adds one.
 template <class Recurrence, int blocks>
 struct ShortRun;
 
 template <class Recurrence>
 struct ShortRun<Recurrence, 1> {
-    template <typename Vector, typename Word, std::size_t vectors, std::size_t pairs>
-    static inline void run(Vector (&state)[vectors][1][Recurrence::states], const Word (*equal)[1][pairs],
-                           const Vector (&first_column)[vectors], std::uint32_t first, std::uint32_t columns) {
-        Vector column = fill<Vector>(first);
-        for (std::uint32_t j = 0; j < columns; ++j) {
-            for (std::size_t v = 0; v < vectors; ++v)
-                Recurrence::column_alone(state[v][0], load<Vector>(equal[j][0] + v * (pairs / vectors)),
-                                         reinterpret_cast<Vector>(first_column[v] > column));
-            column += fill<Vector>(1);
-        }
+    template <typename Vector, class Matches, std::size_t vectors>
+    static inline void run(Vector (&state)[vectors][1][Recurrence::states], Vector (&waiting)[vectors], const Matches& matches,
+                           std::uint32_t columns) {
+        for (std::uint32_t j = 0; j < columns; ++j)
+            for (std::size_t v = 0; v < vectors; ++v) {
+                Vector equal[1];
+                matches.at(j, v, equal);
+                Recurrence::column_alone(state[v][0], equal[0], waiting[v]);
+                waiting[v] += fill<Vector>(1);
+            }
     }
 };
 
 // The second block works a column behind the first, so that the blocks of a step need nothing of each other.
 template <class Recurrence>
 struct ShortRun<Recurrence, 2> {
-    template <std::size_t vectors, std::size_t pairs>
-    static inline void run(Words (&state)[vectors][2][Recurrence::states], const std::uint64_t (*equal)[2][pairs],
-                           const Words (&first_column)[vectors], std::uint32_t first, std::uint32_t columns) {
-        Words carry[vectors][Recurrence::carries], unused[Recurrence::carries], column = fill<Words>(first);
-        const auto upper = [&](std::size_t v, std::uint32_t j) {
-            const Words waiting = carry_of(reinterpret_cast<Words>(first_column[v] > column));
-            Words in[Recurrence::carries];
-            for (int i = 0; i < Recurrence::carries; ++i) in[i] = Recurrence::waiting[i] != 0 ? waiting : Words{};
-            Recurrence::column(state[v][0], load<Words>(equal[j][0] + v * lanes), in, carry[v]);
+    template <typename Vector, class Matches, std::size_t vectors>
+    static inline void run(Vector (&state)[vectors][2][Recurrence::states], Vector (&waiting)[vectors], const Matches& matches,
+                           std::uint32_t columns) {
+        Vector carry[vectors][Recurrence::carries], unused[Recurrence::carries], equal[vectors][2];
+        const auto upper = [&](std::size_t v) {
+            Vector in[Recurrence::carries];
+            for (int i = 0; i < Recurrence::carries; ++i) in[i] = Recurrence::waiting[i] != 0 ? carry_of(waiting[v]) : Vector{};
+            Recurrence::column(state[v][0], equal[v][0], in, carry[v]);
+            waiting[v] += fill<Vector>(1);
         };
-        const auto lower = [&](std::size_t v, std::uint32_t j) {
-            Recurrence::column(state[v][1], load<Words>(equal[j][1] + v * lanes), carry[v], unused);
-        };
-        for (std::size_t v = 0; v < vectors; ++v) upper(v, 0);
-        for (std::uint32_t j = 1; j < columns; ++j) {
-            column += fill<Words>(1);
-            for (std::size_t v = 0; v < vectors; ++v) {
-                lower(v, j - 1);
-                upper(v, j);
-            }
+        const auto lower = [&](std::size_t v) { Recurrence::column(state[v][1], equal[v][1], carry[v], unused); };
+        for (std::size_t v = 0; v < vectors; ++v) {
+            matches.at(0, v, equal[v]);
+            upper(v);
         }
-        for (std::size_t v = 0; v < vectors; ++v) lower(v, columns - 1);
+        for (std::uint32_t j = 1; j < columns; ++j)
+            for (std::size_t v = 0; v < vectors; ++v) {
+                lower(v);
+                matches.at(j, v, equal[v]);
+                upper(v);
+            }
+        for (std::size_t v = 0; v < vectors; ++v) lower(v);
     }
 };
 
@@ -69,7 +70,7 @@ template <class Recurrence, typename Vector, typename Word, int blocks = 1>
 std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_case, std::uint32_t* values) {
     constexpr std::size_t block_size = 8 * sizeof(Word), most_size = blocks * block_size;
     constexpr std::size_t most_pairs = 64 / sizeof(Word);
-    constexpr std::size_t vector_lanes = vector_bytes / sizeof(Word);
+    constexpr std::size_t vector_lanes = sizeof(Vector) / sizeof(Word);
     constexpr std::size_t vectors = most_pairs / vector_lanes;
     // The shorter text of a pair gives the columns. All pairs end together, so idle columns come first: those read the
     // 0xFF before the text, which equals nothing in ASCII.
@@ -79,9 +80,8 @@ std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_cas
         std::uint8_t rows[most_size];
     };
     Slot slots[most_pairs];
-    // Match bits of so many columns at a time as stay in the fastest cache.
-    constexpr std::uint32_t stretch = 32;
-    alignas(64) Word equal[stretch][blocks][most_pairs] = {};
+    using PairMatches = Matches<Vector, Word, blocks, most_pairs>;
+    PairMatches matches;
     alignas(64) Word columns[most_pairs] = {};
     std::uint32_t rows[most_pairs];
     std::uint32_t most_columns = 0;
@@ -116,27 +116,22 @@ std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_cas
             store(slot.columns + part, fold_ascii(shorter, upper_limit));
             store(slot.rows + part, fold_ascii(longer, upper_limit));
         }
+        matches.set_rows(i, slot.rows);
         not_ascii |= static_cast<std::uint32_t>(has_sign(seen)) << i;
     }
 
-    Vector state[vectors][blocks][Recurrence::states], first_column[vectors];
+    Vector state[vectors][blocks][Recurrence::states], waiting[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
-        first_column[v] = fill<Vector>(most_columns) - load<Vector>(columns + v * vector_lanes);
+        waiting[v] = load<Vector>(columns + v * vector_lanes) - fill<Vector>(most_columns);
         for (int k = 0; k < blocks; ++k)
             for (int i = 0; i < Recurrence::states; ++i)
                 state[v][k][i] = fill<Vector>(static_cast<Word>(Recurrence::start[i]));
     }
-    for (std::uint32_t first = 0; first < most_columns; first += stretch) {
-        const std::uint32_t some = most_columns - first < stretch ? most_columns - first : stretch;
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint8_t* bytes = slots[i].columns + columns[i] - most_columns + first;
-            const ByteRow<block_size> upper(slots[i].rows), lower(slots[i].rows + (blocks - 1) * block_size);
-            for (std::uint32_t j = 0; j < some; ++j) {
-                equal[j][0][i] = static_cast<Word>(upper.equal_to(bytes[j]));
-                if (blocks == 2) equal[j][blocks - 1][i] = static_cast<Word>(lower.equal_to(bytes[j]));
-            }
-        }
-        ShortRun<Recurrence, blocks>::run(state, equal, first_column, first, some);
+    for (std::uint32_t first = 0; first < most_columns; first += PairMatches::stretch) {
+        const std::uint32_t left = most_columns - first, some = left < PairMatches::stretch ? left : PairMatches::stretch;
+        for (std::size_t i = 0; i < count; ++i)
+            matches.set_columns(i, slots[i].columns + columns[i] - most_columns + first, some);
+        ShortRun<Recurrence, blocks>::run(state, waiting, matches, some);
     }
 
     alignas(64) Word more[blocks][most_pairs], less[blocks][most_pairs];

@@ -29,6 +29,15 @@ typedef std::int8_t Bytes __attribute__((vector_size(vector_bytes)));
 
 constexpr std::size_t lanes = vector_bytes / sizeof(std::uint64_t);
 
+// The vectors of the kernels that merge no loads.
+#if defined(__AVX512BW__)
+constexpr std::size_t wide_bytes = 64;
+#else
+constexpr std::size_t wide_bytes = vector_bytes;
+#endif
+typedef std::uint64_t WideWords __attribute__((vector_size(wide_bytes)));
+typedef std::uint32_t WideHalves __attribute__((vector_size(wide_bytes)));
+
 template <typename Vector>
 inline Vector load(const void* from) {
     Vector vector;
@@ -51,7 +60,10 @@ template <typename Vector, class Function>
 inline Vector logic(Vector a, Vector b, Vector c, Function function) {
 #if defined(__AVX512VL__)
     constexpr int table = function(0xF0, 0xCC, 0xAA) & 0xFF;
-    return reinterpret_cast<Vector>(_mm256_ternarylogic_epi64(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b),
+    if constexpr (sizeof(Vector) == 64)
+        return reinterpret_cast<Vector>(_mm512_ternarylogic_epi64(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b),
+                                                                  reinterpret_cast<__m512i>(c), table));
+    else return reinterpret_cast<Vector>(_mm256_ternarylogic_epi64(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b),
                                                               reinterpret_cast<__m256i>(c), table));
 #else
     return function(a, b, c);
@@ -60,24 +72,35 @@ inline Vector logic(Vector a, Vector b, Vector c, Function function) {
 
 // A carry is what the highest bit of each lane hands to the lowest bit of another vector. With AVX-512 the vector itself is
 // handed over and its other bits do not matter; elsewhere it is 1 or 0.
-constexpr int word_top = 63, half_top = 31;
+constexpr int word_top = 63;
 #if defined(__AVX512VBMI2__)
 constexpr std::uint64_t carried_one = std::uint64_t{1} << word_top;
-inline Words carry_of(Words vector) { return vector; }
-inline Halves carry_of(Halves vector) { return vector; }
-inline Words carried_bit(Words carry) { return carry >> word_top; }
+template <typename Vector>
+inline Vector carry_of(Vector vector) {
+    return vector;
+}
+template <typename Vector>
+inline Vector carried_bit(Vector carry) {
+    return carry >> (8 * sizeof(carry[0]) - 1);
+}
 inline Words shift_in(Words vector, Words carry) {
     return reinterpret_cast<Words>(
         _mm256_shldi_epi64(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
 }
-inline Halves shift_in(Halves vector, Halves carry) {
-    return reinterpret_cast<Halves>(
-        _mm256_shldi_epi32(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
+inline WideWords shift_in(WideWords vector, WideWords carry) {
+    return reinterpret_cast<WideWords>(
+        _mm512_shldi_epi64(reinterpret_cast<__m512i>(vector), reinterpret_cast<__m512i>(carry), 1));
+}
+inline WideHalves shift_in(WideHalves vector, WideHalves carry) {
+    return reinterpret_cast<WideHalves>(
+        _mm512_shldi_epi32(reinterpret_cast<__m512i>(vector), reinterpret_cast<__m512i>(carry), 1));
 }
 #else
 constexpr std::uint64_t carried_one = 1;
-inline Words carry_of(Words vector) { return vector >> word_top; }
-inline Halves carry_of(Halves vector) { return vector >> half_top; }
+template <typename Vector>
+inline Vector carry_of(Vector vector) {
+    return vector >> (8 * sizeof(vector[0]) - 1);
+}
 inline Words carried_bit(Words carry) { return carry; }
 #if defined(__aarch64__)
 inline Words shift_in(Words vector, Words carry) { return vsliq_n_u64(carry, vector, 1); }
@@ -98,12 +121,18 @@ template <typename Vector>
 inline Vector with_bit(Vector vector, NoCarry) {
     return vector;
 }
-inline Words with_bit(Words vector, Words carry) { return vector | carried_bit(carry); }
+template <typename Vector>
+inline Vector with_bit(Vector vector, Vector carry) {
+    return vector | carried_bit(carry);
+}
 template <typename Vector>
 inline Vector plus_bit(Vector vector, NoCarry) {
     return vector;
 }
-inline Words plus_bit(Words vector, Words carry) { return vector + carried_bit(carry); }
+template <typename Vector>
+inline Vector plus_bit(Vector vector, Vector carry) {
+    return vector + carried_bit(carry);
+}
 
 // Lane l of the words at from[l]. Plain loads: gathers are slower.
 inline Words load_lanes(const std::uint64_t* const (&from)[lanes]) {
@@ -231,6 +260,66 @@ inline std::uint64_t equal_bits(const std::uint32_t* at, std::uint32_t symbol) {
     return equal_bits(equal, 0xFF);
 #endif
 }
+
+#if defined(__GFNI__) && defined(__AVX512VBMI__)
+// Byte `place` of each lane, in all bytes of the lane.
+template <typename Vector>
+inline Vector repeat_byte(Vector vector, std::size_t place) {
+    constexpr std::size_t lane = sizeof(vector[0]);
+    struct Tables {
+        alignas(64) std::uint8_t from[lane][64];
+        constexpr Tables() : from{} {
+            for (std::size_t i = 0; i < lane; ++i)
+                for (std::size_t j = 0; j < 64; ++j) from[i][j] = static_cast<std::uint8_t>(j / lane * lane % 16 + i);
+        }
+    };
+    static constexpr Tables tables;
+    return reinterpret_cast<Vector>(_mm512_shuffle_epi8(reinterpret_cast<__m512i>(vector), load<__m512i>(tables.from[place])));
+}
+
+// Bit `place` of each byte, in all bits of the byte: the product with a matrix whose rows all pick that bit.
+template <typename Vector>
+inline Vector repeat_bit(Vector vector, int place) {
+    const __m512i matrix = _mm512_set1_epi8(static_cast<char>(1 << place));
+    return reinterpret_cast<Vector>(_mm512_gf2p8affine_epi64_epi8(reinterpret_cast<__m512i>(vector), matrix, 0));
+}
+
+// Bit b of byte r becomes bit r of planes[b]. Eight bytes at a time are turned as a matrix, the last one first; then the
+// bytes of each plane are brought together.
+inline void bit_planes(const std::uint8_t* bytes, std::uint64_t (&planes)[8]) {
+    struct Tables {
+        alignas(64) std::uint8_t last_first[64], by_plane[64];
+        constexpr Tables() : last_first{}, by_plane{} {
+            for (std::size_t i = 0; i < 64; ++i) {
+                last_first[i] = static_cast<std::uint8_t>(i ^ 7);
+                by_plane[i] = static_cast<std::uint8_t>(i % 8 * 8 + i / 8);
+            }
+        }
+    };
+    static constexpr Tables tables;
+    const __m512i one_bit = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201u));
+    const __m512i turned = _mm512_gf2p8affine_epi64_epi8(
+        one_bit, _mm512_permutexvar_epi8(load<__m512i>(tables.last_first), load<__m512i>(bytes)), 0);
+    store(planes, _mm512_permutexvar_epi8(load<__m512i>(tables.by_plane), turned));
+}
+
+inline void bit_planes(const std::uint8_t* bytes, std::uint32_t (&planes)[8]) {
+    struct Tables {
+        alignas(32) std::uint8_t last_first[32], by_plane[32];
+        constexpr Tables() : last_first{}, by_plane{} {
+            for (std::size_t i = 0; i < 32; ++i) {
+                last_first[i] = static_cast<std::uint8_t>(i ^ 7);
+                by_plane[i] = static_cast<std::uint8_t>(i % 4 * 8 + i / 4);
+            }
+        }
+    };
+    static constexpr Tables tables;
+    const __m256i one_bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
+    const __m256i turned = _mm256_gf2p8affine_epi64_epi8(
+        one_bit, _mm256_permutexvar_epi8(load<__m256i>(tables.last_first), load<__m256i>(bytes)), 0);
+    store(planes, _mm256_permutexvar_epi8(load<__m256i>(tables.by_plane), turned));
+}
+#endif
 
 // Copies at most 32 bytes to `to` and fills up with zeros, without reading a byte outside the text.
 inline void copy_short(const std::uint8_t* from, std::uint32_t size, std::uint8_t* to) {

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "../interrupt.hpp"
+#include "../text.hpp"
+#include "../unicode.hpp"
 #include "numbering.hpp"
+#include "options.hpp"
 #include "scalar.hpp"
 #include "targets.hpp"
 #include "vector_kernels.hpp"
@@ -39,6 +42,13 @@ public:
         at_least(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
         at_least(carries, vector_kernels::most_carries * (columns + column_slack));
         return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data(), is_stopped};
+    }
+
+    // The code points of both texts, in `left_codes` and `right_codes`.
+    void decode_pair(Text left, Text right, const EditOptions& options) {
+        vector_kernels::DecodeBlocks* const blocks = vectors == nullptr ? nullptr : vectors->decode;
+        decode(left, options.fold_case, options.max_chars, left_codes, blocks);
+        decode(right, options.fold_case, options.max_chars, right_codes, blocks);
     }
 
     const vector_kernels::Kernels* const vectors;  // none: only portable code
