@@ -87,5 +87,5 @@ class Stream:
             ):
                 found = frame.with_columns(pl.lit(file).alias(FILE))
                 if fields or BROKEN in wanted:
-                    found = pl.concat([found, read_records(frame.get_column(LINE), fields)], how="horizontal")
+                    found = found.hstack(read_records(frame.get_column(LINE), fields))
                 yield found
