@@ -12,7 +12,7 @@ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --syste
 $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
 endef
 
-.PHONY: setup demo test test-polars test-arm test-windows test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
+.PHONY: setup demo test test-polars test-arm test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
 	sanitize wheel clean
 
 setup: .venv/developed
@@ -97,6 +97,11 @@ test-windows:
 	command -v x86_64-w64-mingw32-g++-posix /usr/lib/wine/wine64 > /dev/null || (apt-get update -qq && \
 		apt-get install -qq --yes --no-install-recommends g++-mingw-w64-x86-64-posix wine64 > /dev/null)
 	$(MAKE) -C tests/native test-windows ROWS=1000
+
+# The native tests for macOS, Windows on ARM and Linux with musl, compiled only: zig's compiler has the headers of each.
+test-targets: setup
+	$(BIN)/python -m pip install --quiet ziglang
+	$(MAKE) -C tests/native test-targets CXX='$(CURDIR)/$(BIN)/python -m ziglang c++'
 
 # The edit metrics on a hundred thousand random pairs each, equal to RapidFuzz to the last bit.
 fuzz-edit: setup

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 from polars_evals import _polars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,12 +27,20 @@ def test_the_oldest_release_that_is_tested_is_the_oldest_that_is_allowed() -> No
     assert allowed == f"polars>={tested.split()[0]},<3"
 
 
-@pytest.mark.parametrize("content", [b"a\nb\n", b"a\n\n\nb", b"a\r\nb\r\n", b"", b'"a\nb",x\n', b" a \n\t\n"])
-def test_lines(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    "content",
+    [b"a\nb\n", b"a\n\n\nb", b"a\r\nb\r\n", b"", b"\n", b"\r\n\n", b'"a\nb",x\n', b" a \n\t\n", b"\t\n"],
+)
+def test_lines(tmp_path: Path, content: bytes, pack: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "lines.txt"
-    file.write_bytes(content)
-    lines = _polars.scan_lines(str(file), glob=False).collect()
-    assert lines.get_column("line").to_list() == content.decode().replace("\r\n", "\n").splitlines()
+    file.write_bytes(pack(content))
+    expected = content.decode().replace("\r\n", "\n").splitlines()
+    lines = _polars.scan_lines(str(file), glob=False, include_file_paths="file").collect()
+    assert lines.to_dict(as_series=False) == {"line": expected, "file": [str(file)] * len(expected)}
+    for n_rows in (None, 1):
+        held = _polars.scan_lines(io.BytesIO(pack(content)), n_rows=n_rows).collect()
+        assert held.get_column("line").to_list() == expected[:n_rows]
 
 
 def test_a_text_with_a_null_in_it_is_null() -> None:

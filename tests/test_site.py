@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"],
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

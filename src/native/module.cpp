@@ -86,8 +86,11 @@ void bind_words(nb::module_& module);
 NB_MODULE(_native, module) {
     pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
     module.def(
-        "set_sigma_sees_ascii", [](bool sees) { pe::unicode::sigma_sees_ascii = sees; }, nb::arg("sees"),
-        "Say whether ASCII counts where lowercase decides if a sigma is a final one.");
+        "set_sigma_table",
+        [](const std::string& since) {
+            pe::unicode::sigma_table = since == "1.35" ? &pe::unicode::sigma_1_35 : &pe::unicode::sigma_1_40;
+        },
+        nb::arg("since"), "Choose what lowercase sees beside a sigma, by the first Polars that sees the same.");
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
     pe::bind_result(module);

@@ -14,6 +14,8 @@
 #include "levenshtein/vector_kernels.hpp"
 #include "lowercase_table.hpp"
 #include "portable.hpp"
+#include "sigma_1_35_table.hpp"
+#include "sigma_1_40_table.hpp"
 #include "text.hpp"
 
 namespace pe {
@@ -96,17 +98,6 @@ inline std::uint32_t previous(const char* begin, const char*& at) {
     return code;
 }
 
-template <std::size_t size>
-bool contains(const Range (&ranges)[size], std::uint32_t code) {
-    std::size_t low = 0, high = size;
-    while (low < high) {
-        const std::size_t middle = (low + high) / 2;
-        if (code > ranges[middle].last) low = middle + 1;
-        else high = middle;
-    }
-    return low < size && code >= ranges[low].first;
-}
-
 // Pages of 256 code points; those without any capital share page 0.
 class LowercasePages {
 public:
@@ -140,25 +131,23 @@ private:
 inline constexpr std::uint32_t capital_sigma = 0x3A3, small_sigma = 0x3C3, final_sigma = 0x3C2;
 inline constexpr std::uint32_t dotted_capital_i = 0x130, dot_above = 0x307;
 
-// Whether ASCII counts beside a sigma: not in the lowercase of every Polars. Set once, when the package is loaded.
-inline std::atomic<bool> sigma_sees_ascii{true};
+// The table of the installed Polars, by the first release that has it. Set once, when the package is loaded.
+inline std::atomic<const SigmaTable*> sigma_table{&sigma_1_40};
 
 // A capital sigma at [sigma, after) is final when a letter with case stands before it and none follows.
 inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
-    const std::uint32_t first = sigma_sees_ascii.load(std::memory_order_relaxed) ? 0 : 0x80;
-    const auto is_ignorable = [first](std::uint32_t code) { return code >= first && contains(case_ignorable, code); };
-    const auto is_cased = [first](std::uint32_t code) { return code >= first && contains(cased, code); };
+    const SigmaTable& table = *sigma_table.load(std::memory_order_relaxed);
     const char* at = sigma;
     std::uint32_t code = 0;
     do {
         if (at == text.data()) return false;
         code = previous(text.data(), at);
-    } while (is_ignorable(code));
-    if (!is_cased(code)) return false;
+    } while (table.ignorable.contain(code));
+    if (!table.cased.contain(code)) return false;
     const char* end = text.data() + text.size();
     for (at = after; at < end;) {
         code = next(at, end);
-        if (!is_ignorable(code)) return !is_cased(code);
+        if (!table.ignorable.contain(code)) return !table.cased.contain(code);
     }
     return true;
 }

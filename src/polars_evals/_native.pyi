@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, Literal
 
 from polars import Series
 
@@ -6,7 +6,7 @@ class Result:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 def targets() -> list[str]: ...
-def set_sigma_sees_ascii(sees: bool) -> None: ...
+def set_sigma_table(since: Literal["1.35", "1.40"]) -> None: ...
 def edit_similarity(
     output: Series,
     expected: Series,

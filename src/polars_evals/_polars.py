@@ -6,16 +6,18 @@ pyproject.toml) reaches it, the old way goes, and the function with it.
 
 from __future__ import annotations
 
+import gzip
 import inspect
 import re
-from typing import TYPE_CHECKING, Any, TypeGuard
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import polars as pl
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:2])
 
@@ -25,18 +27,26 @@ DEEPEST_JSON = 1024
 _BRACKETS = re.compile(r"[\[{]|[\]}]")
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
+# Files that may hold no text: no longer than this, for all that a header of gzip may say.
+BLANK_BYTES = 1024
+GZIP = b"\x1f\x8b"
 
 # Units of time that a scan can convert to microseconds, and what it calls that; milliseconds from 1.43 on.
 TIME_CASTS: dict[str, Any] = {"ns": "nanosecond-downcast", "us": "convert-timezone"}
 if VERSION >= (1, 43):
     TIME_CASTS["ms"] = "millisecond-upcast"
 
+# Has `explode` give no row for an empty list, as from 2.0 on; the oldest releases give one with a null.
+NOTHING_OF_EMPTY: dict[str, Any] = (
+    {"empty_as_null": False} if "empty_as_null" in inspect.signature(pl.Expr.explode).parameters else {}
+)
+
 # Whether lists inside of structs are written as JSON as they are in a part of a column too, as from 1.42 on.
 ENCODES_PARTS = VERSION >= (1, 42)
 
-# Whether the lowercase of a capital sigma is a final one after ASCII letters too, as it is from 1.40 on.
-# Before, letters that are new since Unicode 15 were none beside a sigma; kernels take them for letters.
-SIGMA_SEES_ASCII = VERSION >= (1, 40)
+# The first release whose lowercase sees the same letters and marks beside a capital sigma, to make it a final
+# one or not: before 1.40 those of Unicode 17 without ASCII, since then those of Unicode 15 with it.
+SIGMA_TABLE: Literal["1.35", "1.40"] = "1.40" if VERSION >= (1, 40) else "1.35"
 
 
 def is_map(dtype: pl.DataType) -> TypeGuard[pl.Map]:
@@ -85,6 +95,16 @@ def _in_zone(wall: pl.Expr, zone: str) -> pl.Expr:
     return pl.coalesce(shown, day_before.dt.offset_by("24h"))
 
 
+def error_text(error: Exception) -> str:
+    """Return what an error inside of an expression says.
+
+    Releases after 1.36 raise it anew, with the expression behind its text. A KeyError is shown as a literal,
+    and must not be shown so twice.
+    """
+    is_anew = isinstance(error, KeyError) and "\n" in "".join(map(str, error.args))
+    return str(error.args[0] if is_anew else error)
+
+
 def scan_lines(
     source: str | io.BytesIO,
     *,
@@ -102,8 +122,11 @@ def scan_lines(
     }
     if hasattr(pl, "scan_lines"):
         return pl.scan_lines(source, name=name, n_rows=n_rows, **options)
+    if (lines := blank_lines(source)) is not None:
+        blank = pl.LazyFrame({name: lines[:n_rows]}, schema={name: pl.String()})
+        return blank.with_columns(pl.lit(source).alias(include_file_paths)) if include_file_paths else blank
     # A table of one column, as no text has the separator in it. A file that has is refused.
-    lines = pl.scan_csv(
+    table = pl.scan_csv(
         source,
         has_header=False,
         separator="\x01",
@@ -113,7 +136,24 @@ def scan_lines(
         missing_utf8_is_empty_string=True,  # type: ignore[call-arg]
         **options,
     )
-    return lines if n_rows is None else lines.head(n_rows)
+    return table if n_rows is None else table.head(n_rows)
+
+
+def blank_lines(source: str | io.BytesIO) -> list[str] | None:
+    """Return the lines of a small file without text, which a Polars before 1.38 cannot scan; else None."""
+    if isinstance(source, str):
+        file = Path(source)
+        small = file.read_bytes() if file.is_file() and file.stat().st_size <= BLANK_BYTES else None
+    else:
+        small = source.getvalue() if source.getbuffer().nbytes <= BLANK_BYTES else None
+    if small is None:
+        return None
+    if small.startswith(GZIP):
+        try:
+            small = gzip.decompress(small)
+        except (OSError, EOFError, zlib.error):  # damaged, which is for Polars to say
+            return None
+    return None if small.strip(b"\r\n") else [""] * small.count(b"\n")
 
 
 def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
-from polars_evals._native import set_sigma_sees_ascii
-from polars_evals._polars import ENCODES_PARTS, SIGMA_SEES_ASCII, format_text
+from polars_evals._native import set_sigma_table
+from polars_evals._polars import ENCODES_PARTS, NOTHING_OF_EMPTY, SIGMA_TABLE, format_text
 from polars_evals.columns import align, read_text, read_tokens, read_vector, row_count, side_by_side
 
 IntoText: TypeAlias = pl.Expr | pl.Series | str
@@ -24,7 +24,7 @@ Fields: TypeAlias = Mapping[str, pl.DataType | type[pl.DataType]]
 LABEL = pl.Enum(["fail", "pass"])
 
 # Kernels fold case as the installed Polars does.
-set_sigma_sees_ascii(SIGMA_SEES_ASCII)
+set_sigma_table(SIGMA_TABLE)
 
 # `details` ends with these for every metric: null for single texts, for a schema must not depend on the data.
 COMMON_FIELDS: Fields = {
@@ -300,7 +300,9 @@ def score_references(
 ) -> pl.DataFrame:
     """Score texts against lists of references. Null references do not count."""
     rows = side_by_side(left, right)
-    pairs = rows.explode("expected").filter(pl.col("expected").is_not_null() & pl.col("output").is_not_null())
+    pairs = rows.explode("expected", **NOTHING_OF_EMPTY).filter(
+        pl.col("expected").is_not_null() & pl.col("output").is_not_null()
+    )
     scored = kernel(pairs["output"], pairs["expected"])
     rank = pl.col(rank_by)
     first = rank.arg_max() if which == "best" else rank.arg_min()
@@ -323,7 +325,7 @@ def score_turns(
         expected_turns=pl.col("expected").list.len().cast(pl.Int64),
     )
     turns, expected_turns = pl.col("turns"), pl.col("expected_turns")
-    pairs = rows.filter(turns == expected_turns, turns > 0).explode("output", "expected")
+    pairs = rows.filter(turns == expected_turns, turns > 0).explode("output", "expected", **NOTHING_OF_EMPTY)
     turn = kernel(pairs["output"], pairs["expected"]).select("score", pairs["row"])
     if missing == "fail":
         turn = turn.with_columns(pl.col("score").fill_null(0.0))

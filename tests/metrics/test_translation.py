@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from sacrebleu.metrics import BLEU, CHRF
 
 import polars_evals as pe
+from polars_evals._polars import NOTHING_OF_EMPTY, SIGMA_TABLE
 from tests.texts import details_of, random_pairs, real_pairs, scores_of, some_pairs
 
 # From Python 3.12 on, `sum` of floats is compensated, which changes the last bits of sacrebleu's BLEU.
@@ -23,6 +24,10 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def sacrebleu_scores(metric: BLEU | CHRF, pairs: Pairs) -> list[float]:
+    if metric.lowercase and SIGMA_TABLE == "1.35":
+        # Metrics fold case as the installed Polars does, and this one has final sigmas where Python has none.
+        frame = pl.DataFrame(pairs, schema=["output", "expected"], orient="row")
+        pairs = frame.select(pl.all().str.to_lowercase()).rows()
     # Float errors can take a score above 1.
     return [min(metric.sentence_score(output, [expected]).score / 100, 1.0) for output, expected in pairs]
 
@@ -115,7 +120,9 @@ def test_references_count_one_by_one() -> None:
     for metric in (pe.bleu, pe.chrf):
         name = metric.__name__
         best = frame.select(metric("output", "expected")).unnest(name)["score"].item()
-        exploded = frame.explode("expected").select(metric("output", "expected")).unnest(name)
+        exploded = (
+            frame.explode("expected", **NOTHING_OF_EMPTY).select(metric("output", "expected")).unnest(name)
+        )
         assert best == exploded["score"].max()
 
 

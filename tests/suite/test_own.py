@@ -103,6 +103,10 @@ FAILING: dict[str, Any] = {
         lambda output: output.map_batches(fails, return_dtype=pl.Float64, is_elementwise=True),
         "no score for",
     ),
+    "a file": (
+        lambda output: output.map_batches(lambda _: Path("absent").read_bytes(), return_dtype=pl.Float64),
+        "No such file or directory",
+    ),
     "an operation": (
         lambda output: output.str.to_integer() > 1,
         "ComputeError: strict integer parsing failed",

@@ -4,7 +4,7 @@ import gc
 import pickle
 import weakref
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def alone(frame: pl.DataFrame) -> pl.DataFrame:
     names = [str(metric.name) for metric in pe.Suite(METRICS).metrics]
     renamed = [pe.Metric(m.type, name=n, **m.options) for n, m in zip(names, METRICS, strict=True)]
     scored = [pe.Suite([metric]).score(frame).drop(frame.columns) for metric in renamed]
-    return pl.concat([frame, *scored], how="horizontal")
+    return reduce(pl.DataFrame.hstack, scored, frame)
 
 
 def test_each_metric_scores_as_if_alone(frame: pl.DataFrame, tmp_path: Path, passes: list[list[str]]) -> None:

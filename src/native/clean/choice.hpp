@@ -44,7 +44,7 @@ public:
             std::uint8_t bytes[step] = {}, is_word[step], is_wide[step];
             std::memcpy(bytes, text.data() + at, std::min(step, text.size() - at));
             for (std::size_t i = 0; i < step; ++i) {
-                is_word[i] = is_ascii_letter(bytes[i]) | is_ascii_digit(bytes[i]);
+                is_word[i] = int{is_ascii_letter(bytes[i])} | int{is_ascii_digit(bytes[i])};
                 is_wide[i] = bytes[i] >> 7;
             }
             const std::uint64_t words = pack(is_word);

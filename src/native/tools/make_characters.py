@@ -25,7 +25,7 @@ KINDS = {
 }
 
 
-def table() -> str:
+def tables() -> dict[Path, str]:
     codes = [code for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
     characters = pl.Series([chr(code) for code in codes])
     kinds = [0] * 0x110000
@@ -38,7 +38,7 @@ def table() -> str:
     ]
     lines = [", ".join(f"0x{run:x}" for run in runs[at : at + 12]) for at in range(0, len(runs), 12)]
     constants = [f"inline constexpr std::uint8_t kind_{name} = {1 << bit};" for bit, name in enumerate(KINDS)]
-    return f"""// Written by tools/make_characters.py; do not edit.
+    text = f"""// Written by tools/make_characters.py; do not edit.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,9 @@ inline constexpr std::uint32_t character_runs[] = {{
 
 }}  // namespace pe
 """
+    return {TABLE: text}
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table(), "utf-8")
+    for file, text in tables().items():
+        file.write_text(text, "utf-8")

@@ -1,7 +1,8 @@
-"""Write ../lowercase_table.hpp: Unicode lowercasing exactly as Polars' `str.to_lowercase` does it.
+"""Write ../lowercase_table.hpp and ../sigma_*_table.hpp: lowercase as Polars' `str.to_lowercase` has it.
 
-The table is read off Polars itself, so that native metrics and plain Polars expressions fold case alike.
-A test holds that each supported Polars gives this very file; where one has a newer Unicode, run it again.
+The tables are read off Polars itself, so that native metrics and plain Polars expressions fold case alike.
+What is beside a sigma has a table for each kind of Polars; this writes the one of the installed Polars.
+A test holds that each supported Polars gives these very files; where one has a newer Unicode, run it again.
 """
 
 from itertools import groupby
@@ -9,9 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
-TABLE = Path(__file__).parent.parent / "lowercase_table.hpp"
+from polars_evals._polars import SIGMA_TABLE
+
+NATIVE = Path(__file__).parent.parent
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 CAPITAL_SIGMA, FINAL_SIGMA = "\u03a3", "\u03c2"
+# Letters with case in any Polars, for some do not see those of ASCII beside a sigma.
+ALPHA, BETA = "\u03b1", "\u03b2"
 
 
 def lower(texts: list[str]) -> list[str]:
@@ -44,8 +49,8 @@ def lowercase_runs() -> list[tuple[int, int, int, int]]:
 
 def sigma_classes() -> tuple[list[int], list[int]]:
     """Code points that sigma's final form looks through, and those that count as letters with case."""
-    at_end = lower([f"a{CAPITAL_SIGMA}{chr(c)}" for c in CODE_POINTS])
-    before_letter = lower([f"a{CAPITAL_SIGMA}{chr(c)}b" for c in CODE_POINTS])
+    at_end = lower([f"{ALPHA}{CAPITAL_SIGMA}{chr(c)}" for c in CODE_POINTS])
+    before_letter = lower([f"{ALPHA}{CAPITAL_SIGMA}{chr(c)}{BETA}" for c in CODE_POINTS])
     ignorable = [
         c
         for c, end, before in zip(CODE_POINTS, at_end, before_letter, strict=True)
@@ -67,23 +72,37 @@ def rows_of(name: str, kind: str, rows: list[tuple[int, ...]]) -> str:
     return f"inline constexpr {kind} {name}[] = {{\n{body}\n}};\n"
 
 
-def table() -> str:
-    longer = [chr(c) for c in CODE_POINTS if len(chr(c).lower()) > 1]
-    assert longer == ["\u0130"], "lowercase.hpp knows only one letter that grows"
-    ignorable, cased = sigma_classes()
+def in_namespace(includes: str, *parts: str) -> str:
     return "\n".join(
         [
             "// Written by tools/make_lowercase.py; do not edit.",
-            "#pragma once\n\n#include <cstdint>\n\nnamespace pe::unicode {\n",
-            "struct LowercaseRun {\n    std::uint32_t first, last, step;\n    std::int32_t offset;\n};\n",
-            "struct Range {\n    std::uint32_t first, last;\n};\n",
-            rows_of("lowercase_runs", "LowercaseRun", list(lowercase_runs())),
-            rows_of("case_ignorable", "Range", list(ranges(ignorable))),
-            rows_of("cased", "Range", list(ranges(cased))),
+            f"#pragma once\n\n{includes}\n\nnamespace pe::unicode {{\n",
+            *parts,
             "}  // namespace pe::unicode\n",
         ]
     )
 
 
+def tables() -> dict[Path, str]:
+    longer = [chr(c) for c in CODE_POINTS if len(chr(c).lower()) > 1]
+    assert longer == ["\u0130"], "unicode.hpp knows only one letter that grows"
+    ignorable, cased = sigma_classes()
+    name = f"sigma_{SIGMA_TABLE.replace('.', '_')}"
+    return {
+        NATIVE / "lowercase_table.hpp": in_namespace(
+            "#include <cstdint>",
+            "struct LowercaseRun {\n    std::uint32_t first, last, step;\n    std::int32_t offset;\n};\n",
+            rows_of("lowercase_runs", "LowercaseRun", list(lowercase_runs())),
+        ),
+        NATIVE / f"{name}_table.hpp": in_namespace(
+            '#include "sigma.hpp"',
+            rows_of(f"{name}_ignorable", "Range", list(ranges(ignorable))),
+            rows_of(f"{name}_cased", "Range", list(ranges(cased))),
+            f"inline constexpr SigmaTable {name}{{{name}_ignorable, {name}_cased}};\n",
+        ),
+    }
+
+
 if __name__ == "__main__":
-    TABLE.write_text(table(), "utf-8")
+    for file, text in tables().items():
+        file.write_text(text, "utf-8")

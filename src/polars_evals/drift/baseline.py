@@ -116,7 +116,7 @@ def against_baseline(
     runs = known.group_by(item, maintain_order=True).agg(
         pl.col(output).first().alias(FIRST),
         # Null where the baseline has one run of the item.
-        pl.col(output).get(1, null_on_oob=True).alias(SECOND),
+        pl.col(output).slice(1, 1).first().alias(SECOND),
         (pl.len() > 1).alias(SEVERAL),
     )
     placed = frame.with_columns(

@@ -87,7 +87,7 @@ def tabulate(
         },
         schema=IDENTITY,
     )
-    return pl.concat([identity, rows.drop(keys)], how="horizontal").with_columns(found)
+    return identity.hstack(rows.drop(keys)).with_columns(found)
 
 
 def _units(observations: Observations, metric: str, keys: Sequence[str]) -> dict[str, dict[Slice, Units]]:

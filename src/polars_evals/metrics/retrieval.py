@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals._polars import NOTHING_OF_EMPTY
 from polars_evals.columns import read_tokens, side_by_side
 from polars_evals.lift import (
     NO_EXPECTED,
@@ -297,7 +298,12 @@ def count_hits(columns: Sequence[pl.Series], k: int | None) -> pl.DataFrame:
 
 def distinct(rows: pl.DataFrame, side: str) -> pl.DataFrame:
     """List the ids of each row, each once, in their order."""
-    return rows.select("row", side).explode(side).drop_nulls().unique(maintain_order=True, keep="first")
+    return (
+        rows.select("row", side)
+        .explode(side, **NOTHING_OF_EMPTY)
+        .drop_nulls()
+        .unique(maintain_order=True, keep="first")
+    )
 
 
 def best_gains(places: pl.Expr) -> pl.Expr:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals._polars import error_text
 from polars_evals.lift import LABEL, IntoText, Missing, elementwise, label, result_fields
 from polars_evals.options import check_common
 from polars_evals.wording import shown, without_query
@@ -228,7 +229,7 @@ def looks_across(made: pl.Expr, kinds: pl.Schema) -> bool:
 
     `meta.is_row_separable` is no answer: it does not know dtypes, and takes `x / x.max()` for separable.
     """
-    plan = pl.LazyFrame(schema=kinds).select(made).slice(1, 1).explain()
+    plan = pl.LazyFrame(schema=kinds).with_columns(made.alias(MADE)).slice(1, 1).explain()
     return plan.lstrip().startswith("SLICE")
 
 
@@ -238,7 +239,7 @@ def named(metric: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = without_query(str(error.args[0] if error.args else ""))
+        told = without_query(error_text(error))
         # What `shaped` says begins with the name of the function.
         told = told.partition(": ")[2] if told.startswith('metric "') else f"{type(error).__name__}: {told}"
         raise InvalidOperationError(f'metric "{metric}": {told}') from error

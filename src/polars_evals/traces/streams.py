@@ -84,7 +84,7 @@ class Stream:
         fields = {name: places for name, places in self.used.items() if name in wanted}
         for found in self.records(storage_options, at_once=at_once):
             if fields or BROKEN in wanted:
-                yield pl.concat([found, read_records(found.get_column(LINE), fields)], how="horizontal")
+                yield found.hstack(read_records(found.get_column(LINE), fields))
             else:
                 yield found
 

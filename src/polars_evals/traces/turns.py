@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import polars as pl
 
+from polars_evals._polars import NOTHING_OF_EMPTY
 from polars_evals.traces.canonical import CANONICAL
 from polars_evals.traces.text import stable_hash
 
@@ -83,12 +84,17 @@ def conversations(traces: FrameT) -> FrameT:
         pl.col(first).first(),
         pl.col(*_TURNS),
         *(_sum(name) for name in _SUMS if name in there),
-        *(pl.col(name).drop_nulls().explode() for name in _LISTS if name in there),
+        *(_elements(name) for name in _LISTS if name in there),
         pl.col(_ROW).min(),
     )
     own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
+
+
+def _elements(name: str) -> pl.Expr:
+    """Join lists to one; those that are null or empty add nothing."""
+    return pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
 
 
 def _sum(name: str) -> pl.Expr:
