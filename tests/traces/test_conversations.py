@@ -53,7 +53,8 @@ def test_spans_without_a_session_are_gathered_by_trace_or_stay_alone() -> None:
 
 def test_contexts_of_all_turns_are_joined() -> None:
     contexts: list[object] = [["x"], [], ["y", "z"], None, [], []]
-    frame = traces(session_id=["s"] * 4 + ["t"] * 2, output=list("abcdef"), contexts=contexts)
+    sessions: list[object] = [*"ssss", *"tt"]
+    frame = traces(session_id=sessions, output=list("abcdef"), contexts=contexts)
     assert pe.conversations(frame).get_column("contexts").to_list() == [["x", "y", "z"], []]
 
 
