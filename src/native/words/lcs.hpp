@@ -87,13 +87,18 @@ private:
     // The same for rows of one strip, with a state that stays in registers. Nothing is carried into the strip, so that
     // columns that are in no row change nothing.
     template <std::size_t blocks>
-    std::size_t short_length(const Numbers& columns) const {
+    std::size_t short_length(const Numbers& columns) {
+        // Those that are in a row come first by themselves: which ones these are, no branch predicts.
+        masks_of_columns_.resize(columns.size());
+        std::size_t found = 0;
+        for (const std::uint32_t column : columns) {
+            masks_of_columns_[found] = mask_of_[std::min<std::size_t>(column, limit_)];
+            found += masks_of_columns_[found] != no_number;
+        }
         std::uint64_t state[blocks];
         std::fill_n(state, blocks, ~std::uint64_t{0});
-        for (const std::uint32_t column : columns) {
-            const std::uint32_t mask = mask_of(column);
-            if (mask == no_number) continue;
-            const std::uint64_t* matches = &masks_[mask * blocks];
+        for (std::size_t i = 0; i < found; ++i) {
+            const std::uint64_t* matches = &masks_[masks_of_columns_[i] * blocks];
             std::uint64_t carry = 0;
             for (std::size_t b = 0; b < blocks; ++b) {
                 const std::uint64_t before = state[b], taken = before & matches[b];
@@ -156,7 +161,8 @@ private:
         begin_ = begin;
         const std::size_t size = std::min(rows.size() - begin, strip);
         blocks_ = (size + 63) / 64;
-        if (mask_of_.size() < limit) mask_of_.resize(limit, no_number);
+        // One more, for what is in no row.
+        if (mask_of_.size() <= limit) mask_of_.resize(limit + 1, no_number);
         masks_.clear();
         for (std::size_t i = 0; i < size; ++i) {
             std::uint32_t& mask = mask_of_[rows[begin + i]];
@@ -198,6 +204,7 @@ private:
 
     std::size_t begin_ = 0, blocks_ = 0, limit_ = 0;
     std::vector<std::uint32_t> mask_of_;  // by number; `no_number` for all that are not in the strip
+    Numbers masks_of_columns_;
     std::vector<std::uint32_t> members_;
     std::vector<std::uint64_t> masks_, state_, table_;
     std::vector<std::uint8_t> carries_, used_;

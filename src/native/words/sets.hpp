@@ -21,44 +21,45 @@ class SharedWords {
 public:
     // Numbers are below `limit`, here and in outputs.
     void set_expected(const Numbers& words, std::size_t limit) {
-        for (const Member& member : members_) left_[member.word] = 0;
-        if (left_.size() < limit) left_.resize(limit);
+        for (const Member& member : members_) words_[member.word].left = 0;
+        if (words_.size() < limit) words_.resize(limit);
         members_.resize(words.size());
         std::size_t different = 0;
         for (const std::uint32_t word : words) {
             members_[different] = {word, 0};
-            different += left_[word]++ == 0;
+            different += words_[word].left++ == 0;
         }
         members_.resize(different);
-        for (Member& member : members_) member.count = left_[member.word];
+        for (Member& member : members_) member.count = words_[member.word].left;
     }
     // The size of the intersection as multisets.
     std::size_t count(const Numbers& output, std::size_t limit) {
-        if (left_.size() < limit) left_.resize(limit);
+        if (words_.size() < limit) words_.resize(limit);
         std::size_t shared = 0;
         for (const std::uint32_t word : output) {
             // No branch: whether a word is shared is hard to predict.
-            const std::uint32_t taken = left_[word] != 0;
-            left_[word] -= taken;
+            std::uint32_t& left = words_[word].left;
+            const std::uint32_t taken = left != 0;
+            left -= taken;
             shared += taken;
         }
-        for (const Member& member : members_) left_[member.word] = member.count;
+        for (const Member& member : members_) words_[member.word].left = member.count;
         return shared;
     }
     SetSizes compare(const Numbers& output, std::size_t limit) {
-        if (left_.size() < limit) left_.resize(limit);
-        if (seen_.size() < limit) seen_.resize(limit);
+        if (words_.size() < limit) words_.resize(limit);
         if (++outputs_ == 0) {  // before old marks would look new
-            seen_.assign(seen_.size(), 0);
+            for (Entry& entry : words_) entry.seen = 0;
             outputs_ = 1;
         }
         SetSizes sizes;
         sizes.expected = members_.size();
         for (const std::uint32_t word : output) {
-            const std::size_t is_new = seen_[word] != outputs_;
-            seen_[word] = outputs_;
+            Entry& entry = words_[word];
+            const std::size_t is_new = entry.seen != outputs_;
+            entry.seen = outputs_;
             sizes.output += is_new;
-            sizes.overlap += is_new & static_cast<std::size_t>(left_[word] != 0);
+            sizes.overlap += is_new & static_cast<std::size_t>(entry.left != 0);
         }
         return sizes;
     }
@@ -67,9 +68,12 @@ private:
     struct Member {
         std::uint32_t word, count;
     };
-    std::vector<Member> members_;      // the different words of expected
-    std::vector<std::uint32_t> left_;  // how often expected has each word of the vocabulary
-    std::vector<std::uint32_t> seen_;  // the last output that had each word, by number
+    struct Entry {
+        std::uint32_t left = 0;  // how often expected has the word
+        std::uint32_t seen = 0;  // the last output that had it, by number
+    };
+    std::vector<Member> members_;  // the different words of expected
+    std::vector<Entry> words_;     // of the vocabulary
     std::uint32_t outputs_ = 0;
 };
 

@@ -53,11 +53,14 @@ private:
     static constexpr std::size_t most_words = 1 << 18, most_parts = 1 << 20, most_readings = 8;
     // Longer ones, such as the sentences of scripts without spaces, hardly ever come again.
     static constexpr std::size_t longest_word = 48;
-    // What a reading makes of a word: one number; or, with this bit, where in `parts_` it stands how many, and they.
-    using Form = std::uint32_t;
-    static constexpr Form several = 0x80000000, unread = no_number;
+    // What a reading makes of a word. Nearly always up to two numbers of 31 bits, and how many they are in the highest two
+    // bits: both are written and the count decides what stays, as no branch predicts which words have a comma. Else, from
+    // `several` on, where in `parts_` it stands how many, and they.
+    using Form = std::uint64_t;
+    static constexpr unsigned number_bits = 31;
+    static constexpr Form number_mask = (Form{1} << number_bits) - 1, several = Form{3} << 62, unread = ~Form{0};
     // What all readings make of a word, so that one look at memory serves them all.
-    struct alignas(32) Forms {
+    struct alignas(64) Forms {
         Form of[most_readings];
         Forms() { std::fill_n(of, most_readings, unread); }
     };
@@ -107,25 +110,28 @@ private:
         if (place == most_readings) return append(text, reading, out);
         const std::uint32_t* number = numbers_.data();
         std::size_t size = 0;
-        out.resize(cut_.size());
+        // Two places for each word that follows, always.
+        out.resize(2 * cut_.size());
         for (std::size_t i = 0; i < cut_.size(); ++i) {
+            const std::size_t rest = 2 * (cut_.size() - i);
             if (has_long_words_ && cut_[i].length > longest_word) {
                 out.resize(size);
                 append({cut_[i].bytes, cut_[i].length}, reading, out);
                 size = out.size();
-                out.resize(size + cut_.size() - i);
+                out.resize(size + rest);
                 continue;
             }
             Form& form = forms_[*number++].of[place];
             if (form == unread) form = read_form(cut_[i], reading);
             if (form < several) {
-                out[size++] = form;
+                out[size] = static_cast<std::uint32_t>(form & number_mask);
+                out[size + 1] = static_cast<std::uint32_t>(form >> number_bits & number_mask);
+                size += form >> 62;
                 continue;
             }
             const std::uint32_t* part = parts_.data() + (form - several);
             const std::size_t count = *part++;
-            // One place is left for each word that follows.
-            if (out.size() < size + count + cut_.size() - i) out.resize(size + count + 2 * (cut_.size() - i));
+            if (out.size() < size + count + rest) out.resize(size + count + 2 * rest);
             for (const std::uint32_t* const end = part + count; part < end; ++part) out[size++] = *part;
         }
         out.resize(size);
@@ -133,9 +139,12 @@ private:
     Form read_form(Word word, const Reading& reading) {
         form_.clear();
         append({word.bytes, word.length}, reading, form_);
-        if (form_.size() == 1) return form_[0];
+        const std::size_t count = form_.size();
+        const Form first = count > 0 ? form_[0] : 0, second = count > 1 ? form_[1] : 0;
+        if (count <= 2 && first <= number_mask && second <= number_mask)
+            return static_cast<Form>(count) << 62 | second << number_bits | first;
         const auto place = static_cast<Form>(parts_.size());
-        parts_.push_back(static_cast<std::uint32_t>(form_.size()));
+        parts_.push_back(static_cast<std::uint32_t>(count));
         parts_.insert(parts_.end(), form_.begin(), form_.end());
         return several | place;
     }
