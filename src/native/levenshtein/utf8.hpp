@@ -8,27 +8,17 @@ namespace {
 
 // Only AVX-512 brings the first bytes of all characters together in one instruction, and the second and the third.
 #if defined(__AVX512VBMI2__)
-// Numbers to compare with, in registers for all blocks: compilers would make them anew for each.
-class Numbers {
-public:
-    explicit Numbers(int value) : all_(_mm512_set1_epi16(static_cast<short>(value))) { __asm__("" : "+v"(all_)); }
-    operator __m512i() const { return all_; }
-
-private:
-    __m512i all_;
-};
-
 struct CodeRange {
-    CodeRange(int least, int most) : least_(least), size_(most - least) {}
+    CodeRange(int least, int most) : least_(everywhere(least)), size_(everywhere(most - least)) {}
     inline __mmask32 holds(__m512i codes) const { return _mm512_cmple_epu16_mask(_mm512_sub_epi16(codes, least_), size_); }
 
 private:
-    Numbers least_, size_;
+    __m512i least_, size_;
 };
 
 struct CodeRanges {
     const CodeRange capitals{'A', 'Z'}, cyrillic_small{0x430, 0x45F}, punctuation{0x2000, 0x20FF}, east_asian{0x2E80, 0xA63F};
-    const Numbers to_small{0x20}, last_ascii{0x7F}, six_bits{0x3F}, five_bits{0x1F};
+    const __m512i to_small = everywhere(0x20), last_ascii = everywhere(0x7F), six_bits = everywhere(0x3F), five_bits = everywhere(0x1F);
 };
 
 // The characters that begin in the next 62 bytes, or the next 64 if all are ASCII; none if there are others than of up to three bytes.
@@ -65,7 +55,7 @@ inline pe::vector_kernels::DecodedBlock decode_block(const std::uint8_t* text, s
     const __m512i first = _mm512_maskz_compress_epi8(starts, bytes), second = _mm512_maskz_compress_epi8(starts, behind(1)),
                   third = _mm512_maskz_compress_epi8(starts, behind(2));
     const std::uint64_t longer = _pext_u64(leads, starts), longest = _pext_u64(leads_of_three, starts);
-    const int count = __builtin_popcountll(starts);
+    const auto count = static_cast<int>(_mm_popcnt_u64(starts));
     std::uint64_t may_be_capital = 0;
     for (int half = 0; 32 * half < count; ++half) {
         const auto wide = [&](__m512i narrow) { return _mm512_cvtepu8_epi16(half_of(narrow, half)); };
@@ -82,7 +72,7 @@ inline pe::vector_kernels::DecodedBlock decode_block(const std::uint8_t* text, s
         put(half, code);
     }
     const std::uint64_t next = all_starts & ~starts;
-    const std::size_t used = next != 0 ? static_cast<std::size_t>(__builtin_ctzll(next)) : size < 64 ? size : 64;
+    const std::size_t used = next != 0 ? static_cast<std::size_t>(_tzcnt_u64(next)) : size < 64 ? size : 64;
     if (!fold_case) may_be_capital = 0;
     if (count < 64) may_be_capital &= (std::uint64_t{1} << count) - 1;
     return {static_cast<std::uint32_t>(used), static_cast<std::uint32_t>(count), may_be_capital};

@@ -168,6 +168,12 @@ inline std::uint64_t bits_of(Mask mask) {
     __asm__("" : "+r"(bits));
     return bits;
 }
+// A number to compare with, in a register for all blocks: compilers would make it anew for each.
+inline __m512i everywhere(int number) {
+    __m512i all = _mm512_set1_epi16(static_cast<short>(number));
+    __asm__("" : "+v"(all));
+    return all;
+}
 
 template <std::size_t size>
 class ByteRow;
