@@ -12,7 +12,7 @@ $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --syste
 $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
 endef
 
-.PHONY: setup demo test test-polars test-arm test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
+.PHONY: setup demo test test-polars test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
 	sanitize wheel clean
 
 setup: .venv/developed
@@ -91,6 +91,10 @@ test-arm:
 	command -v qemu-aarch64 aarch64-linux-gnu-g++ > /dev/null || (apt-get update -qq && \
 		apt-get install -qq --yes --no-install-recommends g++-aarch64-linux-gnu qemu-user > /dev/null)
 	$(MAKE) -j2 -C tests/native test-arm ROWS=500
+
+# The package and its Python tests for ARM, under qemu, in a small Debian of its own. TESTS="tests/metrics" runs some.
+test-arm-python: setup
+	tests/arm_python.sh $(TESTS)
 
 # The native tests for Windows, under wine.
 test-windows:

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The package and its Python tests on ARM, under qemu, in a small Debian of its own: all packages are those for ARM, and
+# the extension is cross-compiled. Needs root. Arguments are what pytest runs; the default takes the better part of an hour.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+system=$PWD/build/arm-linux
+python=.venv/bin/python
+selected=("${@:-tests/test_contract.py tests/metrics tests/suite tests/test_native.py tests/test_unicode_tables.py}")
+
+command -v debootstrap qemu-aarch64-static aarch64-linux-gnu-g++ > /dev/null || (apt-get update -qq &&
+    apt-get install -qq --yes --no-install-recommends debootstrap g++-aarch64-linux-gnu qemu-user-static > /dev/null)
+
+# Programs for ARM start as others do: the kernel hands them to qemu, by the first bytes of their files.
+kernel=/proc/sys/fs/binfmt_misc
+mountpoint --quiet $kernel || mount -t binfmt_misc none $kernel
+[ -e $kernel/qemu-aarch64 ] || printf '%s' ':qemu-aarch64:M:'\
+':\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'\
+':\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'\
+':/usr/bin/qemu-aarch64-static:FP' > $kernel/register
+
+if [ ! -e "$system/complete" ]; then
+    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $codename" | head -n 1)
+    rm -rf "$system"
+    debootstrap --arch=arm64 --variant=minbase --include=python3,git "$codename" "$system" "$mirror" > /dev/null
+    touch "$system/complete"
+fi
+version=$(chroot "$system" python3 -c 'import sys; print("{}.{}".format(*sys.version_info))')
+[ "$($python -c 'import sys; print("{}.{}".format(*sys.version_info))')" = "$version" ] ||
+    { echo "the system for ARM has Python $version: make setup PYTHON=python$version, then again" >&2; exit 2; }
+
+install=(.venv/bin/uv pip install --quiet --system-certs --python-platform aarch64-manylinux_2_28
+    --python-version "$version" --target "$system/opt/site")
+"${install[@]}" --requirements pyproject.toml --extra dev
+cat > build/arm-linux.cmake << 'END'
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+END
+rm -rf build/arm-wheel
+CMAKE_TOOLCHAIN_FILE=$PWD/build/arm-linux.cmake _PYTHON_HOST_PLATFORM=linux-aarch64 \
+    SETUPTOOLS_EXT_SUFFIX=.cpython-${version/./}-aarch64-linux-gnu.so \
+    $python -m pip wheel --quiet --no-deps --wheel-dir build/arm-wheel .
+rm -rf "$system"/opt/site/polars_evals*
+$python -m zipfile --extract build/arm-wheel/*.whl "$system/opt/site"
+
+rm -rf "$system/opt/project"
+mkdir "$system/opt/project"
+git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$system/opt/project"
+for folder in proc dev; do
+    mountpoint --quiet "$system/$folder" || mount --bind "/$folder" "$system/$folder"
+done
+trap 'umount "$system/proc" "$system/dev"' EXIT
+chroot "$system" env --chdir=/opt/project PYTHONPATH=/opt/site python3 -m pytest -n 2 ${selected[*]}
