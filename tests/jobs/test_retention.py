@@ -59,6 +59,35 @@ def test_rows_go_with_the_days_also_when_nothing_is_new(
     assert (outcome.added, outcome.rows) == (1, 1)
 
 
+def test_a_first_run_whose_rows_are_all_too_old_is_remembered(tmp_path: Path, form: str) -> None:
+    gate = '[[gate]]\nmetric = "exact_match"\nmin_pass_rate = 0.1\n'
+    job = make_job(tmp_path, form, key='keep = "30d"', more=gate)
+    deliver(aged(range(3), [200, 120, 92]), tmp_path / "traces/a.parquet", 1)
+    outcome = run(job)
+    assert (outcome.added, outcome.rows, outcome.exit_code()) == (0, 0, 1)
+    assert any("3 rows of before" in note for note in outcome.notes)
+    again = run(job)
+    assert (again.files, again.exit_code()) == ({}, 1)
+    code, out, _ = invoke("status", job, "--json")
+    assert code == 0
+    assert [one["status"] for one in json.loads(out)["runs"]] == [outcome.status, again.status]
+    deliver(aged(range(3, 5), [1, 0]), tmp_path / "traces/b.parquet", 2)
+    assert (run(job).rows, table(tmp_path)["trace_id"].to_list()) == (2, ["v1-3", "v1-4"])
+
+
+def test_a_candidate_whose_rows_went_is_no_candidate_to_come(tmp_path: Path) -> None:
+    compare = COMPARE + 'candidate = "v2"\n[[gate]]\nfail_on = "regressed"\n'
+    job = make_job(tmp_path, key='keep = "30d"\nkeep_baseline = true', more=compare)
+    deliver(aged(range(3), [200, 120, 92]), tmp_path / "traces/a.parquet", 1)
+    waiting = run(job)
+    assert ([gate.status for gate in waiting.gates], waiting.exit_code()) == (["skipped"], 0)
+    deliver(aged(range(3), [200, 120, 92], "v2"), tmp_path / "traces/b.parquet", 2)
+    for _ in range(2):
+        outcome = run(job)
+        assert ([gate.status for gate in outcome.gates], outcome.exit_code()) == (["failed"], 1)
+        assert any('no rows yet of v2; old rows go, by keep = "30d"' in note for note in outcome.notes)
+
+
 def test_on_request(tmp_path: Path, form: str) -> None:
     """Without a word in the job file; what went stays away when its file changes."""
     job = make_job(tmp_path, form)

@@ -26,7 +26,7 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
     if job.compare is not None:
-        comparison, absent = compared(job, scored, notes)
+        comparison, absent = compared(job, scored, notes, rows_went=snapshot.state.forgotten is not None)
     line = followed(job, scored, comparison, notes)
     seen = Evidence(
         names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
@@ -37,11 +37,13 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
 
 
-def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> tuple[Comparison | None, tuple[str, ...]]:
+def compared(
+    job: Job, scored: pl.LazyFrame, notes: list[str], *, rows_went: bool
+) -> tuple[Comparison | None, tuple[str, ...]]:
     """Compare, unless there is nothing to compare yet; returns also the candidates that ought to be there.
 
-    As long as there is the baseline only, candidates are to come. Where there are other versions, one that
-    the job names and that has no rows may be written wrong.
+    As long as there is the baseline only, candidates are to come. Where there are other versions, or rows
+    were too old to be kept, one that the job names and that has no rows may be written wrong, or gone.
     """
     assert job.compare is not None
     spec, schema = job.compare, scored.collect_schema()
@@ -53,20 +55,29 @@ def compared(job: Job, scored: pl.LazyFrame, notes: list[str]) -> tuple[Comparis
             others = there - {version_text(schema, spec.version, spec.baseline)}
             missing = [one for one in spec.candidates or () if one not in there]
             if missing:
-                notes.append(f"no rows yet of {', '.join(missing)}")
-                absent = tuple(missing) if others else ()
+                notes.append(f"no rows yet of {', '.join(missing)}{too_old(job) if rows_went else ''}")
+                absent = tuple(missing) if others or rows_went else ()
                 others = there.intersection(spec.candidates)
             if not others:
-                notes.append(f"nothing to compare {spec.baseline} with yet")
+                notes.append(
+                    f"nothing to compare {spec.baseline} with yet{too_old(job) if rows_went else ''}"
+                )
                 return None, absent
             if missing:
                 spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
         return compare_spec(scored, spec), absent
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        retention = job.store.retention
-        hint = "" if retention is None else f'; old rows go, by keep = "{retention.keep}" in [store]'
-        hint += ", unless keep_baseline = true" if retention and retention.spared is None else ""
+        hint = too_old(job) if rows_went else ""
         raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
+
+
+def too_old(job: Job) -> str:
+    """Say that rows went, and how they would stay."""
+    retention = job.store.retention
+    if retention is None:
+        return "; old rows went when [store] had a `keep`"
+    unless = ", unless keep_baseline = true" if retention.spared is None else ""
+    return f'; old rows go, by keep = "{retention.keep}" in [store]{unless}'
 
 
 def followed(

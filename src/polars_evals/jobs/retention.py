@@ -143,7 +143,7 @@ def expire(
         .collect(engine="streaming")
     )
     counts = dict(found.select(PART, "len").iter_rows())
-    return Expiry(rows, counts, forgotten, int(found["fresh"].sum()))
+    return Expiry(rows, counts, forgotten if counts else known, int(found["fresh"].sum()))
 
 
 def read_retention(section: Section, compare: ComparisonSpec | None) -> Retention | None:

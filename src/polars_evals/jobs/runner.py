@@ -158,7 +158,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             rescored=changed,
             notes=(*notes, *expiry.notes),
         )
-        if not (ingest.rows or changed or expiry.counts) or not (after or before):
+        if not (ingest.rows or changed or expiry.counts) or not (after or before or expiry.counts):
             return outcome, before
         kept = {part.path for part in after}
         old = before.parts if before else ()

@@ -91,8 +91,8 @@ class Evidence:
         """Insist that the store has a column that a gate names."""
         if name not in self.schema:
             raise ConfigError(
-                f"a gate names the column {name!r}, which the store does not have"
-                f"{did_you_mean(name, self.schema)}"
+                f"a gate needs the column {name!r}, which the store does not have"
+                f"{did_you_mean(name, self.schema)}; the scores are in the store"
             )
 
 
