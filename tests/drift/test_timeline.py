@@ -189,6 +189,18 @@ def test_dates_and_lazy_frames() -> None:
     assert line.windows.equals(pe.timeline(frame, time="ts", every="24h").windows)
 
 
+def test_the_difference_is_that_of_the_means_beside_it() -> None:
+    """Also where some days have many rows, and days differ more than their rows do."""
+    rng = np.random.default_rng(3)
+    days = [START + timedelta(days=day) for day in range(40)]
+    sizes = rng.integers(2, 80, 40)
+    level = np.repeat(rng.normal(0.7, 0.05, 40), sizes)
+    score = np.clip(level + rng.normal(0, 0.1, len(level)), 0, 1)
+    frame = pl.DataFrame({"ts": np.repeat(np.array(days), sizes).tolist(), "m_score": score})
+    [change] = pe.timeline(frame, time="ts").changes.to_dicts()
+    assert change["difference"] == pytest.approx(change["current_mean"] - change["reference_mean"], abs=1e-12)
+
+
 def test_reference_as_a_period() -> None:
     frame = traffic(30, 30, drop=0.2, since=15)
     period = (START + timedelta(days=15), START + timedelta(days=25))

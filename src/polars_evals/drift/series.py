@@ -188,6 +188,8 @@ def _current(monitor: Monitor, segments: list[Segment], start: int, alpha: float
     found = monitor.change(current, segments, alpha)
     autocorrelation, alike = monitor.autocorrelation(segments)
     return change | {
+        # Both weighted as the difference is, so that they differ by it.
+        "reference_mean": monitor.level(None, segments, alpha).value,
         "current_mean": monitor.level(current, segments, alpha).value,
         "difference": _none_if_negligible(found.value),
         "ci_low": found.interval[0],
