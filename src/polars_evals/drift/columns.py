@@ -137,7 +137,10 @@ def _way_to_scores(schema: Schema) -> str:
             f"{' and '.join(map(repr, bare))} lack the metric's name, as after unnest() without a separator: "
             f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
         )
-    return 'score first, and unnest: .unnest("levenshtein", separator="_")'
+    return (
+        "score first: with `polars-evals score`, with a suite, or with a metric and "
+        '.unnest("levenshtein", separator="_")'
+    )
 
 
 def trait(name: str) -> str:
