@@ -38,7 +38,12 @@ def did_you_mean(word: object, known: Collection[str]) -> str:
     '; did you mean "levenshtein"?'
     >>> did_you_mean("bleu", ["rouge", "levenshtein"])
     ''
+    >>> did_you_mean("rouge,levenshtein", ["rouge", "levenshtein"])
+    '; these are 2 names: give each by itself, repeating the option, or as a list'
     """
+    parts = [part.strip() for part in str(word).split(",")]
+    if len(parts) > 1 and all(part in known for part in parts):
+        return f"; these are {len(parts)} names: give each by itself, repeating the option, or as a list"
     near = get_close_matches(str(word), known, n=1)
     return f'; did you mean "{near[0]}"?' if near else ""
 
@@ -132,8 +137,29 @@ def change(before: float | None, after: float | None, form: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things: ``1 row``, ``2 rows``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row"), counted(2, "series")
+    ('1 row', '2 rows', '2 series')
+    """
+    return f"{number:,} {noun}{'' if number == 1 or noun.endswith('s') else 's'}"
+
+
+def verb(number: int, one: str, several: str) -> str:
+    """Return the form of a verb that goes with a number of things: ``1 row has``, ``2 rows have``."""
+    return one if number == 1 else several
+
+
+def have(number: int, noun: str) -> str:
+    """Return the start of a sentence about what things have: ``1 row has``, ``2 rows have``."""
+    return f"{counted(number, noun)} {verb(number, 'has', 'have')}"
+
+
+def left_out(rows: int, lacking: str) -> str:
+    """Return a note on rows that lack something: ``2 rows have no time and were left out``."""
+    return f"{have(rows, 'row')} no {lacking} and {verb(rows, 'was', 'were')} left out"
 
 
 def to_json(document: Any) -> str:

@@ -28,6 +28,7 @@ def test_traces_without_answers_are_bad_input(tmp_path: Path) -> None:
     file.write_text('{"span_id": "a", "root_span_id": "a", "input": "q"}\n')
     code, out, _ = invoke("traces", file)
     assert code == 3
+    assert "a.jsonl: braintrust, 1 record, " in out
     assert "no answer in any of them" in out
     code, _, error = invoke("score", file, "--metric", "exact_match", "-o", tmp_path / "out.parquet")
     assert code == 3

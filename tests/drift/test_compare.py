@@ -142,10 +142,10 @@ def test_missing_items_scores_and_versions_are_counted() -> None:
         (None, "5", "baseline", "no row"),
         ("m", "2", "candidate", "no score"),
         ("m", "3", "both", "no score"),
-        (None, None, "candidate", "1 rows without an item"),
+        (None, None, "candidate", "1 row without an item"),
         (None, None, "baseline", "2 rows without an item"),
     }
-    assert [note.split(" rows")[0] for note in comparison.notes] == ["1", "3", "3"]
+    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3"]
     assert_no_nan(comparison)
 
 
@@ -353,7 +353,7 @@ FIELDS = pl.struct(score="m_score", label="m_label")
             '.rename({"score": "<name>_score", "label": "<name>_label"})',
         ),
         ([pl.col("m_score").alias("score")], {}, '.rename({"score": "<name>_score"})'),
-        ([], {}, 'score first, and unnest: .unnest("levenshtein", separator="_")'),
+        ([], {}, "score first: with `polars-evals score`, with a suite, or with a metric and .unnest("),
     ],
 )
 def test_scores_in_another_shape_are_told_the_way_out(scores: Any, options: Any, way_out: str) -> None:

@@ -71,6 +71,27 @@ def test_items_with_too_few_runs_are_left_out_and_counted() -> None:
     assert repeats.summary["ci_low"][1] < 0.6
 
 
+def test_one_run_an_item_tells_nothing_in_one_note() -> None:
+    frame = pl.concat(
+        scored(np.ones((5, 1))).with_columns(v=pl.lit(v), n_score="m_score", n_label="m_label") for v in "abc"
+    )
+    repeats = pe.runs(frame, version="v", item="item")
+    assert repeats.headline.startswith("inconclusive: every item has one run, so nothing tells")
+    assert repeats.notes == (
+        "every item has one run a version: more runs are needed to see how answers vary",
+    )
+    # Two versions of three were asked once.
+    mixed = pl.concat([frame, frame.filter(pl.col("v") == "a")])
+    repeats = pe.runs(mixed, version="v", item="item", k=[1, 2, 4])
+    assert repeats.headline == "stable: 0 items pass in some runs and not in others"
+    assert repeats.notes == (
+        "no item of b in m, c in m, b in n, c in n has 2 runs, so there is no pass@2",
+        "no item has 4 runs, so there is no pass@4",
+    )
+    unlabelled = pe.runs(mixed.drop("m_label", "n_label"), version="v", item="item")
+    assert unlabelled.headline.startswith("inconclusive: no item has several runs with a label")
+
+
 def test_flaky_items_and_variance() -> None:
     passes = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]])
     repeats = pe.runs(scored(passes), version="v", item="item")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,8 @@ def test_a_timeline_that_has_only_its_reference_is_waited_for(tmp_path: Path) ->
         [gate] = run(job).gates
         states.append((gate.status, gate.judged))
     assert states == [("skipped", 0)] * 3 + [("passed", 1)]
+    assert gate.told.endswith("(1 series judged)")
+    assert replace(gate, judged=21).told.endswith("(21 series judged)")
 
 
 @pytest.mark.parametrize(

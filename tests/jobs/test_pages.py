@@ -203,6 +203,7 @@ def test_a_report_that_cannot_be_written_costs_itself(
         assert "min_pass_rate" in out
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert (summary["exit_code"], len(summary["unwritten"])) == (code, 2)
+        assert f"summary: {tmp_path / 'summary.json'}" in out
         assert "rows judged" in (tmp_path / "report.md").read_text() or code == 1
 
 

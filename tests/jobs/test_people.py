@@ -349,6 +349,7 @@ def test_maintenance(tmp_path: Path, form: str) -> None:
     maintain(job, keep_days=0)
     assert len(list((tmp_path / "scores").glob("part-*"))) == 1
     assert table(tmp_path).equals(before)
+    assert "0 old rows went; 1 data file is 1 now, 0 old ones are removed; " in invoke("maintain", job)[1]
     deliver(traces(range(100, 110)), tmp_path / "traces/new.parquet", 99)
     assert run(job).added == 10
 

@@ -1,17 +1,23 @@
 """The recipes in the documentation are files that work."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
+import tomllib
 import types
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
+from polars_evals.jobs import Job, run
+from polars_evals.jobs.config import SECTIONS
 from tests.jobs.support import deliver, make_job, traces
 
 RECIPES = Path(__file__).parents[2] / "docs/recipes"
@@ -26,6 +32,32 @@ def path(tmp_path: Path) -> str:
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m polars_evals.cli "$@"\n')
     script.chmod(0o755)
     return f"{script.parent}:/usr/bin:/bin"
+
+
+def test_the_example_with_every_section_is_a_job_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (RECIPES.parent / "jobs.md").read_text("utf-8")
+    [example] = re.findall(r"```toml\n(# nightly\.toml\n.*?)```", page, flags=re.DOTALL)
+    assert set(tomllib.loads(example)) == set(SECTIONS) - {"storage_options"}
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/x")
+    # Nobody is told of a test.
+    quiet = re.sub(r"\[alert\]\n.*?\n\n", "", example, flags=re.DOTALL)
+    for name, text in {"nightly.toml": example, "quiet.toml": quiet}.items():
+        (tmp_path / name).write_text(text)
+        assert Job.load(tmp_path / name).store.retention is not None
+    for version in ("v1", "v2"):
+        rows = traces(range(60), version).with_columns(
+            session_id=pl.col("item_id"),
+            latency_ms=pl.lit(100.0),
+            error=pl.lit(None, pl.String),
+            ts=pl.lit(datetime.now(UTC)) - pl.duration(days=pl.int_range(60) % 20),
+        )
+        deliver(rows, tmp_path / f"traces/{version}.parquet", 1)
+    outcome = run(tmp_path / "quiet.toml")
+    assert len(outcome.gates) == 6
+    assert {gate.judged > 0 for gate in outcome.gates} == {True}
+    assert set(outcome.reports) == {"html", "junit", "markdown", "summary", "items"}
 
 
 def job_with(folder: Path, more: str) -> Path:

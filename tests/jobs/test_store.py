@@ -142,7 +142,7 @@ def test_rows_without_a_key_refuse_their_file_alone(tmp_path: Path, form: str) -
     outcome = run(job)
     assert outcome.rows == 5
     assert outcome.exit_code() == 3
-    assert "1 of 3 rows have no trace_id" in outcome.failures["traces/b.parquet"]
+    assert "1 of 3 rows has no trace_id" in outcome.failures["traces/b.parquet"]
 
 
 def test_a_changed_suite_is_refused_and_rescored_on_request(tmp_path: Path, form: str) -> None:

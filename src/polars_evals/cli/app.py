@@ -67,12 +67,15 @@ def main(
     epilog="Example: `polars-evals score traces/*.parquet --suite evals.toml --output scored.parquet`"
 )
 def score(
-    inputs: Annotated[list[str], typer.Argument(help="Parquet or JSON Lines files, folders or patterns.")],
+    inputs: Annotated[
+        list[str], typer.Argument(help="Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns.")
+    ],
     *,
     output: Annotated[str, typer.Option("--output", "-o", help="The Parquet file to write.")],
     suite: Annotated[Path | None, typer.Option(help="Suite file (TOML, YAML or JSON).")] = None,
     metrics: Annotated[
-        list[str] | None, typer.Option("--metric", help="A metric with its defaults, instead of a suite.")
+        list[str] | None,
+        typer.Option("--metric", help="A metric with its defaults, instead of a suite; repeat for several."),
     ] = None,
     format_name: Annotated[
         str, typer.Option("--format", help="Trace format; auto tells by the columns.")
@@ -259,12 +262,14 @@ def maintain(
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
     with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
+        from polars_evals.wording import counted, verb
 
         done = maintain_store(job, keep=keep, keep_days=keep_days, say=tell)
+        before, removed = done["files_before"], done["removed"]
         text = (
-            f"{done['forgotten']:,} old rows went; "
-            f"{done['files_before']} data files are {done['files']} now, {done['removed']} old ones are "
-            f"removed; {done['rows']:,} rows in {done['store']}"
+            f"{counted(done['forgotten'], 'old row')} went; {counted(before, 'data file')} "
+            f"{verb(before, 'is', 'are')} {done['files']:,} now, {counted(removed, 'old one')} "
+            f"{verb(removed, 'is', 'are')} removed; {counted(done['rows'], 'row')} in {done['store']}"
         )
         show(json.dumps(done, indent=2) if as_json else text)
 
@@ -274,7 +279,7 @@ def list_metrics(
     name: Annotated[str | None, typer.Argument(help="One metric, to read all about it.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the metrics of a suite with their options and defaults."""
+    """List the metrics there are, with their options and defaults."""
     with explained():
         from polars_evals.cli.metrics import about, overview
 

@@ -26,7 +26,9 @@ ByColumn = Annotated[
     list[str] | None,
     typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
 ]
-Metrics = Annotated[list[str] | None, typer.Option("--metric", help="Metric to look at. [default: all]")]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", help="Metric to look at; repeat for several. [default: all]")
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(

@@ -23,7 +23,7 @@ def traces(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders or patterns.")],
     *,
     format_name: Annotated[
-        str, typer.Option("--format", help="The platform. [default: told by what the files hold]")
+        str, typer.Option("--format", help="The platform; auto tells by what the files hold.")
     ] = "auto",
     as_json: AsJson = False,
 ) -> None:

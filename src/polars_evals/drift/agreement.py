@@ -13,7 +13,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.coefficients import LEVELS, Ratings, agreement_of, cohen, fleiss, krippendorff
 from polars_evals.drift.result import Result, Table
-from polars_evals.wording import did_you_mean, shown
+from polars_evals.wording import counted, did_you_mean, have, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,14 +105,14 @@ def agreement(
     codes, values = _coded(ratings, level)
     rated = [codes[name].count() for name in raters]
     notes = [
-        f"{name} rated {count:,} of {codes.height:,} items"
+        f"{name} rated {count:,} of {counted(codes.height, 'item')}"
         for name, count in zip(raters, rated, strict=True)
         if count < codes.height
     ]
     both = Ratings.of(codes, values, level)
     if both.items < FEWEST_ITEMS:
         raise ValueError(
-            f"{both.items} items have ratings of two raters or more; at least {FEWEST_ITEMS} are needed"
+            f"{have(both.items, 'item')} ratings of two raters or more; at least {FEWEST_ITEMS} are needed"
         )
     pairs = []
     for a, b in combinations(raters, 2):

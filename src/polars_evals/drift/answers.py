@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label
 from polars_evals.suite.measure import Measure
+from polars_evals.wording import have, verb
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -129,7 +130,7 @@ def answers_are_missing(nulls: Mapping[str, int], metrics: Sequence[str]) -> boo
     return any(nulls[f"{name}:score"] > nulls.get(ONLY_RUN, 0) for name in metrics)
 
 
-def counted(rows: pl.DataFrame) -> list[str]:
+def shares(rows: pl.DataFrame) -> list[str]:
     """Return the shares that a table has, in the order of rows."""
     return [name for name in OUTCOMES if f"{name}:score" in rows.columns]
 
@@ -138,7 +139,7 @@ def without_idle(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """Drop what never happened: a share of errors where there is none says nothing."""
     idle = [
         name
-        for name in counted(rows)
+        for name in shares(rows)
         if name not in (ANSWERED, *metrics) and not (rows[f"{name}:score"] > 0).any()
     ]
     return rows.drop(f"{name}:{end}" for name in idle for end in ("score", "pass"))
@@ -149,6 +150,7 @@ def describe_unanswered(nulls: Mapping[str, int]) -> list[str]:
     if not (missing := nulls.get(HAS_ANSWER, 0)):
         return []
     return [
-        f"{missing:,} rows have no answer (an error, or no output); they are not in the scores, and count in "
+        f"{have(missing, 'row')} no answer (an error, or no output); "
+        f"{verb(missing, 'it is', 'they are')} not in the scores, and {verb(missing, 'counts', 'count')} in "
         f"the row {ANSWERED!r}"
     ]

@@ -13,7 +13,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.inference import column, wilson
 from polars_evals.drift.result import Result, Table
-from polars_evals.wording import cell
+from polars_evals.wording import cell, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def calibrate_one(
     """Choose the threshold of one metric."""
     rows = read_verdicts(scored, [metric], truth=truth, objective=objective, alpha=alpha)
     missing = [("score", rows[metric].null_count()), (truth, rows["truth"].null_count())]
-    notes = tuple(f"{count:,} rows have no {name} and were left out" for name, count in missing if count)
+    notes = tuple(left_out(count, name) for name, count in missing if count)
     table = table_of(rows.select("truth", score=metric).drop_nulls())
     if table.is_empty():
         raise ValueError(f"no row has both a score and a verdict ({truth})")
@@ -246,9 +246,9 @@ def of_table(table: Floats) -> dict[str, float]:
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
     interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
-    counted = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
+    verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
-        return "inconclusive", f"{counted} are too few to tell; at least {FEWEST_LABELS} of each are needed"
+        return "inconclusive", f"{verdicts} are too few to tell; at least {FEWEST_LABELS} of each are needed"
     if best["kappa_ci_low"] <= 0:
         return (
             "inconclusive",
@@ -265,7 +265,7 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     return (
         "calibrated",
         f"{best['threshold']:g} agrees best, {link} {words} "
-        f"(cross-validated kappa {best['kappa']:.2f}, {interval} of the threshold, {counted})",
+        f"(cross-validated kappa {best['kappa']:.2f}, {interval} of the threshold, {verdicts})",
     )
 
 

@@ -23,6 +23,7 @@ from polars_evals.drift.calibrate import (
     table_of,
 )
 from polars_evals.drift.result import Result, Table
+from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +132,8 @@ def _several(scored: Frame, metrics: Sequence[str], settings: dict[str, Any]) ->
     if rows.is_empty():
         raise ValueError(f"no row has a verdict ({truth_column}) and a score of every metric")
     lost = every.height - rows.height
-    notes = (f"{lost:,} rows lack a verdict or the score of a metric and were left out",) if lost else ()
+    lack = f"{counted(lost, 'row')} {verb(lost, 'lacks', 'lack')} a verdict or the score of a metric"
+    notes = (f"{lack} and {verb(lost, 'was', 'were')} left out",) if lost else ()
     same = rows.select("truth", *(pl.col(name).alias(f"{name}_score") for name in metrics))
     found = {name: calibrate_one(same, name, **(settings | {"truth": "truth"})) for name in metrics}
     truth = rows["truth"].to_numpy()

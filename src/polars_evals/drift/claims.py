@@ -11,7 +11,7 @@ from polars_evals.drift.answers import OUTCOMES
 from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.measures import with_telling
 from polars_evals.suite.measure import measures_of
-from polars_evals.wording import line, spoken
+from polars_evals.wording import counted, line, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -271,7 +271,7 @@ def _losses_in_slices(comparison: Comparison) -> list[Claim]:
         if names:
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED
-            where = spoken([*words, f"{more:,} more slices"] if more > 0 else words)
+            where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
             text = f"{line(candidate, NAME)} got worse in {where}"
             said.append(Claim(text, "regressed", (candidate,), names[0] if len(names) == 1 else None))
     if len(said) > MOST_NAMED:

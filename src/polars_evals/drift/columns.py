@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.wording import did_you_mean
+from polars_evals.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -137,7 +137,10 @@ def _way_to_scores(schema: Schema) -> str:
             f"{' and '.join(map(repr, bare))} lack the metric's name, as after unnest() without a separator: "
             f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
         )
-    return 'score first, and unnest: .unnest("levenshtein", separator="_")'
+    return (
+        "score first: with `polars-evals score`, with a suite, or with a metric and "
+        '.unnest("levenshtein", separator="_")'
+    )
 
 
 def trait(name: str) -> str:
@@ -220,8 +223,8 @@ def collect(frame: pl.LazyFrame, metrics: Sequence[str], measures: Iterable[str]
         if count:
             column = f"{name}_score" if name in metrics else name
             raise ValueError(
-                f"{column!r} has {count:,} NaN or infinite values; "
-                f"make them null to leave them out: pl.col({column!r}).fill_nan(None)"
+                f"{column!r} has {counted(count, 'NaN or infinite value')}; "
+                f"make what is no number null to leave it out: pl.col({column!r}).fill_nan(None)"
             )
     return rows
 

@@ -22,6 +22,7 @@ from polars_evals.drift.reading import read
 from polars_evals.drift.search import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
 from polars_evals.drift.verdict import judge
+from polars_evals.wording import have
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -304,8 +305,8 @@ def _repeats(judged: pl.DataFrame) -> list[str]:
     if not isinstance(most, int) or not most:
         return []
     return [
-        f"{most:,} items have several rows in a version: they are averaged, and an item flips only where "
-        "most of its rows do"
+        f"{have(most, 'item')} several rows in a version: they are averaged, and "
+        "an item flips only where most of its rows do"
     ]
 
 

@@ -176,7 +176,9 @@ def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
         candidate,
         None,
         pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-        format_text("{} rows without an item", "rows"),
+        pl.when(pl.col("rows") == 1)
+        .then(pl.lit("1 row without an item"))
+        .otherwise(format_text("{} rows without an item", "rows")),
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.answers import counted
+from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated
+from polars_evals.wording import have
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +75,8 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
 
 def measured(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
     """Return the metrics, the measures, and the shares of answers, as far as the rows have them."""
-    shares = [name for name in counted(rows) if name not in spec.metrics]
-    return (*spec.metrics, *spec.measures, *shares)
+    others = [name for name in shares(rows) if name not in spec.metrics]
+    return (*spec.metrics, *spec.measures, *others)
 
 
 def varying(rows: pl.DataFrame, traits: Sequence[str]) -> list[str]:
@@ -150,7 +151,7 @@ def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> N
     name, example = trait.removeprefix(TRAIT), differs.row(0, named=True)
     role = "cluster" if trait == "cluster" else f"by={name!r}"
     raise ValueError(
-        f"{role} must have one value an item, but {differs.height:,} items have several "
+        f"{role} must have one value an item, but {have(differs.height, 'item')} several "
         f"({item} {example['item']!r}: {example[trait]!r} and {example[other]!r}); "
         "take a column that describes the item, not the answer"
     )

@@ -13,6 +13,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.variance import between_and_within
+from polars_evals.wording import have
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,7 +240,7 @@ def _learn(
         )
         if pairs.height < 3:
             raise ValueError(
-                f"{metric}: {pairs.height} items of the pilot have a score in both versions; 3 are needed"
+                f"{metric}: in the pilot {have(pairs.height, 'item')} a score in both versions; 3 are needed"
             )
         observed = float(pairs["d"].var())  # type: ignore[arg-type]
         noise = [0.0 if one.within is None else one.within for one in within]

@@ -10,7 +10,7 @@ from polars_evals.drift.claims import sentence
 from polars_evals.drift.measures import with_telling
 from polars_evals.drift.render import inert
 from polars_evals.drift.written import Written
-from polars_evals.wording import cell, change, line
+from polars_evals.wording import cell, change, counted, line
 
 if TYPE_CHECKING:
     from polars_evals.drift.comparison import Comparison
@@ -36,7 +36,7 @@ def markdown(comparison: Comparison, page: str | None = None) -> str:
         lines += [f"Charts and all items: {inert(line(page, 400))}", ""]
     lines += _table(comparison, first)
     if rest.height:
-        named = f"{rows.height - OPEN:,} more rows"
+        named = counted(rows.height - OPEN, "more row")
         named += "" if rows.height <= MOST else f", {MOST - OPEN} of them here"
         lines += ["", f"<details><summary>{named}</summary>", "", *_table(comparison, rest), "", "</details>"]
     lines += ["", *_worst(comparison)]

@@ -14,7 +14,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
-from polars_evals.wording import counted
+from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,14 +159,17 @@ def items_of(rows: pl.DataFrame, metric: str, versions: Sequence[str]) -> pl.Dat
     )
 
 
+def incomplete(lost: int) -> str:
+    """Say how many items not all versions have."""
+    return f"{counted(lost, 'item')} without a score in every version {verb(lost, 'was', 'were')} left out"
+
+
 def summed(items: pl.DataFrame, versions: Sequence[str], metric: str) -> tuple[Moments, list[str]]:
     """Return means and covariance over the items that all versions have, and a note on the others."""
     scores = [f"v:{at}" for at in range(len(versions))]
     complete = items.drop_nulls(scores)
     lost = items.height - complete.height
-    notes = (
-        [f"{metric}: {counted(lost, 'item')} without a score in every version were left out"] if lost else []
-    )
+    notes = [f"{metric}: {incomplete(lost)}"] if lost else []
     values = complete.select(scores).to_numpy()
     n = len(values)
     means = values.mean(axis=0) if n else np.full(len(versions), np.nan)

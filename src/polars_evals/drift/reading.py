@@ -21,6 +21,7 @@ from polars_evals.drift.answers import (
 from polars_evals.drift.pairing import varying
 from polars_evals.drift.search import searchable
 from polars_evals.suite.measure import AUTO, measures_of
+from polars_evals.wording import counted, have, left_out, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,8 +143,8 @@ def require_few_slices(group: Sequence[str], count: int) -> None:
 
 def describe_nameless(counts: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
     """Say how many rows (``len``) have no ``version``."""
-    nameless = counts.filter(pl.col("version").is_null())["len"].sum()
-    return [f"{nameless:,} rows have no version ({spec.version}) and were left out"] if nameless else []
+    nameless = int(counts.filter(pl.col("version").is_null())["len"].sum())
+    return [left_out(nameless, f"version ({spec.version})")] if nameless else []
 
 
 def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
@@ -152,26 +153,28 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
     if spec.item is None:
         notes.append("unpaired: no item column was given, so differences between items hide small changes")
     elif missing := nulls["item"]:
-        notes.append(f"{missing:,} rows have no item ({spec.item}) and cannot be paired")
+        notes.append(f"{have(missing, 'row')} no item ({spec.item}) and cannot be paired")
     if spec.cluster is not None and (missing := nulls["cluster"]):
         notes.append(
-            f"{missing:,} rows have no cluster ({spec.cluster}); each item among them is its own cluster"
+            f"{have(missing, 'row')} no cluster ({spec.cluster}); each item among them is its own cluster"
         )
     alone = nulls.get(columns.ONLY_RUN, 0)
     if alone:
         notes.append(
-            f"{alone:,} rows are the baseline's only run of an item and cannot be scored against themselves"
+            f"{counted(alone, 'row')} {verb(alone, 'is', 'are')} the baseline's only run of an item and "
+            f"cannot be scored against {verb(alone, 'itself', 'themselves')}"
         )
     known_of = alone + nulls.get(HAS_ANSWER, 0)
     notes += describe_unanswered(nulls)
     missing_scores = {name: nulls[f"{name}:score"] - known_of for name in spec.metrics}
     notes += [
-        f"{missing:,} rows have no {name} score and are not in its numbers; see the row {columns.ANSWERED!r}"
+        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not "
+        f"in its numbers; see the row {columns.ANSWERED!r}"
         for name, missing in missing_scores.items()
         if missing > 0
     ]
     return notes + [
-        f"{missing:,} rows have no {name} and are not in its numbers"
+        f"{have(missing, 'row')} no {name} and {verb(missing, 'is', 'are')} not in its numbers"
         for name in spec.measures
         if (missing := nulls[f"{name}:score"])
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.wording import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def read_rows(
     )
     missing = {"version": (version, "version"), "item": (item, "item")}
     notes = [
-        f"{count:,} rows have no {role} ({name}) and were left out"
+        left_out(count, f"{role} ({name})")
         for column, (name, role) in missing.items()
         if (count := rows[column].null_count())
     ]

@@ -13,7 +13,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.variance import between_and_within
-from polars_evals.wording import counted
+from polars_evals.wording import counted, listed, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +106,9 @@ def runs(
         raise ValueError(f"k must be whole numbers of at least 1, got {k!r}")
     rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
     notes, summary, flaky, variance = list(rows.notes), [], [], []
+    # For each k, what was judged, and whether any of its items has that many runs.
+    judged: dict[int, list[tuple[str, bool]]] = {}
+    repeated = False
     for metric in rows.metrics:
         kept = rows.frame.drop_nulls(f"{metric}:score")
         if kept[f"{metric}:pass"].count() == 0:
@@ -119,11 +122,9 @@ def runs(
             items = _items(labelled, metric)
             rates = [_rates(items, size, alpha) for size in sizes]
             summary += [{"version": one, "metric": metric, **rate} for rate in rates if rate["n"]]
-            notes += [
-                f"{one}, {metric}: no item has {size} runs, so there is no pass@{size}"
-                for size, rate in zip(sizes, rates, strict=True)
-                if not rate["n"]
-            ]
+            for rate in rates:
+                judged.setdefault(rate["k"], []).append((f"{one} in {metric}", bool(rate["n"])))
+            repeated |= bool((items["runs"] > 1).any())
             flaky.append(
                 items.filter(pl.col("passes").is_between(1, pl.col("runs") - 1)).select(
                     pl.lit(one).alias("version"), pl.lit(metric).alias("metric"), "item", "runs", "passes",
@@ -133,6 +134,8 @@ def runs(
     once = rows.frame.group_by("version", "item").len()["len"].max() == 1
     if once:
         notes.append("every item has one run a version: more runs are needed to see how answers vary")
+    else:
+        notes += [note for size, found in judged.items() for note in _too_few(size, found)]
     shaped = flaky or [_items(rows.frame.clear(), rows.metrics[0]).clear().select(
         pl.lit("").alias("version"), pl.lit("").alias("metric"), "item", "runs", "passes",
         pl.lit(0.0).alias("pass_rate"), "mean_score", "score_spread",
@@ -141,6 +144,7 @@ def runs(
         summary=pl.DataFrame(summary, schema=SUMMARY),
         items=pl.concat(shaped).sort("pass_rate", "version", "metric", maintain_order=True),
         variance=pl.DataFrame(variance, schema=VARIANCE),
+        repeated=repeated,
         notes=tuple(notes),
         settings={
             "version": version, "item": item, "cluster": cluster, "k": sizes, "metrics": rows.metrics,
@@ -209,6 +213,15 @@ def _rates(items: pl.DataFrame, k: int, alpha: float) -> dict[str, Any]:
     return found
 
 
+def _too_few(size: int, judged: list[tuple[str, bool]]) -> list[str]:
+    """Say where no item has as many runs as are asked for."""
+    lacking = [name for name, enough in judged if not enough]
+    if not lacking:
+        return []
+    where = "" if len(lacking) == len(judged) else f" of {listed(lacking)}"
+    return [f"no item{where} has {size} runs, so there is no pass@{size}"]
+
+
 def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:
     parts = between_and_within(rows, "item", f"{metric}:score")
     whole = parts.between + (parts.within or 0.0)
@@ -236,6 +249,8 @@ class Repeats(Result):
         The flaky items: some of their runs pass and some fail.
     variance
         A row for each version and metric: variance between items and from run to run.
+    repeated
+        Whether any item has several runs with a label, without which nothing tells flaky from stable.
     notes
         What was left out or needs care, in words.
     settings
@@ -245,20 +260,27 @@ class Repeats(Result):
     summary: pl.DataFrame
     items: pl.DataFrame
     variance: pl.DataFrame
+    repeated: bool
     notes: tuple[str, ...]
     settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:
-        """Whether any item passes in some runs and fails in others: flaky or stable."""
+        """Whether any item passes in some runs and fails in others: flaky, stable or inconclusive."""
+        if not self.repeated:
+            return "inconclusive"
         return "flaky" if self.items.height else "stable"
 
     @property
     def headline(self) -> str:
         """The flaky items in one line."""
-        items = counted(self.items["item"].n_unique(), "item")
-        verb = "passes" if items.startswith("1 ") else "pass"
-        return f"{self.verdict}: {items} {verb} in some runs and not in others"
+        if not self.repeated:
+            once = (self.variance["rows"] <= self.variance["n"]).all()
+            why = "every item has one run" if once else "no item has several runs with a label"
+            return f"{self.verdict}: {why}, so nothing tells which pass in some runs and not in others"
+        items = self.items["item"].n_unique()
+        passing = f"{counted(items, 'item')} {verb(items, 'passes', 'pass')}"
+        return f"{self.verdict}: {passing} in some runs and not in others"
 
     @property
     def plot(self) -> RepeatsPlots:

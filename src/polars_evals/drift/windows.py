@@ -14,6 +14,7 @@ from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drift import columns
 from polars_evals.drift.clusters import residuals, robust_variance
 from polars_evals.drift.measure import slice_name
+from polars_evals.wording import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -109,10 +110,10 @@ def dated(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFr
     """Set rows apart that have no time or version, and count them."""
     notes = []
     if missing := rows["window"].null_count():
-        notes.append(f"{missing:,} rows have no time ({time}) and were left out")
+        notes.append(left_out(missing, f"time ({time})"))
         rows = rows.filter(pl.col("window").is_not_null())
     if version is not None and (missing := rows["version"].null_count()):
-        notes.append(f"{missing:,} rows have no version ({version}) and were left out")
+        notes.append(left_out(missing, f"version ({version})"))
         rows = rows.filter(pl.col("version").is_not_null())
     if rows.is_empty():
         raise ValueError("no row has a time" + ("" if version is None else " and a version"))

@@ -23,6 +23,7 @@ from polars_evals.jobs.small import PATH, ROW, Small
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.suite import Suite
 from polars_evals.traces.files import reading_copies
+from polars_evals.wording import counted, verb
 
 # Scans that are scored together: enough for few data files, few enough for a small query.
 BATCH_FILES, BATCH_BYTES = 64, 256 << 20
@@ -331,7 +332,8 @@ class Ingest:
             elif any(lacking):
                 columns = " or ".join(name for name, none in zip(self.key, lacking, strict=True) if none)
                 self.failures[source.name] = (
-                    f"{max(lacking):,} of {rows:,} rows have no {columns}, a key of the store; fill it in "
+                    f"{max(lacking):,} of {counted(rows, 'row')} {verb(max(lacking), 'has', 'have')} no "
+                    f"{columns}, a key of the store; fill it in "
                     'or choose other columns as `key`: every row has ["source_file", "source_row"]'
                 )
             else:

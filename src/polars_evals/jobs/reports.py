@@ -53,7 +53,6 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
         # The last one, as it lists the others.
         told = replace(outcome, reports=written, unwritten=unwritten)
         attempt("summary", report.summary, lambda file: write_whole(file, told.to_json(), options))
-        written.pop("summary", None)
     return replace(outcome, reports=written, unwritten=unwritten)
 
 

@@ -19,7 +19,7 @@ from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.links import candidate_id, claim_link, items_link
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.tables import Cell, number, table, verdict
-from polars_evals.wording import cell, change, line, listed
+from polars_evals.wording import cell, change, counted, line, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,7 +168,7 @@ def numbers(comparison: Comparison, rows: pl.DataFrame, caption: str, value: str
     rest = None
     if shown[UNFOLDED:]:
         others = table(f"{caption}, continued", heads, shown[UNFOLDED:], total=rows.height - UNFOLDED)
-        rest = tag("details", tag("summary", f"the other {rows.height - UNFOLDED:,} rows"), others)
+        rest = tag("details", tag("summary", f"the other {counted(rows.height - UNFOLDED, 'row')}"), others)
     return join(first, rest)
 
 
@@ -222,7 +222,7 @@ def distributions(comparison: Comparison) -> Section | None:
     rest = None
     if panels[UNFOLDED_PANELS:]:
         count = len(panels) - UNFOLDED_PANELS
-        rest = tag("details", tag("summary", f"{count} more charts"), grid(panels[UNFOLDED_PANELS:]))
+        rest = tag("details", tag("summary", counted(count, "more chart")), grid(panels[UNFOLDED_PANELS:]))
     content = join(
         grid(panels[:UNFOLDED_PANELS]),
         rest,

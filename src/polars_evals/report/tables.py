@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.wording import cell, line
+from polars_evals.wording import cell, line, verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +105,11 @@ def left_out(shown: int, total: int) -> Html:
     """Say how many rows are not in the page."""
     if shown >= total:
         return Html("")
-    return tag("p", f"{total - shown:,} of {total:,} rows are left out here.", class_="left-out")
+    return tag(
+        "p",
+        f"{total - shown:,} of {total:,} rows {verb(total - shown, 'is', 'are')} left out here.",
+        class_="left-out",
+    )
 
 
 def _tells(shown: str) -> bool:

@@ -15,6 +15,7 @@ from polars_evals.traces.fields import NUMBER
 from polars_evals.traces.files import Paths, expand
 from polars_evals.traces.plan import Group, ScanPlan, make_plan, no_answers
 from polars_evals.traces.tables import BROKEN
+from polars_evals.wording import counted, verb
 
 _FILES = {
     "file": pl.String,
@@ -89,9 +90,10 @@ class TraceCheck:
             if file["format"] is None or file["records"] is None:
                 lines.append(f"{file['file']}: {file['error']}")
                 continue
-            spans = f" with {file['spans']:,} spans" if file["spans"] != file["records"] else ""
+            spans = f" with {counted(file['spans'], 'span')}" if file["spans"] != file["records"] else ""
             lines.append(
-                f"{file['file']}: {file['format']}, {file['records']:,} records{spans}, {file['rows']:,} rows"
+                f"{file['file']}: {file['format']}, {counted(file['records'], 'record')}{spans}, "
+                f"{counted(file['rows'], 'row')}"
                 + (f" ({file['outputs']:,} with an output)" if file["outputs"] != file["rows"] else "")
             )
             own = self.reasons.filter(pl.col("file") == file["file"])
@@ -160,10 +162,10 @@ def check_traces(
     reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
     for group in plan.groups if plan else []:
         assert plan is not None
-        counted, held = _count(plan, group)
+        numbers, held = _count(plan, group)
         answers.append(held)
-        said = counted.get_column("answers").sum()
-        for row in counted.iter_rows(named=True):
+        said = numbers.get_column("answers").sum()
+        for row in numbers.iter_rows(named=True):
             lacking = said == 0 if group.platform.spans else row["answers"] == 0
             refused = no_answers(row["file"], row["records"], group.platform)
             said_why = refused if lacking and row["records"] else None
@@ -231,10 +233,10 @@ def _count(plan: ScanPlan, group: Group) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     held = rows.group_by(pl.col(OF_FILE).alias("file")).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
     files = pl.DataFrame({"file": group.files})
-    counted = files.join(spans, on="file", how="left").join(
+    numbers = files.join(spans, on="file", how="left").join(
         held, on="file", how="left", maintain_order="left"
     )
-    return counted.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
+    return numbers.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
 
 
 def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -277,7 +279,8 @@ def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
     nameless = rows.get_column("item").null_count()
     if nameless:
         warnings.append(
-            f"{nameless:,} of {rows.height:,} rows have no item: their question is blank or missing"
+            f"{nameless:,} of {counted(rows.height, 'row')} {verb(nameless, 'has', 'have')} no item: "
+            "the question is blank or missing"
         )
     if pairing is not None and pairing < 0.5:
         warnings.append(

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_evals._polars import scan_ndjson
 from polars_evals.traces.fields import Field, as_text
-from polars_evals.wording import listed
+from polars_evals.wording import counted, listed, verb
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -153,7 +153,8 @@ def _answers(
     repeated = distinct.filter(pl.col(on).is_duplicated()).get_column(on).unique(maintain_order=True)
     if repeated.len():
         raise ValueError(
-            f"the dataset holds {repeated.len()} items twice with different values of {expected!r}: "
+            f"the dataset holds {counted(repeated.len(), 'item')} twice with different values of "
+            f"{expected!r}: "
             f"{listed([repr(item) for item in repeated])}; "
             "keep one row per item, or put several references in one list"
         )
@@ -198,6 +199,7 @@ def _refuse(missing: pl.Series) -> None:
     if missing.len():
         items = missing.unique(maintain_order=True)
         raise ValueError(
-            f"{missing.len()} traces belong to {items.len()} items that the dataset does not hold: "
+            f"{counted(missing.len(), 'trace')} {verb(missing.len(), 'belongs', 'belong')} to "
+            f"{counted(items.len(), 'item')} that the dataset does not hold: "
             f"{listed([repr(item) for item in items])}"
         )

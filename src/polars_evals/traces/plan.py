@@ -16,7 +16,7 @@ from polars_evals.traces.files import Paths, expand, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.streams import Stream
 from polars_evals.traces.tables import Table, read_records
-from polars_evals.wording import did_you_mean
+from polars_evals.wording import counted, did_you_mean
 
 # Of more files than this, only one of each group is looked into for answers before the scan.
 _FILES_TO_TRY = 64
@@ -154,8 +154,8 @@ def no_answers(file: str, records: int, platform: Platform) -> str:
     places = ", ".join(dict.fromkeys(place.path for place in candidates(platform, "output")[:3]))
     hint = f"; {platform.hint}" if platform.hint else ""
     return (
-        f"{file!r} has {records:,} records ({platform.title}) and no answer in any of them (looked for "
-        f'{places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
+        f"{file!r} has {counted(records, 'record')} ({platform.title}) and no answer in any of them (looked "
+        f'for {places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
         f'records as they are with rows="all"{hint}'
     )
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.rank import Moments, items_of, ranking_of
-from polars_evals.wording import counted
+from polars_evals.drift.rank import Moments, incomplete, items_of, ranking_of
+from polars_evals.wording import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -160,14 +160,8 @@ def merge_ranks(parts: Iterable[RankSums], spec: RankSpec) -> Ranking:
         moments[name] = Moments(n, n, means, scale * whole.squares[name])
     named = {"version": spec.version, "item": spec.item}
     notes = [
-        f"{count:,} rows have no {role} ({named[role]}) and were left out"
-        for role, count in whole.left_out.items()
-        if count
-    ] + [
-        f"{name}: {counted(lost, 'item')} without a score in every version were left out"
-        for name, lost in whole.lost.items()
-        if lost
-    ]
+        left_out(count, f"{role} ({named[role]})") for role, count in whole.left_out.items() if count
+    ] + [f"{name}: {incomplete(lost)}" for name, lost in whole.lost.items() if lost]
     settings = {
         "version": spec.version, "item": spec.item, "cluster": None, "baseline": spec.baseline,
         "metrics": spec.metrics, "alpha": spec.alpha, "seed": spec.seed,

@@ -12,7 +12,7 @@ from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.columns import as_text
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
-from polars_evals.wording import listed
+from polars_evals.wording import counted, listed
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MustNotFlip(Gate):
     @property
     def demand(self) -> str:
         """How many items."""
-        return f"must_not_flip = {len(self.items):,} items"
+        return f"must_not_flip = {counted(len(self.items), 'item')}"
 
     def judge(self, seen: Evidence) -> Findings:
         """Compare the listed items alone, however many others there are."""

@@ -15,6 +15,7 @@ from polars_evals.drift.columns import as_text
 from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
+from polars_evals.wording import counted, have
 
 NUMBER = (int, float)
 
@@ -80,7 +81,7 @@ class Bound(RowsGate):
         rows = found.collect(engine="streaming")
         objections = [
             f"{where(self.column, self.by, row)}: {self.what} {row['value']:,.6g} is above {self.bound:,.6g} "
-            f"(of {row['n']:,} rows)"
+            f"(of {counted(row['n'], 'row')})"
             if row["n"]
             else f"{where(self.column, self.by, row)}: no row has a number"
             for row in rows.iter_rows(named=True)
@@ -181,8 +182,9 @@ class MaxErrorRate(RowsGate):
         found = chosen.group_by(*groups).agg(numbers).sort(*groups) if groups else chosen.select(numbers)
         rows = found.collect(engine="streaming")
         objections = [
-            f"{where('errors', self.by, row)}: {row['failed'] / row['n']:.1%} of {row['n']:,} rows have one, "
-            f"more than {self.bound:.1%}; look at the {row['failed']:,} rows whose {ERROR} is set"
+            f"{where('errors', self.by, row)}: {row['failed'] / row['n']:.1%} of {have(row['n'], 'row')} "
+            f"one, more than {self.bound:.1%}; look at the {counted(row['failed'], 'row')} "
+            f"whose {ERROR} is set"
             for row in rows.iter_rows(named=True)
             if row["n"] and row["failed"] / row["n"] > self.bound
         ]
@@ -220,7 +222,7 @@ class MinAnswered(RowsGate):
         found = chosen.group_by(*groups).agg(numbers).sort(*groups) if groups else chosen.select(numbers)
         rows = found.collect(engine="streaming")
         objections = [
-            f"{where('answers', self.by, row)}: {row['answered'] / row['n']:.1%} of {row['n']:,} rows have "
+            f"{where('answers', self.by, row)}: {row['answered'] / row['n']:.1%} of {have(row['n'], 'row')} "
             f"one, fewer than {self.bound:.1%}; look at the rows whose {self.column} is missing or empty"
             for row in rows.iter_rows(named=True)
             if row["n"] and row["answered"] / row["n"] < self.bound

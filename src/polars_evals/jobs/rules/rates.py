@@ -13,6 +13,7 @@ from polars_evals.drift.columns import as_text
 from polars_evals.drift.inference import wilson
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
+from polars_evals.wording import counted
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class MinPassRate(Gate):
 
     def rates(self, frame: pl.LazyFrame, metric: str, groups: Mapping[str, pl.Expr]) -> pl.DataFrame:
         """Count the rows, and those that pass."""
-        counted = frame.select(
+        labelled = frame.select(
             *(expr.alias(name) for name, expr in groups.items()), passed=pl.col(f"{metric}_label") == "pass"
         )
         totals = [pl.col("passed").count().alias("n"), pl.col("passed").sum()]
-        rates = counted.group_by(*groups).agg(totals).sort(*groups) if groups else counted.select(totals)
+        rates = labelled.group_by(*groups).agg(totals).sort(*groups) if groups else labelled.select(totals)
         return rates.collect(engine="streaming")
 
     def objection(self, metric: str, row: Mapping[str, Any]) -> str:
@@ -74,5 +75,5 @@ class MinPassRate(Gate):
         return (
             f"{where(metric, self.by, row)}: pass rate {passed / n:.1%} is below {self.least:.1%} "
             f"({passed:,} of {n:,}, 95% interval {low:.1%} to {high:.1%}); "
-            f'look at the {n - passed:,} rows with {metric}_label = "fail"'
+            f'look at the {counted(n - passed, "row")} with {metric}_label = "fail"'
         )

@@ -17,7 +17,7 @@ from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
 from polars_evals.suite.measure import AUTO, KNOWN
-from polars_evals.wording import did_you_mean
+from polars_evals.wording import counted, did_you_mean, verb
 
 if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
@@ -111,7 +111,10 @@ class FailOn(ComparisonGate):
                 if seen.items_file
                 else " (`items` in [report] writes them to a file)"
             )
-            look = f"; look at the {flips:,} items that newly fail{place}" if flips else ""
+            look = ""
+            if flips:
+                newly = f"{counted(flips, 'item')} that newly {verb(flips, 'fails', 'fail')}"
+                look = f"; look at the {newly}{place}"
             yield f"{where(row['metric'], None, named)}: {verdict}: {row['reason']}{test}{look}"
 
 
@@ -169,7 +172,10 @@ class NotWorseThan(ComparisonGate):
     def found(self, row: Mapping[str, Any]) -> str:
         """Say what is known of a row that is not shown to be good enough."""
         if row["ci_low"] is None or not np.isfinite(row["ci_low"]):
-            return f"{row['n']:,} items are too few to tell whether it is worse by {self.margin:g}"
+            return (
+                f"{counted(row['n'], 'item')} {verb(row['n'], 'is', 'are')} too few to tell whether it is "
+                f"worse by {self.margin:g}"
+            )
         interval = f"between {row['ci_low']:+.4f} and {row['ci_high']:+.4f}"
         worse = row["ci_high"] <= -self.margin
         told = (
