@@ -290,19 +290,23 @@ inline Vector repeat_bit(Vector vector, int place) {
     return reinterpret_cast<Vector>(_mm512_gf2p8affine_epi64_epi8(reinterpret_cast<__m512i>(vector), matrix, 0));
 }
 
+// Where the bytes of a vector go in `bit_planes`.
+template <std::size_t size>
+struct PlaneTables {
+    alignas(size) std::uint8_t last_first[size], by_plane[size];
+    constexpr PlaneTables() : last_first{}, by_plane{} {
+        constexpr std::size_t groups = size / 8;
+        for (std::size_t i = 0; i < size; ++i) {
+            last_first[i] = static_cast<std::uint8_t>(i ^ 7);
+            by_plane[i] = static_cast<std::uint8_t>(i % groups * 8 + i / groups);
+        }
+    }
+};
+
 // Bit b of byte r becomes bit r of planes[b]. Eight bytes at a time are turned as a matrix, the last one first; then the
 // bytes of each plane are brought together.
 inline void bit_planes(const std::uint8_t* bytes, std::uint64_t (&planes)[8]) {
-    struct Tables {
-        alignas(64) std::uint8_t last_first[64], by_plane[64];
-        constexpr Tables() : last_first{}, by_plane{} {
-            for (std::size_t i = 0; i < 64; ++i) {
-                last_first[i] = static_cast<std::uint8_t>(i ^ 7);
-                by_plane[i] = static_cast<std::uint8_t>(i % 8 * 8 + i / 8);
-            }
-        }
-    };
-    static constexpr Tables tables;
+    static constexpr PlaneTables<64> tables;
     const __m512i one_bit = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201u));
     const __m512i turned = _mm512_gf2p8affine_epi64_epi8(
         one_bit, _mm512_permutexvar_epi8(load<__m512i>(tables.last_first), load<__m512i>(bytes)), 0);
@@ -310,16 +314,7 @@ inline void bit_planes(const std::uint8_t* bytes, std::uint64_t (&planes)[8]) {
 }
 
 inline void bit_planes(const std::uint8_t* bytes, std::uint32_t (&planes)[8]) {
-    struct Tables {
-        alignas(32) std::uint8_t last_first[32], by_plane[32];
-        constexpr Tables() : last_first{}, by_plane{} {
-            for (std::size_t i = 0; i < 32; ++i) {
-                last_first[i] = static_cast<std::uint8_t>(i ^ 7);
-                by_plane[i] = static_cast<std::uint8_t>(i % 4 * 8 + i / 4);
-            }
-        }
-    };
-    static constexpr Tables tables;
+    static constexpr PlaneTables<32> tables;
     const __m256i one_bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
     const __m256i turned = _mm256_gf2p8affine_epi64_epi8(
         one_bit, _mm256_permutexvar_epi8(load<__m256i>(tables.last_first), load<__m256i>(bytes)), 0);
