@@ -68,7 +68,7 @@ struct NgramOptions {
 class NgramCosine {
 public:
     double operator()(Text output, Text expected, const NgramOptions& options) {
-        vocabulary_.start_pair();
+        if (vocabulary_.is_full()) vocabulary_.clear();
         read_units(output, options, output_);
         read_units(expected, options, expected_);
         if (output_.empty() || expected_.empty()) return output_.empty() && expected_.empty() ? 1.0 : 0.0;

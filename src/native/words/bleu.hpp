@@ -38,45 +38,49 @@ public:
         BleuResult result;
         result.output_tokens = words.output.words.size();
         result.expected_tokens = words.expected.words.size();
-        // Matching and all n-grams of the output, for each order.
-        std::vector<double> correct, total;
-        for (std::size_t n = 1; n <= options_.max_ngram_order; ++n) {
-            correct.push_back(static_cast<double>(words.shared(n)));
-            total.push_back(static_cast<double>(result.output_tokens - std::min(result.output_tokens, n - 1)));
+        std::vector<Order> orders(options_.max_ngram_order);
+        for (std::size_t n = 1; n <= orders.size(); ++n) {
+            orders[n - 1].correct = static_cast<double>(words.shared(n));
+            orders[n - 1].total = static_cast<double>(result.output_tokens - std::min(result.output_tokens, n - 1));
         }
-        compute(correct, total, result);
+        compute(orders, result);
         return result;
     }
 
 private:
+    // N-grams of the output of one length: those that match, and all.
+    struct Order {
+        double correct = 0, total = 0, precision = 0;
+    };
+
     // sacrebleu's compute_bleu, operation by operation.
-    void compute(std::vector<double>& correct, std::vector<double>& total, BleuResult& result) const {
+    void compute(std::vector<Order>& orders, BleuResult& result) const {
         const auto output = static_cast<double>(result.output_tokens);
         const auto expected = static_cast<double>(result.expected_tokens);
         result.brevity_penalty = output >= expected ? 1.0 : output > 0 ? std::exp(1 - expected / output) : 0.0;
         bool any = false;
-        for (const double matches : correct) any = any || matches > 0;
+        for (const Order& order : orders) any = any || order.correct > 0;
         if (!any) return;
-        const std::size_t orders = options_.max_ngram_order;
-        std::size_t used = orders;
+        std::size_t used = orders.size();
         double smooth = 1, logs = 0;
-        std::vector<double> precisions(orders, 0);
-        for (std::size_t n = 0; n < orders; ++n) {
+        for (std::size_t n = 0; n < orders.size(); ++n) {
+            auto& [correct, total, precision] = orders[n];
             if (options_.smoothing == BleuSmoothing::add_k && n > 0) {
-                correct[n] += options_.smooth_value;
-                total[n] += options_.smooth_value;
+                correct += options_.smooth_value;
+                total += options_.smooth_value;
             }
-            if (total[n] == 0) break;
+            if (total == 0) break;
             if (options_.effective_order) used = n + 1;
-            if (correct[n] != 0) precisions[n] = 100.0 * correct[n] / total[n];
+            if (correct != 0) precision = 100.0 * correct / total;
             else if (options_.smoothing == BleuSmoothing::exp) {
                 smooth *= 2;
-                precisions[n] = 100.0 / (smooth * total[n]);
+                precision = 100.0 / (smooth * total);
             } else if (options_.smoothing == BleuSmoothing::floor) {
-                precisions[n] = 100.0 * options_.smooth_value / total[n];
+                precision = 100.0 * options_.smooth_value / total;
             }
         }
-        for (std::size_t n = 0; n < used; ++n) logs += precisions[n] == 0 ? -9999999999.0 : std::log(precisions[n]);
+        for (std::size_t n = 0; n < used; ++n)
+            logs += orders[n].precision == 0 ? -9999999999.0 : std::log(orders[n].precision);
         const double percent = result.brevity_penalty * std::exp(logs / static_cast<double>(used));
         result.score = std::min(percent / 100, 1.0);
     }

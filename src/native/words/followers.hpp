@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../portable.hpp"
+#include "numbers.hpp"
 
 namespace pe {
 
@@ -16,13 +17,13 @@ namespace pe {
 struct Ngram {
     std::uint32_t begin, number;
 };
+using Ngrams = std::vector<Ngram, Unset<Ngram>>;
 
 class Followers {
 public:
     // Tokens are below this.
     static constexpr std::size_t most_tokens = 256;
-    using Tokens = std::vector<std::uint8_t>;
-    using Numbers = std::vector<std::uint32_t>;
+    using Tokens = std::vector<std::uint8_t, Unset<std::uint8_t>>;
 
     // Takes n-grams of a text, whose numbers are below `ngrams_different`, and makes them one token longer: their numbers
     // become those of the longer ones. The first of them ends before `tokens[next]`, each other one a token later. Returns how
@@ -38,7 +39,7 @@ public:
     }
 
     // Makes n-grams of n - 1 tokens of an output one token longer, and keeps those that the text has.
-    void extend(const Tokens& output, std::size_t n, std::vector<Ngram>& ngrams) const {
+    void extend(const Tokens& output, std::size_t n, Ngrams& ngrams) const {
         while (!ngrams.empty() && ngrams.back().begin + n > output.size()) ngrams.pop_back();
         if (ngrams.empty()) return;
 #if defined(PE_VECTORS_X86)
@@ -72,7 +73,7 @@ private:
         for (std::size_t i = 0; i < ngrams.size(); ++i) ngrams[i] = table[ngrams[i] * words + last[i] / 64].number(last[i]);
         return different;
     }
-    PE_ALWAYS_INLINE void extend_any(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
+    PE_ALWAYS_INLINE void extend_any(const std::uint8_t* last, Ngrams& ngrams) const {
         const std::size_t words = words_, size = ngrams.size();
         const Word* const table = table_.data();
         Ngram* const all = ngrams.data();
@@ -92,7 +93,7 @@ private:
     PE_BIT_INSTRUCTIONS std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) {
         return set_any(last, ngrams);
     }
-    PE_BIT_INSTRUCTIONS void extend_fast(const std::uint8_t* last, std::vector<Ngram>& ngrams) const {
+    PE_BIT_INSTRUCTIONS void extend_fast(const std::uint8_t* last, Ngrams& ngrams) const {
         extend_any(last, ngrams);
     }
 #endif

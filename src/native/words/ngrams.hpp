@@ -27,13 +27,12 @@ public:
             levels_.clear();
             versions_ = 0;
         }
-        Level& words = next_level();
-        words.counts.assign(distinct, 0);
-        for (const std::uint32_t token : tokens) ++words.counts[token];
+        next_level().set_counts(tokens, distinct);
     }
     // `shared[n - 1]` becomes the size of the multiset intersection of the n-grams. Tokens that expected does not have
     // are `no_number`.
     void count(const Numbers& output, std::vector<std::size_t>& shared) {
+        if (has_few_tokens()) shorten(output, output_bytes_);
         alive_.resize(output.size());
         std::size_t alive = 0;
         for (std::size_t i = 0; i < output.size(); ++i) {
@@ -41,7 +40,6 @@ public:
             alive += output[i] != no_number;
         }
         alive_.resize(alive);
-        if (has_few_tokens()) shorten(output, output_bytes_);
         for (std::size_t n = 1; n <= shared.size(); ++n) {
             if (n > 1 && !alive_.empty()) extend(output, n);
             shared[n - 1] = alive_.empty() ? 0 : levels_[n - 1].count(alive_);
@@ -60,7 +58,7 @@ private:
         Followers followers;      // where there are few different tokens
         std::vector<Slot> slots;  // where there are many
         std::uint32_t version = 0;
-        std::vector<std::uint32_t> counts, found;
+        std::vector<std::uint32_t> counts, left;  // these are equal but while an output is counted
 
         // Where the n-gram is, or belongs.
         std::size_t find(std::uint64_t wanted) const {
@@ -71,12 +69,20 @@ private:
             return at;
         }
         // The size of the multiset intersection with n-grams of an output that expected has.
-        std::size_t count(const std::vector<Ngram>& ngrams) {
-            found.assign(counts.size(), 0);
-            for (const Ngram& ngram : ngrams) ++found[ngram.number];
-            std::uint32_t shared = 0;
-            for (std::size_t i = 0; i < counts.size(); ++i) shared += std::min(counts[i], found[i]);
+        std::size_t count(const Ngrams& ngrams) {
+            std::size_t shared = 0;
+            for (const Ngram& ngram : ngrams) {
+                const std::uint32_t taken = left[ngram.number] != 0;
+                left[ngram.number] -= taken;
+                shared += taken;
+            }
+            for (const Ngram& ngram : ngrams) left[ngram.number] = counts[ngram.number];
             return shared;
+        }
+        void set_counts(const Numbers& ngrams, std::size_t different) {
+            counts.assign(different, 0);
+            for (const std::uint32_t ngram : ngrams) ++counts[ngram];
+            left = counts;
         }
     };
 
@@ -113,25 +119,21 @@ private:
         if (!ngrams_.empty()) ngrams_.pop_back();
         if (has_few_tokens()) {
             const std::size_t shorter = levels_[n - 2].counts.size();
-            level.counts.assign(level.followers.set(distinct_ + 1, shorter, expected_bytes_, n - 1, ngrams_), 0);
-            for (const std::uint32_t ngram : ngrams_) ++level.counts[ngram];
-            return;
+            const std::uint32_t different = level.followers.set(distinct_ + 1, shorter, expected_bytes_, n - 1, ngrams_);
+            return level.set_counts(ngrams_, different);
         }
         std::size_t size = 16;
         while (size < 2 * ngrams_.size()) size *= 2;
         if (level.slots.size() != size) level.slots.assign(size, Slot{});
         level.version = ++versions_;
-        level.counts.clear();
+        std::uint32_t different = 0;
         for (std::size_t i = 0; i < ngrams_.size(); ++i) {
             const std::uint64_t ngram = key(ngrams_[i], (*tokens_)[i + n - 1]);
             Slot& slot = level.slots[level.find(ngram)];
-            if (slot.version != level.version) {
-                slot = {ngram, static_cast<std::uint32_t>(level.counts.size()), level.version};
-                level.counts.push_back(0);
-            }
-            ++level.counts[slot.name];
+            if (slot.version != level.version) slot = {ngram, different++, level.version};
             ngrams_[i] = slot.name;
         }
+        level.set_counts(ngrams_, different);
     }
     static std::uint64_t key(std::uint32_t ngram, std::uint32_t token) {
         return static_cast<std::uint64_t>(ngram) << 32 | token;
@@ -144,7 +146,7 @@ private:
     std::vector<Level> levels_;
     std::size_t levels_used_ = 0;
     std::uint32_t versions_ = 0;
-    std::vector<Ngram> alive_;
+    Ngrams alive_;
 };
 
 }  // namespace pe

@@ -27,14 +27,21 @@ struct Reading {
     }
 };
 
-// Reads one text after the other, with one vocabulary for all of them.
+// Reads one text after the other. Every reading has a vocabulary of its own, so that its numbers, and the tables that
+// metrics make of them, are as small as they can be.
 class Reader {
 public:
-    // To be called before each pair of texts; true if numbers from before mean nothing any more.
-    bool start_pair() { return vocabulary_.start_pair(); }
+    // To be called before the first pair of a call, and before each pair of texts; true if numbers from before mean
+    // nothing any more.
+    bool start() { return forget_if(vocabularies_.size() >= most_vocabularies); }
+    bool start_pair() {
+        bool is_full = false;
+        for (const Known& known : vocabularies_) is_full = is_full || known.vocabulary.is_full();
+        return forget_if(is_full);
+    }
     // The numbers of a reading are below this. Bytes that are not UTF-8 can give up to 21 bits.
-    std::size_t limit(const Reading& reading) const {
-        return reading.is_code_points() ? std::size_t{1} << 21 : vocabulary_.size();
+    std::size_t limit(const Reading& reading) {
+        return reading.is_code_points() ? std::size_t{1} << 21 : vocabulary(reading).size();
     }
 
     // Appends the numbers of all words.
@@ -42,10 +49,26 @@ public:
         if (reading.is_code_points()) return read_code_points(text, reading, out);
         words_.clear();
         cut(text, reading);
-        vocabulary_.number(words_, reading.stemming, out);
+        vocabulary(reading).number(words_, reading.stemming, out);
     }
 
 private:
+    static constexpr std::size_t most_vocabularies = 8;  // that are kept from call to call
+    struct Known {
+        Reading reading;
+        Vocabulary vocabulary;
+    };
+    bool forget_if(bool is_wanted) {
+        if (is_wanted) vocabularies_.clear();
+        return is_wanted;
+    }
+    Vocabulary& vocabulary(const Reading& reading) {
+        for (Known& known : vocabularies_)
+            if (known.reading == reading) return known.vocabulary;
+        vocabularies_.push_back({reading, {}});
+        return vocabularies_.back().vocabulary;
+    }
+
     void cut(Text text, const Reading& reading) {
         switch (reading.tokenizer) {
             case Tokenizer::squad: return squad_.read(text, words_);
@@ -74,7 +97,7 @@ private:
     TokenReader tokens_;
     SquadReader squad_;
     BleuTokenReader bleu_;
-    Vocabulary vocabulary_;
+    std::vector<Known> vocabularies_;
     WordList words_;
     PaddedText folded_;
 };

@@ -3,32 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "characters.hpp"
 #include "interner.hpp"
+#include "numbers.hpp"
 #include "padded.hpp"
 #include "porter.hpp"
 
 namespace pe {
 
-using Numbers = std::vector<std::uint32_t>;
-
 class Vocabulary {
 public:
-    // Forgets all words when they are so many that they would no longer fit the caches; true if it did. Numbers from
-    // before mean nothing then.
-    bool start_pair() {
-        if (words_.size() < most_words && words_.long_bytes() < most_long_bytes) return false;
-        words_.clear();
-        return true;
-    }
+    // Whether there are so many words that they would no longer fit the caches.
+    bool is_full() const { return words_.size() >= most_words || words_.long_bytes() >= most_long_bytes; }
+    void clear() { words_.clear(); }
     // Numbers are below this.
     std::size_t size() const { return words_.size(); }
 
     std::uint32_t number(Word word) { return words_.find_or_add(word); }
-    // Appends the numbers of words, or of their stems.
-    void number(const WordList& words, bool stemming, Numbers& out) {
+    // Appends the numbers of words, or of their stems, to a vector.
+    template <class Vector>
+    void number(const WordList& words, bool stemming, Vector& out) {
         const std::size_t before = out.size();
         out.resize(before + words.size());
         std::uint32_t* const numbers = out.data() + before;

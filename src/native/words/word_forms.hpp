@@ -17,7 +17,7 @@ class WordForms {
 public:
     // To be called before the first pair of a call.
     void start() {
-        if (readings_.size() == most_readings) forget();
+        if (reader_.start() || readings_.size() == most_readings) forget();
     }
     // To be called before each pair of texts; true if numbers from before mean nothing any more.
     bool start_pair() {
@@ -26,25 +26,27 @@ public:
         return true;
     }
     // The numbers of a reading are below this.
-    std::size_t limit(const Reading& reading) const { return reader_.limit(reading); }
+    std::size_t limit(const Reading& reading) { return reader_.limit(reading); }
 
     void append(Text text, const Reading& reading, Numbers& out) { reader_.read(text, reading, out); }
 
     struct Wanted {
         Reading reading;
         Numbers* out;
+        bool is_of_words = false;  // whether it reads the words between white space one by one
     };
-    void read(Text text, const std::vector<Wanted>& wanted) {
-        for (const Wanted& one : wanted) one.out->clear();
+    void read(Text text, std::vector<Wanted>& wanted) {
+        std::size_t of_words = 0;
         bool is_worth_it = false;
-        std::size_t alone = 0;
-        for (const Wanted& one : wanted) {
-            if (!reads_words_alone(text, one.reading.tokenizer)) continue;
-            is_worth_it = is_worth_it || ++alone > 1 || is_slow(one.reading.tokenizer);
+        for (Wanted& one : wanted) {
+            one.out->clear();
+            one.is_of_words = reads_words_alone(text, one.reading.tokenizer);
+            of_words += one.is_of_words;
+            is_worth_it = is_worth_it || of_words > 1 || (one.is_of_words && is_slow(one.reading.tokenizer));
         }
         if (is_worth_it) cut(text);
-        for (const auto& [reading, out] : wanted) {
-            if (is_worth_it && reads_words_alone(text, reading.tokenizer)) look_up(text, reading, *out);
+        for (const auto& [reading, out, is_of_words] : wanted) {
+            if (is_worth_it && is_of_words) look_up(text, reading, *out);
             else append(text, reading, *out);
         }
     }
@@ -53,12 +55,13 @@ private:
     static constexpr std::size_t most_words = 1 << 18, most_parts = 1 << 20, most_readings = 8;
     // Longer ones, such as the sentences of scripts without spaces, hardly ever come again.
     static constexpr std::size_t longest_word = 48;
-    // What a reading makes of a word. Nearly always up to two numbers of 31 bits, and how many they are in the highest two
-    // bits: both are written and the count decides what stays, as no branch predicts which words have a comma. Else, from
-    // `several` on, where in `parts_` it stands how many, and they.
+    static constexpr std::uint32_t long_word = 0;
+    // What a reading makes of a word. Nearly always up to two numbers, of 32 and of 30 bits, and how many they are in the
+    // highest two bits: both are written and the count decides what stays, as no branch predicts which words have a comma.
+    // Else, from `several` on, where in `parts_` it stands how many, and they.
     using Form = std::uint64_t;
-    static constexpr unsigned number_bits = 31;
-    static constexpr Form number_mask = (Form{1} << number_bits) - 1, several = Form{3} << 62, unread = ~Form{0};
+    static constexpr unsigned second_bits = 30;
+    static constexpr Form second_mask = (Form{1} << second_bits) - 1, several = Form{3} << 62, unread = ~Form{0};
     // What all readings make of a word, so that one look at memory serves them all.
     struct alignas(64) Forms {
         Form of[most_readings];
@@ -69,7 +72,7 @@ private:
         words_.clear();
         parts_.clear();
         readings_.clear();
-        forms_.clear();
+        forms_.resize(1);
     }
 
     static bool reads_words_alone(Text text, Tokenizer tokenizer) {
@@ -89,63 +92,66 @@ private:
     void cut(Text text) {
         cut_.clear();
         cutter_.split(text, cut_);
-        has_long_words_ = false;
-        for (std::size_t i = 0; i < cut_.size(); ++i) has_long_words_ |= cut_[i].length > longest_word;
-        if (has_long_words_) {
-            short_.clear();
-            for (std::size_t i = 0; i < cut_.size(); ++i)
-                if (cut_[i].length <= longest_word) short_.push(cut_[i].bytes, cut_[i].length);
-        }
-        const WordList& words = has_long_words_ ? short_ : cut_;
-        numbers_.resize(words.size());
+        bool has_long_words = false;
+        for (std::size_t i = 0; i < cut_.size(); ++i) has_long_words |= cut_[i].length > longest_word;
+        numbers_.resize(cut_.size());
+        if (!has_long_words) return number(cut_);
+        short_.clear();
+        for (std::size_t i = 0; i < cut_.size(); ++i)
+            if (cut_[i].length <= longest_word) short_.push(cut_[i].bytes, cut_[i].length);
+        number(short_);
+        for (std::size_t i = cut_.size(), known = short_.size(); i-- > 0;)
+            numbers_[i] = cut_[i].length > longest_word ? long_word : numbers_[--known];
+    }
+    void number(const WordList& words) {
         words_.find_or_add(words, numbers_.data(), [this](std::size_t, std::uint32_t number, std::uint32_t) {
-            if (number == forms_.size()) forms_.emplace_back();
-            prefetch(&forms_[number]);
-            return number;
+            const std::uint32_t place = number + 1;  // behind that of long words
+            if (place == forms_.size()) forms_.emplace_back();
+            prefetch(&forms_[place]);
+            return place;
         });
     }
 
     void look_up(Text text, const Reading& reading, Numbers& out) {
         const std::size_t place = place_of(reading);
         if (place == most_readings) return append(text, reading, out);
-        const std::uint32_t* number = numbers_.data();
         std::size_t size = 0;
-        // Two places for each word that follows, always.
-        out.resize(2 * cut_.size());
+        out.resize(2 * cut_.size());  // two for each word that is left, always
         for (std::size_t i = 0; i < cut_.size(); ++i) {
-            const std::size_t rest = 2 * (cut_.size() - i);
-            if (has_long_words_ && cut_[i].length > longest_word) {
-                out.resize(size);
-                append({cut_[i].bytes, cut_[i].length}, reading, out);
-                size = out.size();
-                out.resize(size + rest);
-                continue;
-            }
-            Form& form = forms_[*number++].of[place];
-            if (form == unread) form = read_form(cut_[i], reading);
+            const Form form = forms_[numbers_[i]].of[place];
             if (form < several) {
-                out[size] = static_cast<std::uint32_t>(form & number_mask);
-                out[size + 1] = static_cast<std::uint32_t>(form >> number_bits & number_mask);
+                out[size] = static_cast<std::uint32_t>(form);
+                out[size + 1] = static_cast<std::uint32_t>(form >> 32 & second_mask);
                 size += form >> 62;
                 continue;
             }
-            const std::uint32_t* part = parts_.data() + (form - several);
-            const std::size_t count = *part++;
-            if (out.size() < size + count + rest) out.resize(size + count + 2 * rest);
-            for (const std::uint32_t* const end = part + count; part < end; ++part) out[size++] = *part;
+            out.resize(size);
+            append_rare(i, place, out);
+            size = out.size();
+            out.resize(size + 2 * (cut_.size() - i));
         }
         out.resize(size);
     }
-    Form read_form(Word word, const Reading& reading) {
-        form_.clear();
-        append({word.bytes, word.length}, reading, form_);
-        const std::size_t count = form_.size();
-        const Form first = count > 0 ? form_[0] : 0, second = count > 1 ? form_[1] : 0;
-        if (count <= 2 && first <= number_mask && second <= number_mask)
-            return static_cast<Form>(count) << 62 | second << number_bits | first;
+    // Words that are long, new, or several in one.
+    PE_NEVER_INLINE void append_rare(std::size_t i, std::size_t place, Numbers& out) {
+        const Text word(cut_[i].bytes, cut_[i].length);
+        if (numbers_[i] == long_word) return append(word, readings_[place], out);
+        Form& form = forms_[numbers_[i]].of[place];
+        if (form == unread) {
+            const std::size_t before = out.size();
+            append(word, readings_[place], out);
+            form = form_of(out.data() + before, out.size() - before);
+            return;
+        }
+        const std::uint32_t* const part = parts_.data() + (form - several);
+        out.insert(out.end(), part + 1, part + 1 + *part);
+    }
+    Form form_of(const std::uint32_t* numbers, std::size_t count) {
+        const Form first = count > 0 ? numbers[0] : 0, second = count > 1 ? numbers[1] : 0;
+        if (count <= 2 && second <= second_mask) return static_cast<Form>(count) << 62 | second << 32 | first;
         const auto place = static_cast<Form>(parts_.size());
         parts_.push_back(static_cast<std::uint32_t>(count));
-        parts_.insert(parts_.end(), form_.begin(), form_.end());
+        parts_.insert(parts_.end(), numbers, numbers + count);
         return several | place;
     }
     // Where the forms of a reading are; `most_readings` if there is no place for them.
@@ -161,10 +167,10 @@ private:
     TokenReader cutter_;
     Interner words_;  // as they stand between white space
     WordList cut_, short_;
-    bool has_long_words_ = false;  // in `cut_`, and not in `short_`
-    Numbers numbers_, parts_, form_;
+    Numbers numbers_;  // of the words of `cut_`: where their forms are
+    Numbers parts_;
     std::vector<Reading> readings_;
-    std::vector<Forms> forms_;  // by the word's number
+    std::vector<Forms> forms_{1};  // those of long words are never read
 };
 
 }  // namespace pe

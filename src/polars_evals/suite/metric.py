@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, get_args
 
 import polars as pl
@@ -27,7 +27,7 @@ class MetricType:
     has_expected: bool
     takes_any: bool = False
 
-    @property
+    @cached_property
     def by_column(self) -> dict[str, str]:
         """The options that may also come from a column, by the name of that choice: `pattern_column`."""
         return {
@@ -36,7 +36,7 @@ class MetricType:
             if accepts(parameter.annotation, pl.Expr)
         }
 
-    @property
+    @cached_property
     def option_names(self) -> list[str]:
         """The options of a suite's metric of this type."""
         return [*self.options, *self.by_column]
@@ -153,8 +153,8 @@ class Metric:
         """The least score that passes."""
         return float(self.settings["threshold"])
 
-    @property
-    def settings(self) -> dict[str, Any]:
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
         """All options, the defaults included. One that is read from a column is the column's expression."""
         named = {
             option: pl.col(self.options[key])
@@ -207,7 +207,7 @@ class Metric:
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""
-        return self.kind.function(**(self.side_exprs | self.settings | replaced))
+        return self.kind.function(**({**self.side_exprs, **self.settings, **replaced}))
 
     def bind(
         self,

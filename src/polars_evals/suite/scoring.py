@@ -8,7 +8,6 @@ from typing import TypeVar
 import polars as pl
 from polars.exceptions import DuplicateError
 
-from polars_evals import lift
 from polars_evals.lift import announced, kernels_of, label
 from polars_evals.metrics.words import Batches, WordKernel
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
@@ -35,12 +34,14 @@ class Scoring:
         self.announced = shared_words(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
-        for metric in metrics:
-            work = work_of(metric)
+        works = [work_of(metric) for metric in metrics]
+        for metric, work in zip(metrics, works, strict=True):
             if work not in self.computed:
-                self.computed[work] = self.expr(metric).alias(f"__evals_{len(self.computed)}")
-            struct = pl.col(self.computed[work].meta.output_name())
-            self.results += read_results(metric, struct)
+                self.computed[work] = self.expr(metric, work).alias(f"__evals_{len(self.computed)}")
+        structs = self.steps(pl.LazyFrame(schema=schema)).collect_schema()
+        for metric, work in zip(metrics, works, strict=True):
+            name = self.computed[work].meta.output_name()
+            self.results += read_results(metric, name, structs[name])
             if metric.name in self.prepared.notes:
                 self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
         self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
@@ -63,17 +64,20 @@ class Scoring:
 
     def score(self, frame: FrameT) -> FrameT:
         """Run the steps."""
-        prepared = self.prepared.run(frame)
+        # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
+        return self.steps(self.prepared.run(frame)).select(*self.existing, *self.results)
+
+    def steps(self, prepared: FrameT) -> FrameT:
+        """Add the structs of all metrics to prepared columns."""
         if self.lowercased or self.announced:
             prepared = prepared.with_columns(*self.lowercased.values(), *self.announced.values())
-        # A `select` above the metrics, not an `unnest`: Polars pushes projections and predicates through it.
-        return prepared.with_columns(self.computed.values()).select(*self.existing, *self.results)
+        return prepared.with_columns(self.computed.values())
 
-    def expr(self, metric: Metric) -> pl.Expr:
+    def expr(self, metric: Metric, work: object) -> pl.Expr:
         """Make a metric's expression, over announced or lowercased columns where there are."""
         if metric.function is not None or metric.type == COLUMN_TYPE:
             return guarded(str(metric.name), metric.expr(), self.schema)
-        announced = self.announced.get(work_of(metric))
+        announced = self.announced.get(work)
         if announced is not None:
             return metric.expr(output=pl.col(announced.meta.output_name()))
         columns = metric.sides.values()
@@ -133,22 +137,13 @@ def work_of(metric: Metric) -> object:
     return metric.type, *own, metric.details, *metric.sides.values(), *options, *exprs
 
 
-def read_results(metric: Metric, struct: pl.Expr) -> list[pl.Expr]:
+def read_results(metric: Metric, struct: str, dtype: pl.DataType) -> list[pl.Expr]:
     """Take the columns of a metric from its struct."""
-    results = {field: struct.struct.field(field) for field in result_fields(metric)}
+    assert isinstance(dtype, pl.Struct)
+    results = {field.name: pl.col(struct).struct.field(field.name) for field in dtype.fields}
     if metric.function is None:
         results["label"] = label(results["score"], metric.threshold)
     return [result.alias(f"{metric.name}_{field}") for field, result in results.items()]
-
-
-def result_fields(metric: Metric) -> list[str]:
-    """Name the fields of a metric's result."""
-    if metric.function is not None or metric.type == COLUMN_TYPE:
-        return list(lift.result_fields({} if metric.details else None))
-    columns = dict.fromkeys(metric.columns, pl.String)
-    dtype = pl.LazyFrame(schema=columns).select(metric.expr().alias("result")).collect_schema()["result"]
-    assert isinstance(dtype, pl.Struct)
-    return [field.name for field in dtype.fields]
 
 
 def quoted(names: Iterable[str]) -> str:
