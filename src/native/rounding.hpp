@@ -11,12 +11,19 @@ public:
     // `decimals` below 0: no rounding. Nor above 15, which is all that a double is sure to hold.
     explicit Similarity(int decimals) : is_rounded_(decimals >= 0 && decimals <= 15) {
         if (!is_rounded_) return;
+        fits_doubles_ = decimals <= 5;
         for (int i = 0; i < decimals; ++i) (i < 9 ? head_ : tail_) *= 10;
     }
     // Lengths are below 2^34, so that what a division leaves over can be taken a billion times in 64 bits.
     double operator()(std::uint64_t distance, std::uint64_t length) const {
         if (length == 0) return 1.0;
         if (!is_rounded_) return 1.0 - static_cast<double>(distance) / static_cast<double>(length);
+        if (fits_doubles_) {
+            // Below 2^53. A quotient that is less than a whole number is so by more than doubles round off.
+            const auto twice = static_cast<double>(2 * (length - distance) * head_ + length);
+            const auto units = static_cast<std::int64_t>(twice / static_cast<double>(2 * length));
+            return static_cast<double>(units) / static_cast<double>(head_);
+        }
         const std::uint64_t wide = (length - distance) * head_;
         std::uint64_t units = wide / length, left_over = wide % length;
         if (tail_ > 1) {
@@ -30,7 +37,7 @@ public:
     }
 
 private:
-    bool is_rounded_;
+    bool is_rounded_, fits_doubles_ = false;
     // Ten to the power of `decimals`: the first nine of them, and the others.
     std::uint64_t head_ = 1, tail_ = 1;
 };

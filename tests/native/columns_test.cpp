@@ -127,6 +127,19 @@ void decode_with_vectors(std::size_t rounds, std::mt19937& random) {
 
 }  // namespace
 
+// By whole numbers: rounds down what is a half more.
+void round_everything() {
+    std::uint64_t scale = 1;
+    for (int decimals = 0; decimals <= 9; ++decimals, scale *= 10) {
+        const pe::Similarity similarity(decimals);
+        for (std::uint64_t size = 1; size <= 10'000; size += 1 + size / 100)
+            for (std::uint64_t distance = 0; distance <= size; distance += 1 + size / 300) {
+                const std::uint64_t units = (2 * (size - distance) * scale + size) / (2 * size);
+                check(similarity(distance, size) == static_cast<double>(units) / static_cast<double>(scale), "every rounding");
+            }
+    }
+}
+
 int main(int argc, char** argv) {
     const std::size_t rows = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20000;
     const auto seed = static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1);
@@ -147,6 +160,7 @@ int main(int argc, char** argv) {
     std::mt19937 random(seed);
     decode_anything(rows, random);
     decode_with_vectors(rows, random);
+    round_everything();
     check(pe::Similarity(2)(1, 40) == 0.98 && pe::Similarity(2)(6, 16) == 0.63 && pe::Similarity(-1)(1, 3) == 1.0 - 1.0 / 3, "rounding");
     std::printf("columns: %zu rows of four callers in batches, %zu decoded texts\n", rows, rows);
 }
