@@ -125,8 +125,6 @@ void decode_with_vectors(std::size_t rounds, std::mt19937& random) {
     }
 }
 
-}  // namespace
-
 // By whole numbers: rounds down what is a half more.
 void round_everything() {
     std::uint64_t scale = 1;
@@ -139,6 +137,8 @@ void round_everything() {
             }
     }
 }
+
+}  // namespace
 
 int main(int argc, char** argv) {
     const std::size_t rows = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20000;
