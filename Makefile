@@ -5,11 +5,13 @@ NATIVE := CMakeLists.txt $(shell find src/native -name '*.[ch]pp')
 comma := ,
 
 # Installs the package, editable, with the extras that are asked for. uv fetches in seconds what takes pip a minute;
-# where it cannot, as it knows nothing of pip's settings, pip fetches too.
+# where it cannot, as it knows nothing of pip's settings, pip fetches too. All is compiled, so that no program has to do
+# that at each of its starts.
 define install
-$(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python \
+$(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python \
 	--requirements pyproject.toml $(addprefix --extra ,$(1)) || echo 'uv could not fetch the packages; pip does.'
 $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
+$(BIN)/python -m compileall -q src/polars_evals
 endef
 
 .PHONY: setup demo test test-polars test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
