@@ -280,6 +280,12 @@ void check_stem() {
     check(length >= 1 && length <= word.size(), "length of a stem");
 }
 
+// The tokenizer takes them for one kind.
+void check_ideographs() {
+    const pe::CharacterPages& kinds = pe::CharacterPages::get();
+    for (std::uint32_t code = 0x4E00; code < 0xA000; ++code) check(kinds(code) == kinds(0x4E00), "kinds of ideographs");
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -288,6 +294,7 @@ int main(int count, char** values) {
     pe::Prepared pair, other;
     pe::PairedWords words;
     check_lowercase_of_all();
+    check_ideographs();
     for (long i = 0; i < pairs; ++i) {
         const std::string text = random_text();
         const Exact output(text), expected(below(10) == 0 ? text : random_text());

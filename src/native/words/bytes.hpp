@@ -11,6 +11,7 @@
 
 #include "../portable.hpp"
 #include "../unicode.hpp"
+#include "characters.hpp"
 #include "padded.hpp"
 
 namespace pe {
@@ -39,13 +40,15 @@ inline std::uint64_t pack_flags(const std::uint8_t* flags) {
     return bits;
 }
 
-// Calls `take(at)` for the place of each byte that `rule` says 1 to, and not 0.
+// Calls `take(at)` for the place of each byte that `rule` says 1 to, and not 0: `rule(byte, next)`, where `next` is the byte
+// behind it.
 template <class Rule, class Take>
 PE_ALWAYS_INLINE void for_each_byte(const PaddedText& text, Rule rule, Take&& take) {
     for (std::size_t block = 0; block < text.size(); block += 64) {
-        std::uint8_t read[64], flags[64];
+        std::uint8_t read[64], next[64], flags[64];
         std::memcpy(read, text.data() + block, 64);
-        for (int i = 0; i < 64; ++i) flags[i] = rule(read[i]);
+        std::memcpy(next, text.data() + block + 1, 64);
+        for (int i = 0; i < 64; ++i) flags[i] = rule(read[i], next[i]);
         std::uint64_t found = pack_flags(flags);
         if (text.size() - block < 64) found &= (std::uint64_t{1} << (text.size() - block)) - 1;
         for (; found != 0; found &= found - 1) take(block + count_trailing_zeros(found));
@@ -57,11 +60,27 @@ template <class Take>
 void for_each_wide(const PaddedText& text, Take&& take) {
     const char* const bytes = text.data();
     const char* const end = bytes + text.size();
-    const auto starts = [](std::uint8_t c) { return static_cast<std::uint8_t>(c >= 0xC0); };
+    const auto starts = [](std::uint8_t c, std::uint8_t) { return static_cast<std::uint8_t>(c >= 0xC0); };
     for_each_byte(text, starts, [&](std::size_t begin) {
         const char* at = bytes + begin;
         const std::uint32_t code = unicode::next_inline(at, end);
         take(code, begin, static_cast<std::size_t>(at - bytes));
+    });
+}
+
+// Overwrites white space beyond ASCII with spaces, byte by byte, so that the rest of a kernel can look at bytes alone.
+inline void blank_wide_spaces(PaddedText& text) {
+    const char* const end = text.data() + text.size();
+    // U+0085, U+00A0, U+1680, U+2000 to U+205F and U+3000 are among those that begin so.
+    const auto may_be_space = [](std::uint8_t lead, std::uint8_t second) {
+        return static_cast<std::uint8_t>(((lead == 0xC2) & ((second == 0x85) | (second == 0xA0))) |
+                                         ((lead == 0xE1) & (second == 0x9A)) | ((lead == 0xE2) & ((second | 1) == 0x81)) |
+                                         ((lead == 0xE3) & (second == 0x80)));
+    };
+    for_each_byte(text, may_be_space, [&](std::size_t begin) {
+        const char* behind = text.data() + begin;
+        const bool is_blank = is_space(unicode::next(behind, end));
+        if (is_blank) std::memset(text.data() + begin, ' ', static_cast<std::size_t>(behind - text.data()) - begin);
     });
 }
 

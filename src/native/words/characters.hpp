@@ -101,34 +101,4 @@ inline std::size_t ascii_eights(const char* at, const char* end) {
     return static_cast<std::size_t>(at - begin);
 }
 
-// Whether a character that starts with these two bytes may be white space: U+0085, U+00A0, U+1680, U+2000 to U+205F, U+3000.
-inline bool may_be_space(unsigned char lead, unsigned char second) {
-    switch (lead) {
-        case 0xC2: return second == 0x85 || second == 0xA0;
-        case 0xE1: return second == 0x9A;
-        case 0xE2: return second == 0x80 || second == 0x81;
-        case 0xE3: return second == 0x80;
-        default: return false;
-    }
-}
-
-// Overwrites white space beyond ASCII with spaces, byte by byte, so that the rest of a kernel can look at bytes alone.
-inline void blank_wide_spaces(PaddedText& text) {
-    const char* const end = text.data() + text.size();
-    for (char* at = text.data(); at < end;) {
-        at += ascii_eights(at, end);
-        for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
-            if (!may_be_space(static_cast<unsigned char>(at[0]), static_cast<unsigned char>(at[1]))) {  // at[1] is slack
-                ++at;
-                continue;
-            }
-            const char* behind = at;
-            const bool space = is_space(unicode::next(behind, end));
-            const auto length = static_cast<std::size_t>(behind - at);
-            if (space) std::memset(at, ' ', length);
-            at += length;
-        }
-    }
-}
-
 }  // namespace pe

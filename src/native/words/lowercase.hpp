@@ -91,7 +91,7 @@ inline void lower_into(Text text, PaddedText& out) {
     }
     if (seen < 0x80) return;
     // Characters from U+3000 to U+9FFF and from U+B000 to U+DFFF have no case.
-    const auto may_have_case = [](std::uint8_t c) {
+    const auto may_have_case = [](std::uint8_t c, std::uint8_t) {
         return static_cast<std::uint8_t>((static_cast<std::uint8_t>(c - 0xC0) < 0x23) | (c == 0xEA) | (c >= 0xEE));
     };
     bool fits = true;

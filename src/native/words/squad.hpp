@@ -25,16 +25,22 @@ public:
 private:
     // Overwrites a, an and the with spaces where they stand alone: between characters that Python's \w does not match.
     void blank_articles() {
+        const auto may_begin = [](std::uint8_t c, std::uint8_t) { return static_cast<std::uint8_t>((c == 'a') | (c == 't')); };
+        for_each_byte(clean_, may_begin, [&](std::size_t begin) {
+            const Text rest = clean_.view().substr(begin);
+            const std::size_t size = rest.substr(0, 3) == "the" ? 3 : rest.substr(0, 2) == "an" ? 2 : rest[0] == 'a' ? 1 : 0;
+            if (size == 0 || follows_word(begin) || begins_word(begin + size)) return;
+            std::memset(clean_.data() + begin, ' ', size);
+        });
+    }
+    bool begins_word(std::size_t at) const {
+        const char* begin = clean_.data() + at;
         const char* const end = clean_.data() + clean_.size();
-        for (char* at = clean_.data(); at < end;) {
-            char* start = at;
-            const char* behind = at;
-            for (const char* next = at; next < end && is_alphanumeric(unicode::next(next, end));) behind = next;
-            const Text word(start, static_cast<std::size_t>(behind - start));
-            if (word == "a" || word == "an" || word == "the") std::memset(start, ' ', word.size());
-            if (word.empty()) unicode::next(behind, end);
-            at = start + (behind - start);
-        }
+        return begin < end && is_alphanumeric(unicode::next(begin, end));
+    }
+    bool follows_word(std::size_t at) const {
+        const char* behind = clean_.data() + at;
+        return at > 0 && is_alphanumeric(unicode::previous(clean_.data(), behind));
     }
 
     PaddedText clean_;

@@ -161,10 +161,13 @@ private:
         });
         if (wide) {
             const CharacterPages& kinds = CharacterPages::get();
+            const std::uint8_t kinds_of_ideographs = kinds(0x4E00);
             if (splits_unspaced) runs_.start_cuts();
             std::size_t run_begin = 0, run_end = 0;  // of characters of a word, not yet set
+            std::size_t alone_end = 0;               // of the last character that is a word, not yet cut off
             for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
-                const std::uint8_t kind = kinds(code);
+                // Of the commonest ideographs all is known without a look at the table.
+                const std::uint8_t kind = code - 0x4E00 < 0xA000 - 0x4E00 ? kinds_of_ideographs : kinds(code);
                 const bool is_alone = splits_unspaced && (kind & kind_unspaced);
                 if (!is_alone && !(kind & kind_word)) return;
                 if (begin != run_end) {
@@ -174,9 +177,11 @@ private:
                 run_end = end;
                 if (!is_alone) return;
                 runs_.cut(begin);
-                runs_.cut(end);
+                if (begin != alone_end) runs_.cut(alone_end);
+                alone_end = end;
             });
             runs_.set(run_begin, run_end);
+            if (splits_unspaced) runs_.cut(alone_end);
         }
         runs_.append_to(words, bytes_.data());
     }
