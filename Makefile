@@ -104,10 +104,11 @@ test-windows:
 		apt-get install -qq --yes --no-install-recommends g++-mingw-w64-x86-64-posix wine64 > /dev/null)
 	$(MAKE) -C tests/native test-windows ROWS=1000
 
-# The native tests for macOS, Windows on ARM and Linux with musl, compiled only: zig's compiler has the headers of each.
-test-targets: setup
-	$(BIN)/python -m pip install --quiet ziglang
-	$(MAKE) -C tests/native test-targets CXX='$(CURDIR)/$(BIN)/python -m ziglang c++'
+# The native code and its tests for macOS, Windows and Linux with musl, compiled only: zig's compiler has the headers of each.
+test-targets:
+	test -x build/zig/bin/python || $(PYTHON) -m venv build/zig
+	build/zig/bin/python -m pip install --quiet nanobind ziglang
+	$(MAKE) -C tests/native test-targets PYTHON='$(CURDIR)/build/zig/bin/python'
 
 # The edit metrics on a hundred thousand random pairs each, equal to RapidFuzz to the last bit.
 fuzz-edit: setup

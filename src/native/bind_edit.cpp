@@ -130,8 +130,8 @@ std::int64_t weighted(const std::vector<std::uint32_t>& left, const std::vector<
 Result levenshtein_distance(nb::handle output, nb::handle expected, Weights weights, std::optional<std::int64_t> cutoff,
                             std::size_t threads) {
     const TextColumn left(read_chunks(output)), right(read_chunks(expected));
-    const auto [insert, remove, substitute] = weights;
-    const bool is_uniform = insert == remove && remove == substitute;
+    const std::int64_t insert = std::get<0>(weights);
+    const bool is_uniform = weights == Weights(insert, insert, insert);
     Result result(broadcast_size(left.size(), right.size()));
     std::int64_t* distance = result.add_integers("distance");
     nb::gil_scoped_release released;

@@ -4,7 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+// Microsoft's own compiler. clang-cl says _MSC_VER too, and has what Clang has. With Clang it can be set from outside, which
+// tries what is written for Microsoft's (see tests/native/Makefile).
 #if defined(_MSC_VER) && !defined(__clang__)
+#define PE_MICROSOFT 1
+#endif
+
+#if defined(PE_MICROSOFT)
 #include <intrin.h>
 #endif
 #if !defined(_WIN32)
@@ -12,14 +18,19 @@
 #endif
 
 // Vector code is written with the vectors of GCC and Clang; other compilers make the portable kernels only.
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(PE_MICROSOFT)
+#elif defined(__GNUC__) && defined(__x86_64__)
 #define PE_VECTORS_X86 1
 #elif defined(__GNUC__) && defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
 #define PE_VECTORS_NEON 1
 #endif
+// The instructions of <emmintrin.h>, which every x86-64 has.
+#if defined(__SSE2__) || defined(_M_X64)
+#define PE_SSE2 1
+#endif
 
 // How hard the compiler tries to put a function into its callers: always, and never.
-#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(PE_MICROSOFT)
 #define PE_ALWAYS_INLINE __forceinline
 #define PE_NEVER_INLINE __declspec(noinline)
 #else
@@ -34,7 +45,7 @@
 namespace pe {
 
 // Bits that are set; zero bits below the lowest and above the highest that is set, of which there must be one.
-#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(PE_MICROSOFT)
 inline unsigned popcount(std::uint64_t bits) {
     bits -= bits >> 1 & 0x5555555555555555u;
     bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
@@ -58,7 +69,7 @@ inline unsigned count_leading_zeros(std::uint64_t bits) { return static_cast<uns
 
 // The two halves of the product, mixed: what hashes are made of.
 inline std::uint64_t multiply_and_fold(std::uint64_t left, std::uint64_t right) {
-#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(PE_MICROSOFT)
     // There is no _umul128 for ARM.
     return left * right ^ __umulh(left, right);
 #else
@@ -70,8 +81,12 @@ inline std::uint64_t multiply_and_fold(std::uint64_t left, std::uint64_t right) 
 
 // Begins to bring what is there into the cache.
 inline void prefetch(const void* address) {
-#if defined(__GNUC__)
+#if !defined(PE_MICROSOFT)
     __builtin_prefetch(address);
+#elif defined(_M_X64)
+    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+#elif defined(_M_ARM64)
+    __prefetch(address);
 #else
     (void)address;
 #endif

@@ -6,8 +6,12 @@
 #include <cstdlib>
 
 #if defined(_WIN32)
+// Without them its macros take ordinary words: min and max, and small, which becomes char.
 #ifndef NOMINMAX
 #define NOMINMAX
+#endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
 #endif
 #include <windows.h>
 #else

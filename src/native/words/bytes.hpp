@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
+#include "../portable.hpp"
+#if defined(PE_SSE2)
 #include <emmintrin.h>
 #endif
-
-#include "../portable.hpp"
 #include "../unicode.hpp"
 #include "characters.hpp"
 #include "padded.hpp"
@@ -23,7 +22,7 @@ namespace pe {
 // Packs 64 bytes of 0 or 1 into 64 bits.
 inline std::uint64_t pack_flags(const std::uint8_t* flags) {
     std::uint64_t bits = 0;
-#if defined(__SSE2__)
+#if defined(PE_SSE2)
     for (unsigned part = 0; part < 4; ++part) {
         const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + 16 * part));
         const auto mask = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_slli_epi16(sixteen, 7)));
