@@ -90,7 +90,7 @@ faults: setup
 
 # The native tests for ARM, under qemu, plain and with the undefined-behaviour sanitizer; fewer rows, for it is slow.
 test-arm:
-	command -v qemu-aarch64 aarch64-linux-gnu-g++ > /dev/null || (apt-get update -qq && \
+	type qemu-aarch64 aarch64-linux-gnu-g++ > /dev/null 2>&1 || (apt-get update -qq && \
 		apt-get install -qq --yes --no-install-recommends g++-aarch64-linux-gnu qemu-user > /dev/null)
 	$(MAKE) -j2 -C tests/native test-arm ROWS=500
 
@@ -100,7 +100,7 @@ test-arm-python: setup
 
 # The native tests for Windows, under wine.
 test-windows:
-	command -v x86_64-w64-mingw32-g++-posix /usr/lib/wine/wine64 > /dev/null || (apt-get update -qq && \
+	type x86_64-w64-mingw32-g++-posix /usr/lib/wine/wine64 > /dev/null 2>&1 || (apt-get update -qq && \
 		apt-get install -qq --yes --no-install-recommends g++-mingw-w64-x86-64-posix wine64 > /dev/null)
 	$(MAKE) -C tests/native test-windows ROWS=1000
 
