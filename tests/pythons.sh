@@ -54,7 +54,7 @@ install=("${run[@]}" .venv/bin/uv pip install --quiet --system-certs --python "$
     --reinstall-package polars-evals --config-setting "build-dir=$folder/native")
 case $version in
 *t)
-    "${install[@]}" --no-deps . pyarrow
+    "${install[@]}" --no-deps --only-binary pyarrow . pyarrow
     "${run[@]}" "$python" tests/free_threaded.py
     ;;
 *)
