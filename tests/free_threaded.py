@@ -11,6 +11,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,30 @@ def run_at_once(calls: dict[str, Callable[[], Any]], expected: dict[str, list[pa
     return set(wrong)
 
 
+def share_objects(native: Any) -> None:
+    """Use the same objects in all threads: each record comes out once, and one thread gets columns."""
+    document = b'{"text": "some words"}\n'
+    with ThreadPoolExecutor(THREADS) as executor:
+        splitter = native.JsonSplitter([])
+        records = [
+            record
+            for found in executor.map(lambda _: splitter.feed(document * 500), range(THREADS * TURNS))
+            for record in found
+        ]
+        assert records == [(True, document.strip())] * (500 * THREADS * TURNS), len(records)
+        for _ in range(500):
+            lines = native.split_lines(document * 3, name="line")
+            assert sum(executor.map(is_taken, [lines] * THREADS)) == 1
+
+
+def is_taken(columns: Any) -> bool:
+    """Whether columns are there to be taken."""
+    try:
+        return len(pa.array(columns)) == 3
+    except ValueError:
+        return False
+
+
 def main() -> None:
     is_gil_enabled: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
     assert not is_gil_enabled(), "this Python is not free-threaded, or a package needs its lock"
@@ -113,6 +138,7 @@ def main() -> None:
     expected = {name: arrays(call()) for name, call in calls.items()}
     wrong = run_at_once(calls, expected)
     assert not wrong, sorted(wrong)
+    share_objects(native)
     assert not is_gil_enabled(), "the extension needs the lock of the interpreter"
     rows = sum(len(column) for columns in expected.values() for column in columns)
     print(f"{len(calls)} kernels, {THREADS} threads, {TURNS} turns each: {rows} rows, all as of one thread")
