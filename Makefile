@@ -49,7 +49,7 @@ test-polars-%: setup
 PYTHONS ?= 3.12 3.13 3.14
 test-pythons: $(PYTHONS:%=test-python-%)
 test-python-%: setup
-	tests/pythons.sh $*
+	tests/pythons.sh $* $(TESTS)
 
 # The same suite on real clusters of this machine: Ray with two workers, Spark with two executors.
 test-cluster: setup java

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All Python tests on another Python, in an environment of its own, with the extension built by that Python:
-# tests/pythons.sh 3.14. On a free-threaded one (3.14t), for which there is no Polars, the extension alone.
+# tests/pythons.sh 3.14, or tests/pythons.sh 3.14 tests/metrics. On a free-threaded one (3.14t), for which there is no
+# Polars, the extension alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$1
@@ -47,7 +48,7 @@ else
     run=(inside)
     python=python$version
 fi
-"${run[@]}" "$python" -m venv --without-pip "$folder"
+"${run[@]}" "$python" -m venv "$folder"
 python=$folder/bin/python
 "${run[@]}" "$python" --version --version
 install=("${run[@]}" .venv/bin/uv pip install --quiet --system-certs --python "$python"
@@ -59,6 +60,6 @@ case $version in
     ;;
 *)
     "${install[@]}" --editable '.[dev]'
-    "${run[@]}" "$python" -m pytest -n "${WORKERS:-2}"
+    "${run[@]}" "$python" -m pytest -n "${WORKERS:-2}" "${@:2}"
     ;;
 esac
