@@ -14,7 +14,7 @@ $(BIN)/python -m pip install --quiet --editable '.[$(subst $() ,$(comma),$(1))]'
 $(BIN)/python -m compileall -q src/polars_evals
 endef
 
-.PHONY: setup demo test test-polars test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
+.PHONY: setup demo test test-polars test-pythons test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
 	sanitize wheel clean
 
 setup: .venv/developed
@@ -45,6 +45,13 @@ test-polars-%: setup
 	$(BIN)/python -c "import site, sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
 		> $$(build/polars-$*/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/everything_else.pth
 	build/polars-$*/bin/python -m pytest -n 2
+
+# All Python tests on the newer Pythons, each in an environment of its own; one that is not installed is fetched, or comes in
+# a small Debian, as root. PYTHONS=3.14t runs the extension alone, in threads, on a free-threaded one: it has no Polars.
+PYTHONS ?= 3.12 3.13 3.14
+test-pythons: $(PYTHONS:%=test-python-%)
+test-python-%: setup
+	tests/pythons.sh $* $(TESTS)
 
 # The same suite on real clusters of this machine: Ray with two workers, Spark with two executors.
 test-cluster: setup java

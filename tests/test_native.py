@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -72,6 +74,23 @@ def test_a_result_outlives_its_parts() -> None:
     distance = frame["distance"]
     del frame
     assert distance.to_list() == [None if text is None else 0 for text in TEXTS]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda texts: _native.json_readable(texts, max_depth=5, threads=1),
+        lambda texts: _native.split_lines(b"one\ntwo", name="line"),
+        lambda texts: _native.clean(texts, step="json", words=[], case_sensitive=False, threads=1)[0],
+    ],
+    ids=["numbers", "lines", "texts"],
+)
+def test_a_result_is_taken_once(make: Callable[[pl.Series], Any]) -> None:
+    result = make(pl.Series(TEXTS))
+    taken = pa.array(result)
+    with pytest.raises(ValueError, match="for one Arrow consumer, and were taken before"):
+        pa.array(result)
+    assert len(taken) in {2, len(TEXTS)}
 
 
 def long_frame() -> pl.DataFrame:

@@ -65,6 +65,18 @@ private:
     Structure value_{};
 };
 
+// What one consumer takes: whoever comes later would find what is no longer there.
+class TakenOnce {
+protected:
+    void take() {
+        if (is_taken_) throw std::invalid_argument("the columns are for one Arrow consumer, and were taken before");
+        is_taken_ = true;
+    }
+
+private:
+    bool is_taken_ = false;
+};
+
 // All chunks of a column. Nothing is copied: the buffers stay the producer's until this is destroyed.
 class ArrowChunks {
 public:

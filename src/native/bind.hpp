@@ -33,18 +33,21 @@ nb::object capsule(Structure* structure, const char* name) {
     return nb::steal(object);
 }
 
-inline void bind_result(nb::module_& module) {
-    nb::class_<Result>(module, "Result", "Columns of numbers, for one Arrow consumer.")
+// Binds a class whose columns go to one Arrow consumer. Where Python has no lock of its own, threads that share an object wait
+// for each other.
+template <class Columns>
+void bind_columns(nb::module_& module, const char* name, const char* description) {
+    nb::class_<Columns>(module, name, description)
         .def(
             "__arrow_c_array__",
-            [](Result& result, nb::handle) {
+            [](Columns& columns, nb::handle) {
                 auto schema = std::make_unique<ArrowSchema>();
                 auto array = std::make_unique<ArrowArray>();
-                result.move_to(schema.get(), array.get());
+                columns.move_to(schema.get(), array.get());
                 nb::object schema_capsule = capsule(schema.release(), "arrow_schema");
                 return nb::make_tuple(schema_capsule, capsule(array.release(), "arrow_array"));
             },
-            nb::arg("requested_schema") = nb::none());
+            nb::lock_self(), nb::arg("requested_schema") = nb::none());
 }
 
 }  // namespace pe

@@ -64,17 +64,7 @@ nb::object clean(nb::handle column, const std::string& step, const std::vector<s
 }  // namespace
 
 void bind_clean(nb::module_& module) {
-    nb::class_<Texts>(module, "Texts", "A column of texts, for one Arrow consumer.")
-        .def(
-            "__arrow_c_array__",
-            [](Texts& texts, nb::handle) {
-                auto schema = std::make_unique<ArrowSchema>();
-                auto array = std::make_unique<ArrowArray>();
-                texts.move_to(schema.get(), array.get());
-                nb::object schema_capsule = capsule(schema.release(), "arrow_schema");
-                return nb::make_tuple(schema_capsule, capsule(array.release(), "arrow_array"));
-            },
-            nb::arg("requested_schema") = nb::none());
+    bind_columns<Texts>(module, "Texts", "A column of texts, for one Arrow consumer.");
     module.def("clean", &clean, nb::arg("texts"), nb::kw_only(), nb::arg("step"), nb::arg("words"),
                nb::arg("case_sensitive"), nb::arg("threads"));
 }

@@ -100,26 +100,19 @@ nb::list feed(Splitter& splitter, nb::bytes piece) {
 }  // namespace
 
 void bind_traces(nb::module_& module) {
-    nb::class_<TextColumns>(module, "TextColumns", "Columns of texts, for one Arrow consumer.")
-        .def(
-            "__arrow_c_array__",
-            [](TextColumns& columns, nb::handle) {
-                auto schema = std::make_unique<ArrowSchema>();
-                auto array = std::make_unique<ArrowArray>();
-                columns.move_to(schema.get(), array.get());
-                nb::object schema_capsule = capsule(schema.release(), "arrow_schema");
-                return nb::make_tuple(schema_capsule, capsule(array.release(), "arrow_array"));
-            },
-            nb::arg("requested_schema") = nb::none());
+    bind_columns<TextColumns>(module, "TextColumns", "Columns of texts, for one Arrow consumer.");
     nb::class_<Splitter>(module, "JsonSplitter", "Cuts JSON that comes in pieces into records.")
         .def(nb::init<std::vector<std::vector<std::string>>>(), nb::arg("lists"))
-        .def("feed", &feed, nb::arg("piece"))
-        .def("pending", &Splitter::pending)
-        .def("is_open", &Splitter::is_open)
-        .def("around", [](const Splitter& splitter) {
-            const std::string text = splitter.around();
-            return nb::bytes(text.data(), text.size());
-        });
+        .def("feed", &feed, nb::lock_self(), nb::arg("piece"))
+        .def("pending", &Splitter::pending, nb::lock_self())
+        .def("is_open", &Splitter::is_open, nb::lock_self())
+        .def(
+            "around",
+            [](const Splitter& splitter) {
+                const std::string text = splitter.around();
+                return nb::bytes(text.data(), text.size());
+            },
+            nb::lock_self());
     module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"));
     module.def("split_lines", &split_lines, nb::arg("data"), nb::kw_only(), nb::arg("name"));
 }

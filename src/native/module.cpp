@@ -93,7 +93,7 @@ NB_MODULE(_native, module) {
         nb::arg("since"), "Choose what lowercase sees beside a sigma, by the first Polars that sees the same.");
     module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
-    pe::bind_result(module);
+    pe::bind_columns<pe::Result>(module, "Result", "Columns of numbers, for one Arrow consumer.");
     pe::bind_clean(module);
     pe::bind_edit(module);
     pe::bind_json(module);

@@ -11,7 +11,7 @@
 
 namespace pe {
 
-class Result {
+class Result : public TakenOnce {
 public:
     explicit Result(std::size_t rows) : rows_(rows), valid_(rows, 1) {}
     Result(Result&&) = default;
@@ -29,8 +29,9 @@ public:
 
     bool is_valid(std::size_t row) const { return valid_[row] != 0; }
 
-    // Hands the columns over to an Arrow consumer; called once.
+    // Hands the columns over to an Arrow consumer, once.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
+        take();
         auto schemas = std::make_shared<SchemaOwner>();
         auto arrays = std::make_shared<ArrayOwner>();
         pack_validity(*arrays);

@@ -295,7 +295,8 @@ def test_an_archive_that_ends_inside_an_entry_is_named(tmp_path: Path) -> None:
     sizes = data.rindex(b"PK\x01\x02") + 20
     data[sizes : sizes + 8] = (1_000_000).to_bytes(4, "little") * 2
     path.write_bytes(data)
-    with pytest.raises(pl.exceptions.ComputeError, match="cut off; fetch it again"):
+    # Newer Pythons see it from the sizes, before they read.
+    with pytest.raises(pl.exceptions.ComputeError, match=r"(cut off|Overlapped entries: .*); fetch it again"):
         pe.scan_traces(path).collect()
 
 

@@ -15,7 +15,7 @@
 
 namespace pe {
 
-class Texts {
+class Texts : public TakenOnce {
 public:
     explicit Texts(std::size_t rows) : rows_(rows), views_(rows), valid_(rows, 1) {}
     Texts(Texts&&) = default;
@@ -54,8 +54,9 @@ public:
         std::int32_t number_ = 0;
     };
 
-    // Hands the column over to an Arrow consumer; called once.
+    // Hands the column over to an Arrow consumer, once.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
+        take();
         auto owner = std::make_unique<Owner>();
         std::int64_t nulls = 0;
         owner->validity.assign((rows_ + 7) / 8 + 1, 0);

@@ -11,7 +11,7 @@
 
 namespace pe {
 
-class TextColumns {
+class TextColumns : public TakenOnce {
 public:
     explicit TextColumns(const std::vector<std::string>& names) : owner_(std::make_shared<Owner>()) {
         for (const std::string& name : names) {
@@ -36,8 +36,9 @@ public:
         column.offsets.push_back(static_cast<std::int64_t>(column.data.size()));
     }
 
-    // Hands the columns over to an Arrow consumer; called once.
+    // Hands the columns over to an Arrow consumer, once.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
+        take();
         Owner& held = *owner_;
         const std::size_t count = held.columns.size();
         const std::int64_t rows = count ? static_cast<std::int64_t>(held.columns[0].offsets.size()) - 1 : 0;
