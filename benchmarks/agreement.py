@@ -1,36 +1,49 @@
 """
 Whether made text costs what real text costs: `python -m benchmarks.agreement texts.parquet`.
 
-Runs the word benchmarks on made text and on the columns `output` and `expected` of a file, and prints how
-many times our processor time each peer takes on either, and how far apart that is.
+Runs the benchmarks of words and of edits on made text and on the columns `output` and `expected` of a file.
+Prints how many times our processor time each peer takes on either, how far apart that is, and how many times
+as long it takes by the clock.
 """
 
 import sys
 
 import polars as pl
 
+from benchmarks import edit, words
 from benchmarks.harness import OURS, Row
 from benchmarks.texts import language
-from benchmarks.words import scored
 
 
-def ratios(rows: list[Row]) -> dict[tuple[str, str], float]:
-    """How many times our processor time each peer takes."""
-    cost = {(row.part, row.contender): (row.processor or 0) / row.rows for row in rows}
+def ratios(rows: list[Row]) -> dict[tuple[str, str], tuple[float, float]]:
+    """How many times our processor time, and our time by the clock, each peer takes."""
+    cost = {
+        (row.part, row.contender): ((row.processor or 0) / row.rows, row.seconds / row.rows) for row in rows
+    }
     ours = {part: each for (part, peer), each in reversed(cost.items()) if peer.startswith(OURS)}
-    return {(part, peer): each / ours[part] for (part, peer), each in cost.items()}
+    return {
+        (part, peer): (each[0] / ours[part][0], each[1] / ours[part][1])
+        for (part, peer), each in cost.items()
+    }
 
 
 def main() -> None:
     """Print the table."""
     real = pl.read_parquet(sys.argv[1], columns=["output", "expected"])
-    found = [ratios(list(scored(frame, "agreement"))) for frame in (language(len(real)), real)]
-    print("| metric | peer | made text | real text | apart |")
-    print("|---|---|--:|--:|--:|")
-    for (part, peer), made in found[0].items():
+    made, found = (
+        ratios([*words.scored(frame, "agreement"), *edit.scored(frame, "agreement")])
+        for frame in (language(len(real)), real)
+    )
+    print("| metric | peer | made text | real text | apart | made text, clock | real text, clock |")
+    print("|---|---|--:|--:|--:|--:|--:|")
+    for (part, peer), (cost, time) in made.items():
         if not peer.startswith(OURS) or peer.endswith("one by one"):
-            apart = made / found[1][part, peer] - 1
-            print(f"| {part} | {peer} | {made:,.1f} | {found[1][part, peer]:,.1f} | {apart:+.0%} |")
+            real_cost, real_time = found[part, peer]
+            apart = cost / real_cost - 1
+            print(
+                f"| {part} | {peer} | {cost:,.1f} | {real_cost:,.1f} | {apart:+.0%} "
+                f"| {time:,.1f} | {real_time:,.1f} |"
+            )
 
 
 if __name__ == "__main__":

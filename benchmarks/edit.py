@@ -96,6 +96,16 @@ def levenshtein() -> Iterator[Row]:
 
 def siblings() -> Iterator[Row]:
     """Compare the other edit metrics with RapidFuzz, which has all of them."""
+    yield from against_rapidfuzz(
+        {
+            "20 characters": unlike(400_000, 20),
+            "100 characters": unlike(100_000, 100),
+            "language, 1,400 characters": language(2_000),
+        }
+    )
+
+
+def against_rapidfuzz(cases: dict[str, pl.DataFrame]) -> Iterator[Row]:
     scorers = {
         "indel": Indel,
         "osa": OSA,
@@ -103,15 +113,11 @@ def siblings() -> Iterator[Row]:
         "damerau_levenshtein": DamerauLevenshtein,
         "hamming": Hamming,
     }
-    cases = {
-        "20 characters": unlike(400_000, 20),
-        "100 characters": unlike(100_000, 100),
-        "language, 1,400 characters": language(2_000),
-    }
     for metric, scorer in scorers.items():
         for case, frame in cases.items():
             # The only one whose time grows with the product of the lengths.
-            some = frame.head(100) if scorer is DamerauLevenshtein and "language" in case else frame
+            is_long = len(frame["output"].str.join()[0]) > 500 * len(frame)
+            some = frame.head(100) if scorer is DamerauLevenshtein and is_long else frame
             expr = getattr(pe, metric)("output", "expected")
 
             def cpdist(some: pl.DataFrame = some, scorer: Any = scorer) -> pl.Series:
@@ -124,6 +130,28 @@ def siblings() -> Iterator[Row]:
                 "RapidFuzz cpdist, all workers": cpdist,
             }
             yield from race(metric, case, len(some), contenders, rounds=5)
+
+
+def pieces(frame: pl.DataFrame, size: int) -> pl.DataFrame:
+    """Cut pieces of so many characters out of the texts, from the same places of both."""
+    is_long = pl.min_horizontal(pl.all().str.len_chars())
+    return pl.concat(
+        frame.filter(is_long >= at + size).select(pl.all().str.slice(at, size)) for at in range(0, 1_400, 97)
+    )
+
+
+def scored(frame: pl.DataFrame, case: str) -> Iterator[Row]:
+    """Run what is also run on texts of a file: `python -m benchmarks.agreement`."""
+    some = frame.gather_every(max(1, len(frame) // 2_000))
+    for part, texts in {
+        f"{PART}, 20 characters": pieces(frame, 20),
+        f"{PART}, 100 characters": pieces(frame, 100),
+        PART: some,
+    }.items():
+        peers = contenders(texts, 100)
+        chosen = [OURS, "RapidFuzz cpdist, all workers", "polars-ds, parallel"]
+        yield from race(part, case, len(texts), {name: peers[name] for name in chosen}, rounds=5)
+    yield from against_rapidfuzz({case: some})
 
 
 def exact_match() -> Iterator[Row]:
