@@ -34,10 +34,13 @@ def require_compiler() -> None:
     """Stop, in one line, where CMake would not find a C++ compiler."""
     # A compiler may be named to CMake in other ways.
     is_named = any("CMAKE_" in name for name in os.environ)
-    if is_named or shutil.which(os.environ.get("CXX", "").split(" ")[0]) or has_compiler():
+    named = os.environ.get("CXX", "")
+    # The first word where options follow; a path may have spaces.
+    if is_named or (shutil.which(named) or shutil.which(named.split(" ")[0]) if named else has_compiler()):
         return
     how = HOW_TO_GET_ONE.get(sys.platform, "the installer of GCC or Clang")
-    sys.exit(f"polars-evals: building from source needs a C++17 compiler; there is none: get one by {how}")
+    wrong = f"CXX names {named}, which is not there" if named else f"there is none: get one by {how}"
+    sys.exit(f"polars-evals: building from source needs a C++17 compiler; {wrong}")
 
 
 def has_compiler() -> bool:

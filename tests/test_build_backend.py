@@ -42,6 +42,24 @@ def test_no_compiler_is_one_line(backend: Any) -> None:
     assert "\n" not in message
 
 
+def test_a_compiler_that_is_named_and_not_there_is_one_line(
+    backend: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "c++"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("CXX", "g++-99 -m64")
+    with pytest.raises(
+        SystemExit, match=r"needs a C\+\+17 compiler; CXX names g\+\+-99 -m64, which is not there$"
+    ):
+        backend.build_wheel("dist")
+    spaced = tmp_path / "my compilers" / "c++"
+    spaced.parent.mkdir()
+    other.rename(spaced)
+    monkeypatch.setenv("CXX", str(spaced))
+    assert backend.build_wheel("dist") == "built"
+
+
 @pytest.mark.parametrize("name", ["build_wheel", "build_editable"])
 def test_pip_shows_the_line(name: str, tmp_path: Path) -> None:
     """As pip calls it: in a process of its own, whose path has nothing but coreutils."""

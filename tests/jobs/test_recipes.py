@@ -91,7 +91,8 @@ def test_the_github_workflow_runs_the_job(tmp_path: Path, path: str) -> None:
     steps = workflow["jobs"]["evals"]["steps"]
     [score] = [step["run"] for step in steps if "polars-evals run" in step.get("run", "")]
     [install] = [step["run"] for step in steps if step.get("run", "").startswith("pip install")]
-    assert install == "pip install 'polars-evals[jobs,report]'"
+    assert install == 'pip install "$POLARS_EVALS[jobs,report]"'
+    assert workflow["env"]["POLARS_EVALS"].endswith(".whl")
     job_with(tmp_path / "evals", FAILING)
     summary = tmp_path / "summary.md"
     environment = {"PATH": path, "GITHUB_STEP_SUMMARY": str(summary)}

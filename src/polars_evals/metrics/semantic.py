@@ -210,18 +210,18 @@ def read_encoder(encoder: object) -> Encode:
 @lru_cache(maxsize=4)
 def load_model(folder: str) -> Encode:
     """Load a model2vec model from a folder. Another name would be looked up on the network."""
-    if not (Path(folder) / "config.json").is_file():
-        raise ValueError(
-            f'semantic: there is no model in "{folder}", and nothing is downloaded here. Get one where '
-            "there is a network, and copy the folder: "
-            'model2vec.StaticModel.from_pretrained("minishlab/potion-base-8M").save_pretrained("folder")'
-        )
     try:
         from model2vec import StaticModel
     except ImportError:
         raise ValueError(
             'semantic: models in folders need the package model2vec: pip install "polars-evals[semantic]"'
         ) from None
+    if not (Path(folder) / "config.json").is_file():
+        raise ValueError(
+            f'semantic: there is no model in "{folder}", and nothing is downloaded here. Get one where '
+            "there is a network, and copy the folder: "
+            'model2vec.StaticModel.from_pretrained("minishlab/potion-base-8M").save_pretrained("folder")'
+        )
     encode: Encode = StaticModel.from_pretrained(folder).encode
     return encode
 
