@@ -54,7 +54,8 @@ mkdir "$system/opt/project"
 git ls-files -z | tar --create --null --files-from - | tar --extract --directory "$system/opt/project"
 echo "On $(chroot "$system" uname -m), with Python $version: pytest $*"
 # The mounts are in a namespace of their own: none is left behind, whatever ends this, for an `rm -r build` to go into.
-export PYTEST_ADDOPTS="-n 2 ${PYTEST_ADDOPTS:-}"
+# qemu does not let go of its own locks when it forks: now and then the child waits for one for ever.
+export PYTEST_ADDOPTS="-n 2 --deselect tests/test_native.py::test_a_forked_child_starts_its_own_pool ${PYTEST_ADDOPTS:-}"
 unshare --mount sh -euc '
     system=$1
     shift

@@ -143,7 +143,7 @@ def test_a_forked_child_starts_its_own_pool() -> None:
     expected = total(column, other)
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
-    child = context.Process(target=lambda: queue.put(total(column, other)))
+    child = context.Process(target=lambda: queue.put(total(column, other)), daemon=True)
     child.start()
     child.join(60)
     assert child.exitcode == 0
