@@ -55,7 +55,7 @@ std::string random_text() {
         "the ", "a ",  "an",  "running ", "generalizations ", "happily", " ",    "\n",  "\n\n", "\t",   ".",    ",",
         "..",   "1",   "23",  "-",        "-\n",              "1. ",     "* ",   "• ",  "٣) ",  "&amp;", "&lt;", "<skipped>",
         "İ",    "K",   "Σ",   "ΑΣ",       "é",                "ß",       "слово ", "中文", "🙂",   "\x1f", "\x1e", std::string(1, '\0'),
-        "_",    "'",   "(x)", "«the»",    "½",                "€",       "\xff", "\xc4", "\xe2\x84", "\xf0\x9f", "\u3000", "\u2028"};
+        "_",    "'",   "(x)", "«the»",    "½",                "€",       "-<SKIPPED>\n", "\xff", "\xc4", "\xe2\x84", "\xf0\x9f", "\u3000", "\u2028"};
     std::string text;
     const std::size_t kind = below(8);
     const std::size_t size = below(kind == 0 ? 1200 : 60);
@@ -239,7 +239,10 @@ void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, p
 
     const pe::BleuResult translated = bleu.score(pair);
     check(is_score(translated.score) && is_score(translated.brevity_penalty), "range of BLEU");
-    check(translated.score == alone(output, expected, other, [&](pe::Needs& own) { return pe::Bleu(bleu_options, own); }).score,
+    const auto only_bleu = [&](pe::Needs& own) { return pe::Bleu(bleu_options, own); };
+    const pe::BleuResult own_bleu = alone(output, expected, other, only_bleu);
+    check(translated.score == own_bleu.score && translated.output_tokens == own_bleu.output_tokens &&
+              translated.expected_tokens == own_bleu.expected_tokens,
           "BLEU alone and with others");
 
     const double gleu_score = gleu.score(pair).score;

@@ -72,6 +72,8 @@ def test_metrics_are_values() -> None:
     assert pickle.loads(pickle.dumps(suite)).signature == suite.signature
     with pytest.raises(AttributeError):
         metric.name = "b"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        metric.settings["threshold"] = 0.6  # type: ignore[index]
 
 
 def test_options_that_differ_by_row_come_from_a_column_or_an_expression() -> None:

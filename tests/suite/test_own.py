@@ -26,6 +26,10 @@ def same_length(output: pl.Expr, expected: pl.Expr, *, slack: int = 0) -> pl.Exp
     return 1.0 / (1 + (output.str.len_chars().cast(pl.Int64) - expected.str.len_chars() - slack).abs())
 
 
+def changed(output: pl.Expr, expected: pl.Expr, *, change: Any = lambda text: text + "!") -> Any:
+    return change(output) == expected
+
+
 def labelled(output: pl.Expr, **options: Any) -> pl.Expr:
     return pl.struct(score=pl.lit(options.get("score", 0.9)).repeat_by(1).list.first(), label=pl.lit("fail"))
 
@@ -63,7 +67,8 @@ def test_names_and_signatures() -> None:
     with pytest.raises(ValueError, match='unknown metric "kindnes"; did you mean "kindness"'):
         pe.Metric("kindnes")
     del own.REGISTERED["kindness"]
-    assert pickle.loads(pickle.dumps(pe.Metric(polite))) == pe.Metric(polite)
+    for function in (polite, changed):
+        assert pickle.loads(pickle.dumps(pe.Metric(function))) == pe.Metric(function)
 
 
 def broken(output: pl.Expr) -> pl.Expr:

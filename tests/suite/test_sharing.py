@@ -91,6 +91,14 @@ def test_each_metric_scores_as_if_alone(frame: pl.DataFrame, tmp_path: Path, pas
     assert_frame_equal(pl.read_parquet(tmp_path / "scored.parquet"), expected, check_exact=True)
 
 
+@pytest.mark.parametrize("mark", ["<skipped>", "<SKIPPED>", "<s\u212aipped>"])
+def test_a_mark_that_13a_drops_joins_lines_whatever_its_case(mark: str) -> None:
+    frame = pl.DataFrame({"output": [f"well-{mark}\nknown words"], "expected": ["wellknown words"]})
+    bleu = pe.Metric("bleu", lowercase=True)
+    for others in ([], [pe.Metric("jaccard")], [pe.Metric("jaccard"), pe.Metric("token_f1")]):
+        assert pe.Suite([bleu, *others]).score(frame)["bleu_score"].to_list() == [1.0]
+
+
 def test_a_metric_that_nobody_uses_is_not_computed(frame: pl.DataFrame, passes: list[list[str]]) -> None:
     scored = pe.Suite([pe.Metric("rouge"), pe.Metric("bleu"), pe.Metric("jaccard")]).score(frame.lazy())
     scored.select("output", "bleu_score", "rouge1_label").collect()

@@ -35,10 +35,9 @@ inline constexpr Kinds13a kinds_13a;
 
 class BleuTokenReader {
 public:
-    // Whether 13a treats words between white space one by one: not where it joins what stands at the end of lines.
-    static bool splits_words_alone(Text text) {
-        return text.find("-\n") == Text::npos && text.find("<skipped>") == Text::npos;
-    }
+    // Whether 13a treats words between white space one by one: not where it joins what stands at the end of lines, also
+    // where <skipped>, in whatever case, stands between the hyphen and that end.
+    static bool splits_words_alone(Text text) { return text.find("-\n") == Text::npos && text.find("-<") == Text::npos; }
 
     // Both append the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
 

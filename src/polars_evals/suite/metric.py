@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any, get_args
 
 import polars as pl
@@ -116,7 +117,7 @@ class Metric:
         if not isinstance(clean_expected, bool | None):
             read_steps(f"{type}: clean_expected", clean_expected)
         read_steps(f"{type}: clean", clean or [])
-        fields = {
+        contents = {
             "type": type,
             "name": name,
             "output": output,
@@ -129,7 +130,7 @@ class Metric:
             if isinstance(clean_expected, bool)
             else as_steps(clean_expected),
         }
-        for field, content in fields.items():
+        for field, content in contents.items():
             object.__setattr__(self, field, content)
         self.expr()  # a wrong value is an error now, not when there are data
 
@@ -137,6 +138,10 @@ class Metric:
         given = {key: value for key, value in self.to_dict().items() if key != "type"}
         kind = f'"{self.type}"' if self.function is None else self.type
         return f"Metric({kind}{''.join(f', {key}={value!r}' for key, value in given.items())})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without `settings`: the defaults are those of the function where the metric goes.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def kind(self) -> MetricType:
@@ -167,11 +172,12 @@ class Metric:
         }
         given |= named
         more = {} if not self.kind.takes_any else given
-        return {
+        known = {
             option: given.get(option, parameter.default)
             for option, parameter in self.kind.options.items()
             if option in given or parameter.default is not parameter.empty
-        } | more
+        }
+        return MappingProxyType(known | more)
 
     @property
     def sides(self) -> dict[str, str]:
