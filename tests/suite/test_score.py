@@ -207,6 +207,10 @@ def test_columns_that_exist_are_not_overwritten(lazy: bool, suite: pe.Suite, df:
     scratch: Any = df.with_columns(__evals_0=1)
     with pytest.raises(DuplicateError, match='already has "__evals_0"'):
         suite.score(scratch.lazy() if lazy else scratch)
+    made: Any = df.with_columns(__evals_made_0=1)
+    for options in ({"expected": pl.lit("a")}, {"clean": ["fence"]}):
+        with pytest.raises(DuplicateError, match='already has "__evals_made_0"'):
+            pe.Suite([pe.Metric("contains", **options)]).score(made.lazy() if lazy else made)
 
 
 @pytest.mark.parametrize("lazy", [False, True])

@@ -50,6 +50,8 @@ class Scoring:
     def check_names(self) -> None:
         """Refuse to overwrite a column."""
         steps = [
+            *self.prepared.made.values(),
+            *self.prepared.texts.values(),
             *self.lowercased.values(),
             *self.announced.values(),
             *self.computed.values(),
