@@ -33,11 +33,14 @@ class Reader {
 public:
     // To be called before the first pair of a call, and before each pair of texts; true if numbers from before mean
     // nothing any more.
-    bool start() { return forget_if(vocabularies_.size() >= most_vocabularies); }
+    bool start() { return forget_if(vocabularies_.size() > most_vocabularies); }
     bool start_pair() {
-        bool is_full = false;
-        for (const Known& known : vocabularies_) is_full = is_full || known.vocabulary.is_full();
-        return forget_if(is_full);
+        std::size_t words = 0, long_bytes = 0;
+        for (const Known& known : vocabularies_) {
+            words += known.vocabulary.size();
+            long_bytes += known.vocabulary.long_bytes();
+        }
+        return forget_if(words >= most_words || long_bytes >= most_long_bytes);
     }
     // The numbers of a reading are below this. Bytes that are not UTF-8 can give up to 21 bits.
     std::size_t limit(const Reading& reading) {
@@ -54,6 +57,7 @@ public:
 
 private:
     static constexpr std::size_t most_vocabularies = 8;  // that are kept from call to call
+    static constexpr std::size_t most_words = 1 << 19, most_long_bytes = 1 << 22;  // of all of them
     struct Known {
         Reading reading;
         Vocabulary vocabulary;

@@ -19,6 +19,8 @@ public:
     void clear() { words_.clear(); }
     // Numbers are below this.
     std::size_t size() const { return words_.size(); }
+    // Of words that are too long for the table itself.
+    std::size_t long_bytes() const { return words_.long_bytes(); }
 
     std::uint32_t number(Word word) { return words_.find_or_add(word); }
     // Appends the numbers of words, or of their stems, to a vector.
