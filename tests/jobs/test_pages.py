@@ -48,6 +48,8 @@ def test_pages_without_their_extra_are_refused_before_any_work(
     assert os.listdir(work) == []
     assert not (tmp_path / "scores").exists()
     assert without(package, "compare", scored, *COMPARED).returncode == 1
+    # What writes no page needs nothing for pages.
+    assert "run the job first" in without(package, "status", job).stderr
 
 
 def test_a_delta_store_without_its_extra_is_refused_before_any_work(tmp_path: Path) -> None:

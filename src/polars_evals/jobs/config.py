@@ -305,8 +305,6 @@ def read_report(
         raise ConfigError(f"{section.where}: `time` is shown in the page; name it with `html`")
     if every and not time:
         raise ConfigError(f"{section.where}: `every` needs `time`, the column of times")
-    if paths["html"]:
-        require_pages(section.where)
     if every:
         section.insist(check_length, every, pl.Schema({"time": pl.Datetime("us")}), "time")
     given = {key: located(path, folder) for key, path in paths.items() if path}

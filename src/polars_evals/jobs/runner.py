@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.jobs.config import Job
+from polars_evals.jobs.config import Job, require_pages
 from polars_evals.jobs.errors import ConfigError, InputError, StoreError, one_line
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.judging import judge
@@ -92,6 +92,8 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     """
     if not isinstance(job, Job):
         job = Job.load(job)
+    if job.report.html is not None:
+        require_pages("[report]")
     watch = watch or Watch()
     store = open_store(open_folder(job.store.path, job.store.storage_options), job.store.format)
     try:
