@@ -133,11 +133,14 @@ def against_rapidfuzz(cases: dict[str, pl.DataFrame]) -> Iterator[Row]:
 
 
 def pieces(frame: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Cut pieces of so many characters out of the texts, from the same places of both."""
+    """Cut the texts into pieces of so many characters, from the same places of both."""
     is_long = pl.min_horizontal(pl.all().str.len_chars())
-    return pl.concat(
-        frame.filter(is_long >= at + size).select(pl.all().str.slice(at, size)) for at in range(0, 1_400, 97)
+    cut = pl.concat(
+        frame.filter(is_long >= at + size).select(pl.all().str.slice(at, size))
+        for at in range(0, 1_400, size)
     )
+    # Copies, one after the other in memory, as a file gives them.
+    return pl.DataFrame({column.name: column.to_list() for column in cut})
 
 
 def scored(frame: pl.DataFrame, case: str) -> Iterator[Row]:

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "../text.hpp"
+#include "../portable.hpp"
 #include "batch.hpp"
 #include "options.hpp"
 #include "pair.hpp"
@@ -19,8 +20,16 @@ namespace pe {
 template <class Measure>
 void measure_many(const Text* left, const Text* right, std::size_t count, const EditOptions& options, EditResult* results,
                   LevenshteinWorkspace& workspace) {
+    // Texts of a column that was filtered, sorted or sliced are anywhere in memory.
+    constexpr std::size_t ahead = 32;
     EditBatch<Measure> batch(left, right, options, results, workspace);
-    for (std::size_t row = 0; row < count; ++row) batch.add(row);
+    for (std::size_t row = 0; row < count; ++row) {
+        if (row + ahead < count) {
+            prefetch(left[row + ahead].data());
+            prefetch(right[row + ahead].data());
+        }
+        batch.add(row);
+    }
     batch.finish();
 }
 
