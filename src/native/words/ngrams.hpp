@@ -59,6 +59,7 @@ private:
         std::vector<Slot> slots;  // where there are many
         std::uint32_t version = 0;
         std::vector<std::uint32_t> counts, left;  // these are equal but while an output is counted
+        std::vector<std::uint32_t> found;
 
         // Where the n-gram is, or belongs.
         std::size_t find(std::uint64_t wanted) const {
@@ -69,7 +70,16 @@ private:
             return at;
         }
         // The size of the multiset intersection with n-grams of an output that expected has.
-        std::size_t count(const Ngrams& ngrams) {
+        std::size_t count(const Ngrams& ngrams) { return 2 * ngrams.size() > counts.size() ? count_many(ngrams) : count_few(ngrams); }
+        std::size_t count_many(const Ngrams& ngrams) {
+            found.assign(counts.size(), 0);
+            for (const Ngram& ngram : ngrams) ++found[ngram.number];
+            std::uint32_t shared = 0;
+            for (std::size_t i = 0; i < counts.size(); ++i) shared += std::min(counts[i], found[i]);
+            return shared;
+        }
+        // Touches those that the output has alone.
+        std::size_t count_few(const Ngrams& ngrams) {
             std::size_t shared = 0;
             for (const Ngram& ngram : ngrams) {
                 const std::uint32_t taken = left[ngram.number] != 0;
