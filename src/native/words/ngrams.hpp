@@ -70,7 +70,9 @@ private:
             return at;
         }
         // The size of the multiset intersection with n-grams of an output that expected has.
-        std::size_t count(const Ngrams& ngrams) { return 2 * ngrams.size() > counts.size() ? count_many(ngrams) : count_few(ngrams); }
+        std::size_t count(const Ngrams& ngrams) {
+            return 2 * ngrams.size() > counts.size() ? count_many(ngrams) : count_few(ngrams);
+        }
         std::size_t count_many(const Ngrams& ngrams) {
             found.assign(counts.size(), 0);
             for (const Ngram& ngram : ngrams) ++found[ngram.number];
