@@ -1,5 +1,8 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
 #include "bind.hpp"
+#include "edit/levenshtein/targets.hpp"
+#include "plugin/function.hpp"
+#include "words/porter.hpp"
 #include "core/interrupt.hpp"
 #include "core/signals.hpp"
 #include "unicode/decode.hpp"
@@ -75,12 +78,7 @@ void leave() {
 void end_call() { InterruptSignal::end(told_at == 0); }
 
 }  // namespace
-void bind_clean(nb::module_& module);
-void bind_edit(nb::module_& module);
-void bind_json(nb::module_& module);
-void bind_similarity(nb::module_& module);
 void bind_traces(nb::module_& module);
-void bind_words(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
@@ -91,13 +89,23 @@ NB_MODULE(_native, module) {
             pe::unicode::sigma_table = since == "1.35" ? &pe::unicode::sigma_1_35 : &pe::unicode::sigma_1_40;
         },
         nb::arg("since"), "Choose what lowercase sees beside a sigma, by the first Polars that sees the same.");
-    module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
+    module.doc() = "Kernels over Arrow columns; see polars_evals.expressions for how they are called.";
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
-    pe::bind_columns<pe::Result>(module, "Result", "Columns of numbers, for one Arrow consumer.");
-    pe::bind_clean(module);
-    pe::bind_edit(module);
-    pe::bind_json(module);
-    pe::bind_similarity(module);
+    module.def("set_thread_count", &pe::plugin::set_thread_count, nb::arg("count"), "Use as many threads as Polars does.");
+    module.def(
+        "targets",
+        [] {
+            nb::list names;
+            for (const pe::edit::Target& target : pe::edit::available_targets()) names.append(target.name);
+            return names;
+        },
+        "The kinds of machine whose kernels this one can run, the best last.");
+    module.def(
+        "stem",
+        [](std::string word) {
+            word.resize(pe::words::PorterStemmer::stem(word.data(), word.size()));
+            return word;
+        },
+        nb::arg("word"), "The stem of a lowercase English word, as NLTK's PorterStemmer gives it.");
     pe::bind_traces(module);
-    pe::bind_words(module);
 }
