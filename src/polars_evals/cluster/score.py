@@ -1,5 +1,4 @@
-"""
-Score Arrow tables: what Ray and Spark have in common.
+"""Score on a cluster: what Ray, Spark, or any other engine must be able to do, and all that is done with it.
 
 The columns of a table pass through as they are. What the suite reads becomes a Polars frame, without a copy.
 """
@@ -7,7 +6,7 @@ The columns of a table pass through as they are. What the suite reads becomes a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -15,9 +14,13 @@ import pyarrow as pa
 from polars_evals.suite.own import looks_across
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from polars_evals.suite import Suite
+
+    MapTables = Callable[[Iterable[pa.Table]], Iterable[pa.Table]]
+
+D = TypeVar("D")
 
 # How many bytes are scored at once, unless told otherwise.
 MAX_BYTES = 64 * 1024**2
@@ -34,6 +37,31 @@ PORTABLE: dict[type[pl.DataType], pl.DataType] = {
     pl.UInt32: pl.Int64(),
     pl.UInt64: pl.Int64(),
 }
+
+
+class Engine(Protocol[D]):
+    """What a cluster does with data of type D. Nothing need run before the data is collected or written."""
+
+    def read_parquet(self, files: Sequence[str]) -> D:
+        """Read Parquet files."""
+
+    def write_parquet(self, data: D, folder: str) -> None:
+        """Write a folder of Parquet files."""
+
+    def schema(self, data: D) -> pa.Schema:
+        """Return the columns of the data."""
+
+    def select(self, data: D, columns: Sequence[str]) -> D:
+        """Take some columns."""
+
+    def score(self, data: D, scorer: Scorer) -> D:
+        """Map the tables with `scorer.score_all`; its `schema` is that of the result."""
+
+    def map(self, data: D, function: MapTables, schema: pa.Schema) -> D:
+        """Map tables to tables of a schema, any number at once."""
+
+    def collect(self, data: D) -> Iterator[pa.Table]:
+        """Bring the data to the driver."""
 
 
 @dataclass(frozen=True)
@@ -166,3 +194,9 @@ def without_views(table: pa.Table) -> pa.Table:
             for field in table.schema
         )
     )
+
+
+def score_on(engine: Engine[D], data: D, suite: Suite, *, signatures: bool, max_bytes: int) -> D:
+    """Score data with a suite."""
+    scorer = Scorer.of(suite, engine.schema(data), signatures=signatures, max_bytes=max_bytes)
+    return engine.score(data, scorer)
