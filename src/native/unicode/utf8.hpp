@@ -1,12 +1,28 @@
-// Whether bytes are UTF-8.
+// UTF-8: whether bytes are valid, and how a code point is written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "../core/text.hpp"
 
-namespace pe::traces {
+namespace pe::unicode {
+
+// What stands for bytes, or for half a surrogate pair, that are no character.
+inline constexpr std::uint32_t replacement = 0xFFFD;
+
+// Writes a code point and returns the number of its bytes, at most four.
+inline std::size_t encode(std::uint32_t code, char* to) {
+    const std::size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (size == 1) {
+        *to = static_cast<char>(code);
+        return 1;
+    }
+    for (std::size_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3F));
+    *to = static_cast<char>(0xF00u >> size | code);
+    return size;
+}
 
 inline bool is_utf8(Text text) {
     const auto* at = reinterpret_cast<const unsigned char*>(text.data());
@@ -28,4 +44,4 @@ inline bool is_utf8(Text text) {
     return true;
 }
 
-}  // namespace pe::traces
+}  // namespace pe::unicode
