@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "columns.hpp"
-#include "interrupt.hpp"
-#include "pool.hpp"
+#include "core/interrupt.hpp"
+#include "core/pool.hpp"
 #include "result.hpp"
 
 namespace pe {

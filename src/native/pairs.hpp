@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "columns.hpp"
-#include "hashing.hpp"
-#include "interrupt.hpp"
-#include "kept.hpp"
-#include "pool.hpp"
+#include "core/hashing.hpp"
+#include "core/interrupt.hpp"
+#include "core/kept.hpp"
+#include "core/pool.hpp"
 
 namespace pe {
 

@@ -7,7 +7,7 @@
 
 #include "found.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 // The last complete object or array.
 //
@@ -126,7 +126,7 @@ private:
     }
     static bool is_hex(char c) {
         const char lower = static_cast<char>(c | 0x20);
-        return is_ascii_digit(static_cast<unsigned char>(c)) || (lower >= 'a' && lower <= 'f');
+        return unicode::is_ascii_digit(static_cast<unsigned char>(c)) || (lower >= 'a' && lower <= 'f');
     }
     bool read_number() {
         const char* const begin = at_;
@@ -146,7 +146,7 @@ private:
     }
     bool read_digits() {
         const char* const begin = at_;
-        while (at_ < end_ && is_ascii_digit(static_cast<unsigned char>(*at_))) ++at_;
+        while (at_ < end_ && unicode::is_ascii_digit(static_cast<unsigned char>(*at_))) ++at_;
         return at_ > begin;
     }
 
@@ -183,7 +183,7 @@ public:
                     if (box > at + 1) {
                         const char* behind = box + (box < end && *box == '-');
                         while (behind < end && is_in_number(*behind)) ++behind;
-                        while (behind > box && !is_ascii_digit(static_cast<unsigned char>(behind[-1]))) --behind;
+                        while (behind > box && !unicode::is_ascii_digit(static_cast<unsigned char>(behind[-1]))) --behind;
                         if (behind == box) break;
                         best = box;
                         found = found_text(between(box, behind));
@@ -206,7 +206,7 @@ public:
     }
 
 private:
-    static bool is_in_number(char c) { return is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/'; }
+    static bool is_in_number(char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/'; }
     struct Open {
         const char* begin;
         bool is_box;
@@ -226,8 +226,8 @@ public:
         for (const std::string& marker : markers_) behind = std::max(behind, find_last(text, marker, behind));
         if (behind == 0) return nothing_in(text);
         const Text rest = text.substr(behind);
-        const Text line = without_emphasis(strip(rest.substr(0, rest.find('\n'))));
-        return found_text(line.empty() ? without_emphasis(strip(rest)) : line);
+        const Text line = without_emphasis(unicode::strip(rest.substr(0, rest.find('\n'))));
+        return found_text(line.empty() ? without_emphasis(unicode::strip(rest)) : line);
     }
 
 private:
@@ -240,7 +240,7 @@ private:
             if (text.substr(0, 2) == mark) text.remove_prefix(2);
             else if (text.size() >= 2 && text.substr(text.size() - 2) == mark) text.remove_suffix(2);
         }
-        return strip(text);
+        return unicode::strip(text);
     }
     // Where the last marker ends that does not end before `least`, or 0. From the end of the text, where answers are, and
     // from one place to the next that has the byte of the marker that is rarest in texts.
@@ -261,7 +261,7 @@ private:
         constexpr Text letters = "zqxjkvbpygfwmucldrhsnioate ";
         std::size_t best = 0, best_place = Text::npos;
         for (std::size_t i = 0; i < marker.size(); ++i) {
-            const std::size_t place = letters.find(ascii_lower(marker[i])) + 1;  // none is 0
+            const std::size_t place = letters.find(unicode::ascii_lower(marker[i])) + 1;  // none is 0
             if (place >= best_place) continue;
             best = i;
             best_place = place;
@@ -280,7 +280,7 @@ public:
     Found operator()(Text text) const {
         const char* const begin = text.data();
         const char* const end = begin + text.size();
-        const std::size_t last = find_last_if(text, [](char c) { return is_ascii_digit(static_cast<unsigned char>(c)); });
+        const std::size_t last = find_last_if(text, [](char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)); });
         if (last == Text::npos) return {};
         const char* const digit = begin + last + 1;
         const char* behind = digit;
@@ -291,7 +291,7 @@ public:
             const char* at = start;
             const std::uint32_t code = unicode::previous(begin, at);
             start = at;
-            if (!(is_part(code) || (after == '%' && is_space(code)))) break;
+            if (!(is_part(code) || (after == '%' && unicode::is_space(code)))) break;
             after = code;
         }
         return {between(start, behind), true};
@@ -299,9 +299,9 @@ public:
 
 private:
     static bool is_part(std::uint32_t code) {
-        if (code < 0x80) return is_ascii_digit(static_cast<unsigned char>(code)) || Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
+        if (code < 0x80) return unicode::is_ascii_digit(static_cast<unsigned char>(code)) || Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
         return code == 0x2212 || code == 0x20AC || code == 0xA3 || code == 0xA5;
     }
 };
 
-}  // namespace pe
+}  // namespace pe::clean

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::json {
 
 enum class JsonKind : std::uint8_t { null, boolean_true, boolean_false, number, string, array, object };
 
@@ -275,4 +275,4 @@ private:
     bool has_huge_number_ = false;
 };
 
-}  // namespace pe
+}  // namespace pe::json

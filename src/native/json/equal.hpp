@@ -7,7 +7,7 @@
 
 #include "document.hpp"
 
-namespace pe {
+namespace pe::json {
 
 class JsonEquality {
 public:
@@ -57,4 +57,4 @@ private:
     std::vector<std::pair<const JsonNode*, const JsonNode*>> to_do_;
 };
 
-}  // namespace pe
+}  // namespace pe::json

@@ -7,7 +7,7 @@
 
 #include "path.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 enum class Role : std::uint8_t { none, system, user, assistant, tool };
 
@@ -361,4 +361,4 @@ private:
     std::vector<Message> messages_;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

@@ -11,7 +11,7 @@
 
 #include "tape.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 // OTLP says of each value what it is: {"stringValue": "..."}.
 inline Value any_value(Value value) {
@@ -164,4 +164,4 @@ private:
     std::vector<Step> steps_;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

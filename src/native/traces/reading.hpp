@@ -10,7 +10,7 @@
 #include "blake2b.hpp"
 #include "chat.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 inline bool is_blank(Text text) { return text.find_first_not_of(" \t\r\n\v\f") == Text::npos; }
 
@@ -28,28 +28,28 @@ inline void append_quoted(Text text, std::string& out) {
     out.push_back('"');
 }
 
-class Reader {
+class FieldReader {
 public:
-    using Function = bool (Reader::*)(Value, std::string&);
+    using Function = bool (FieldReader::*)(Value, std::string&);
 
     static Function named(const std::string& name) {
-        if (name == "text") return &Reader::text;
-        if (name == "word") return &Reader::word;
-        if (name == "json") return &Reader::json;
-        if (name == "answer") return &Reader::answer;
-        if (name == "stated") return &Reader::stated;
-        if (name == "chat") return &Reader::chat;
-        if (name == "decoded") return &Reader::decoded;
-        if (name == "parsed") return &Reader::parsed;
-        if (name == "opened") return &Reader::opened;
-        if (name == "reference") return &Reader::reference;
-        if (name == "target") return &Reader::target;
-        if (name == "asked") return &Reader::asked;
-        if (name == "item") return &Reader::item;
-        if (name == "hash") return &Reader::hash;
-        if (name == "calls") return &Reader::calls;
-        if (name == "contexts") return &Reader::contexts;
-        if (name == "finish") return &Reader::finish;
+        if (name == "text") return &FieldReader::text;
+        if (name == "word") return &FieldReader::word;
+        if (name == "json") return &FieldReader::json;
+        if (name == "answer") return &FieldReader::answer;
+        if (name == "stated") return &FieldReader::stated;
+        if (name == "chat") return &FieldReader::chat;
+        if (name == "decoded") return &FieldReader::decoded;
+        if (name == "parsed") return &FieldReader::parsed;
+        if (name == "opened") return &FieldReader::opened;
+        if (name == "reference") return &FieldReader::reference;
+        if (name == "target") return &FieldReader::target;
+        if (name == "asked") return &FieldReader::asked;
+        if (name == "item") return &FieldReader::item;
+        if (name == "hash") return &FieldReader::hash;
+        if (name == "calls") return &FieldReader::calls;
+        if (name == "contexts") return &FieldReader::contexts;
+        if (name == "finish") return &FieldReader::finish;
         throw std::invalid_argument("no reading is called '" + name + "'");
     }
 
@@ -334,4 +334,4 @@ private:
     Chat chat_{shelf_};
 };
 
-}  // namespace pe
+}  // namespace pe::traces

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 class Splitter {
 public:
@@ -138,4 +138,4 @@ private:
     bool in_record_ = false, in_string_ = false, is_key_ = false, escaped_ = false;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 enum class TapeKind : std::uint8_t { null, boolean, number, string, array, object };
 
@@ -304,4 +304,4 @@ private:
     std::size_t used_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 inline bool is_utf8(Text text) {
     const auto* at = reinterpret_cast<const unsigned char*>(text.data());
@@ -28,4 +28,4 @@ inline bool is_utf8(Text text) {
     return true;
 }
 
-}  // namespace pe
+}  // namespace pe::traces

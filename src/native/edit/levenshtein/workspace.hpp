@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "../text.hpp"
-#include "../unicode.hpp"
+#include "../../core/interrupt.hpp"
+#include "../../core/text.hpp"
+#include "../../unicode/decode.hpp"
 #include "numbering.hpp"
 #include "options.hpp"
 #include "scalar.hpp"
 #include "targets.hpp"
 #include "vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 // Words that start out zero, the first at the start of a cache line.
 class AlignedWords {
@@ -46,9 +46,9 @@ public:
 
     // The code points of both texts, in `left_codes` and `right_codes`.
     void decode_pair(Text left, Text right, const EditOptions& options) {
-        vector_kernels::DecodeBlocks* const blocks = vectors == nullptr ? nullptr : vectors->decode;
-        decode(left, options.fold_case, options.max_chars, left_codes, blocks);
-        decode(right, options.fold_case, options.max_chars, right_codes, blocks);
+        unicode::DecodeBlocks* const blocks = vectors == nullptr ? nullptr : vectors->decode;
+        unicode::decode(left, options.fold_case, options.max_chars, left_codes, blocks);
+        unicode::decode(right, options.fold_case, options.max_chars, right_codes, blocks);
     }
 
     const vector_kernels::Kernels* const vectors;  // none: only portable code
@@ -62,4 +62,4 @@ public:
     std::vector<std::uint8_t> bytes;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

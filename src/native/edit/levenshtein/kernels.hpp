@@ -15,16 +15,16 @@ template <class Recurrence>
 constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
 #else
 template <class Recurrence>
-constexpr pe::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
+constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
 #endif
 
 template <class Recurrence>
-constexpr pe::vector_kernels::BlockKernels block_kernels() {
+constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
     return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
             double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
-constexpr pe::vector_kernels::Kernels kernels_of_target() {
+constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
     return {block_kernels<Levenshtein>(), block_kernels<Osa>(), block_kernels<Lcs>(), run_band_of<std::uint8_t>,
             run_band_of<std::uint32_t>, decode_blocks};
 }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pe::vector_kernels {
+#include "../../unicode/blocks.hpp"
+
+namespace pe::edit::vector_kernels {
 
 // Longest text that the kernels of short pairs take, and how many pairs they take at once.
 constexpr std::size_t short_size = 32, short_pairs = 16;
@@ -80,24 +82,13 @@ struct BandOutcome {
 template <typename Symbol>
 using Band = BandOutcome(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused, std::size_t words);
 
-// The next characters of a text, in blocks of up to 64 bytes, as long as none has four bytes and all are UTF-8. Lowercases ASCII
-// if `fold_case`, and says by a bit for each character of a block which of the others may be capitals. Writes up to
-// block_characters beyond the last. Returns the number of blocks.
-struct DecodedBlock {
-    std::uint32_t bytes, characters;
-    std::uint64_t may_be_capital;
-};
-constexpr std::size_t most_blocks = 16, block_characters = 64;
-using DecodeBlocks = std::size_t(const std::uint8_t* text, std::size_t size, bool fold_case, std::uint32_t* codes,
-                                 DecodedBlock* blocks);
-
 // All kernels of one target.
 struct Kernels {
     // Values are Levenshtein distances, those of the optimal string alignment, and lengths of longest common subsequences.
     BlockKernels levenshtein, osa, lcs;
     Band<std::uint8_t>* band_bytes;
     Band<std::uint32_t>* band_numbers;
-    DecodeBlocks* decode;  // none where the portable code is as good
+    unicode::DecodeBlocks* decode;  // none where the portable code is as good
 };
 
-}  // namespace pe::vector_kernels
+}  // namespace pe::edit::vector_kernels

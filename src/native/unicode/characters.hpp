@@ -7,11 +7,11 @@
 #include <iterator>
 #include <vector>
 
-#include "../unicode.hpp"
 #include "character_table.hpp"
+#include "decode.hpp"
 #include "padded.hpp"
 
-namespace pe {
+namespace pe::unicode {
 
 // Pages of 256 code points; a page that equals the one before it shares its storage.
 class CharacterPages {
@@ -71,7 +71,7 @@ inline Text strip_end(Text text) {
     const char* end = begin + text.size();
     while (begin < end) {
         const char* at = end;
-        if (!is_space(unicode::previous(begin, at))) break;
+        if (!is_space(previous(begin, at))) break;
         end = at;
     }
     return {begin, static_cast<std::size_t>(end - begin)};
@@ -84,7 +84,7 @@ inline Text strip(Text text) {
     const char* const end = begin + text.size();
     while (begin < end) {
         const char* at = begin;
-        if (!is_space(unicode::next(at, end))) break;
+        if (!is_space(next(at, end))) break;
         begin = at;
     }
     return {begin, static_cast<std::size_t>(end - begin)};
@@ -101,4 +101,4 @@ inline std::size_t ascii_eights(const char* at, const char* end) {
     return static_cast<std::size_t>(at - begin);
 }
 
-}  // namespace pe
+}  // namespace pe::unicode

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "hashing.hpp"
-#include "unicode.hpp"
-#include "words/tokenizers.hpp"
-#include "words/vocabulary.hpp"
+#include "../core/hashing.hpp"
+#include "../unicode/decode.hpp"
+#include "tokenizers.hpp"
+#include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 // Numbers for pairs of numbers: equal pairs, and only those, have the same one.
 class PairNumbers {
@@ -94,7 +94,7 @@ public:
 
 private:
     void read_units(Text text, const NgramOptions& options, std::vector<std::uint32_t>& units) {
-        if (!options.words) return decode(text, options.fold_case, text.size(), units);
+        if (!options.words) return unicode::decode(text, options.fold_case, text.size(), units);
         units.clear();
         words_.clear();
         reader_.read(text, Tokenizer::whitespace, options.fold_case, words_);
@@ -142,4 +142,4 @@ private:
     std::vector<std::uint32_t> output_counts_, expected_counts_;  // all zero between calls
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pe {
+namespace pe::edit {
 
 class SymbolNumbering {
 public:
@@ -90,4 +90,4 @@ private:
     std::uint32_t base_;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../text.hpp"
-#include "../unicode.hpp"
+#include "../../core/text.hpp"
+#include "../../unicode/decode.hpp"
 #include "ascii.hpp"
 #include "measures.hpp"
 #include "options.hpp"
@@ -16,7 +16,7 @@
 #include "vector_kernels.hpp"
 #include "workspace.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 template <class Measure>
 class EditBatch {
@@ -223,4 +223,4 @@ private:
     std::size_t medium_count_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

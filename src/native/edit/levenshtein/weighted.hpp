@@ -7,12 +7,12 @@
 #include <limits>
 #include <vector>
 
-#include "../interrupt.hpp"
+#include "../../core/interrupt.hpp"
 #include "pair.hpp"
 #include "scalar.hpp"
 #include "workspace.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 struct EditWeights {
     std::int64_t insert, remove, substitute;
@@ -68,4 +68,4 @@ inline std::int64_t levenshtein_weighted(const std::uint32_t* left, std::size_t 
     return weighted_table_distance(left, left_size, right, right_size, {insert, remove, substitute});
 }
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -9,7 +9,7 @@
 
 namespace {
 
-using pe::vector_kernels::ShortPair;
+using pe::edit::vector_kernels::ShortPair;
 
 // `upper_limit` is 'Z' to fold case and below 'A' to leave the bytes as they are. Bytes outside ASCII compare as negative.
 inline Bytes fold_ascii(Bytes bytes, Bytes upper_limit) {

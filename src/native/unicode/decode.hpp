@@ -11,14 +11,14 @@
 #include <memory>
 #include <vector>
 
-#include "levenshtein/vector_kernels.hpp"
+#include "../core/portable.hpp"
+#include "../core/text.hpp"
+#include "blocks.hpp"
 #include "lowercase_table.hpp"
-#include "portable.hpp"
 #include "sigma_1_35_table.hpp"
 #include "sigma_1_40_table.hpp"
-#include "text.hpp"
 
-namespace pe {
+namespace pe::unicode {
 
 inline bool is_ascii(Text text) {
     const char* at = text.data();
@@ -35,8 +35,6 @@ inline bool is_ascii(Text text) {
 }
 
 inline constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
-namespace unicode {
 
 inline constexpr std::uint32_t replacement = 0xFFFD;
 
@@ -152,8 +150,6 @@ inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
     return true;
 }
 
-}  // namespace unicode
-
 // Eight ASCII characters as code points, lowercased if `fold_case`; false, and nothing written, if there is anything else.
 inline bool decode_eight(const char* from, bool fold_case, std::uint32_t* to) {
     std::uint64_t eight;
@@ -167,8 +163,6 @@ inline bool decode_eight(const char* from, bool fold_case, std::uint32_t* to) {
     return true;
 }
 
-namespace unicode {
-
 // From UTF-8 to code points, lowercased if `fold_case`: as much of a text as there is room for.
 class Decoder {
 public:
@@ -176,10 +170,10 @@ public:
         : text_(text), fold_case_(fold_case), at_(text.data()), end_(at_ + text.size()), to_(to), full_(full) {}
 
     // By vectors where there are any, and where they cannot, one by one.
-    void run(vector_kernels::DecodeBlocks* vectors) {
+    void run(DecodeBlocks* vectors) {
         while (at_ < end_ && to_ < full_) {
             if (vectors != nullptr) {
-                if (!decode_blocks(vectors)) decode_until(at_ + vector_kernels::block_characters);
+                if (!decode_blocks(vectors)) decode_until(at_ + block_characters);
             } else if (end_ - at_ >= 8 && decode_eight(at_, fold_case_, to_)) {
                 at_ += 8;
                 to_ += 8;
@@ -189,8 +183,8 @@ public:
     std::uint32_t* end() const { return to_; }
 
 private:
-    bool decode_blocks(vector_kernels::DecodeBlocks* vectors) {
-        vector_kernels::DecodedBlock blocks[vector_kernels::most_blocks];
+    bool decode_blocks(DecodeBlocks* vectors) {
+        DecodedBlock blocks[most_blocks];
         // Room for a block is all that is sure to be there behind `full_`.
         const auto size = static_cast<std::size_t>(std::min(end_ - at_, full_ - to_));
         const std::size_t count = vectors(reinterpret_cast<const std::uint8_t*>(at_), size, fold_case_, to_, blocks);
@@ -232,17 +226,15 @@ private:
     std::uint32_t* const full_;
 };
 
-}  // namespace unicode
-
 // The first `max_chars` code points of the text, lowercased before they are counted if `fold_case`.
 inline void decode(Text text, bool fold_case, std::size_t max_chars, std::vector<std::uint32_t>& out,
-                   vector_kernels::DecodeBlocks* vectors = nullptr) {
+                   DecodeBlocks* vectors = nullptr) {
     // A byte gives at most one code point, but for the two of the dotted capital I, which has two bytes.
-    const std::size_t most = std::min(text.size(), max_chars), slack = vector_kernels::block_characters;
+    const std::size_t most = std::min(text.size(), max_chars), slack = block_characters;
     if (out.size() < most + slack) out.resize(most + slack);
-    unicode::Decoder decoder(text, fold_case, out.data(), out.data() + most);
+    Decoder decoder(text, fold_case, out.data(), out.data() + most);
     decoder.run(vectors);
     out.resize(std::min<std::size_t>(static_cast<std::size_t>(decoder.end() - out.data()), max_chars));
 }
 
-}  // namespace pe
+}  // namespace pe::unicode

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "../portable.hpp"
+#include "../../core/interrupt.hpp"
+#include "../../core/portable.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 struct ScalarScratch {
     std::vector<std::uint64_t> matches;  // by symbol; all zero between uses
@@ -106,4 +106,4 @@ std::size_t scalar_lcs(const Symbol* pattern, std::size_t pattern_size, const Sy
     return length;
 }
 
-}  // namespace pe
+}  // namespace pe::edit

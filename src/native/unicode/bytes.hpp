@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../portable.hpp"
+#include "../core/portable.hpp"
 #if defined(PE_SSE2)
 #include <emmintrin.h>
 #endif
-#include "../unicode.hpp"
 #include "characters.hpp"
+#include "decode.hpp"
 #include "padded.hpp"
 
-namespace pe {
+namespace pe::unicode {
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "words are packed in little-endian order"
@@ -62,7 +62,7 @@ void for_each_wide(const PaddedText& text, Take&& take) {
     const auto starts = [](std::uint8_t c, std::uint8_t) { return static_cast<std::uint8_t>(c >= 0xC0); };
     for_each_byte(text, starts, [&](std::size_t begin) {
         const char* at = bytes + begin;
-        const std::uint32_t code = unicode::next_inline(at, end);
+        const std::uint32_t code = next_inline(at, end);
         take(code, begin, static_cast<std::size_t>(at - bytes));
     });
 }
@@ -78,9 +78,9 @@ inline void blank_wide_spaces(PaddedText& text) {
     };
     for_each_byte(text, may_be_space, [&](std::size_t begin) {
         const char* behind = text.data() + begin;
-        const bool is_blank = is_space(unicode::next(behind, end));
+        const bool is_blank = is_space(next(behind, end));
         if (is_blank) std::memset(text.data() + begin, ' ', static_cast<std::size_t>(behind - text.data()) - begin);
     });
 }
 
-}  // namespace pe
+}  // namespace pe::unicode

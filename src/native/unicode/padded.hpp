@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::unicode {
 
 class PaddedText {
 public:
@@ -62,4 +62,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::unicode

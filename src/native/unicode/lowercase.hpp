@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../portable.hpp"
-#include "../unicode.hpp"
+#include "../core/portable.hpp"
 #include "bytes.hpp"
+#include "decode.hpp"
 #include "padded.hpp"
 
-namespace pe {
+namespace pe::unicode {
 
 // The lowercase of characters of two bytes, as the two bytes in memory; 0 where it is something else.
 class LowercasePairs {
@@ -27,8 +27,8 @@ public:
 private:
     LowercasePairs() {
         for (std::uint32_t code = 0x80; code < pairs_.size(); ++code) {
-            const std::uint32_t low = unicode::LowercasePages::get()(code);
-            if (code == unicode::capital_sigma || code == unicode::dotted_capital_i || low >= 0x800) continue;
+            const std::uint32_t low = LowercasePages::get()(code);
+            if (code == capital_sigma || code == dotted_capital_i || low >= 0x800) continue;
             const unsigned char bytes[2] = {static_cast<unsigned char>(0xC0 | low >> 6),
                                             static_cast<unsigned char>(0x80 | (low & 0x3F))};
             std::memcpy(&pairs_[code], bytes, 2);
@@ -41,18 +41,18 @@ namespace lowercase_detail {
 
 // Character by character.
 inline void lower_any(Text text, PaddedText& out) {
-    const unicode::LowercasePages& lower = unicode::LowercasePages::get();
+    const LowercasePages& lower = LowercasePages::get();
     const char* const end = text.data() + text.size();
     out.clear();
     for (const char* at = text.data(); at < end;) {
         const char* const start = at;
-        const std::uint32_t code = unicode::next(at, end);
+        const std::uint32_t code = next(at, end);
         std::uint32_t low = lower(code);
-        if (code == unicode::capital_sigma)
-            low = unicode::is_final_sigma(text, start, at) ? unicode::final_sigma : unicode::small_sigma;
-        if (code == unicode::dotted_capital_i) {
+        if (code == capital_sigma)
+            low = is_final_sigma(text, start, at) ? final_sigma : small_sigma;
+        if (code == dotted_capital_i) {
             out.push('i');
-            low = unicode::dot_above;
+            low = dot_above;
         }
         if (low == code) out.append(start, static_cast<std::size_t>(at - start));
         else out.push_code_point(low);
@@ -62,15 +62,15 @@ inline void lower_any(Text text, PaddedText& out) {
 // Lowercases a character of which the ASCII is done, in place; false where that takes more than its own bytes.
 PE_ALWAYS_INLINE bool lower_in_place(char* at, const char* end) {
     const auto lead = static_cast<unsigned char>(at[0]);
-    if (lead - 0xC2u < 0xE0 - 0xC2 && end - at >= 2 && unicode::continues(at[1])) {
+    if (lead - 0xC2u < 0xE0 - 0xC2 && end - at >= 2 && continues(at[1])) {
         const std::uint16_t pair = LowercasePairs::get()(lead, static_cast<unsigned char>(at[1]));
         if (pair == 0) return false;
         std::memcpy(at, &pair, 2);
         return true;
     }
     const char* behind = at;
-    const std::uint32_t code = unicode::next_inline(behind, end);
-    const std::uint32_t low = unicode::LowercasePages::get()(code);
+    const std::uint32_t code = next_inline(behind, end);
+    const std::uint32_t low = LowercasePages::get()(code);
     if (low == code) return true;
     const auto size = behind - at;
     if (size != (low < 0x80 ? 1 : low < 0x800 ? 2 : low < 0x10000 ? 3 : 4)) return false;
@@ -101,4 +101,4 @@ inline void lower_into(Text text, PaddedText& out) {
     if (!fits) lowercase_detail::lower_any(text, out);
 }
 
-}  // namespace pe
+}  // namespace pe::unicode

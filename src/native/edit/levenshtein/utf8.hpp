@@ -22,7 +22,7 @@ struct CodeRanges {
 };
 
 // The characters that begin in the next 62 bytes, or the next 64 if all are ASCII; none if there are others than of up to three bytes.
-inline pe::vector_kernels::DecodedBlock decode_block(const std::uint8_t* text, std::size_t size, bool fold_case, std::uint32_t* codes,
+inline pe::unicode::DecodedBlock decode_block(const std::uint8_t* text, std::size_t size, bool fold_case, std::uint32_t* codes,
                                                      const CodeRanges& ranges) {
     const auto from = [](__m512i bytes, int least) {
         return std::uint64_t{_mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(static_cast<char>(least)))};
@@ -79,9 +79,9 @@ inline pe::vector_kernels::DecodedBlock decode_block(const std::uint8_t* text, s
 }
 
 std::size_t decode_blocks(const std::uint8_t* text, std::size_t size, bool fold_case, std::uint32_t* codes,
-                          pe::vector_kernels::DecodedBlock* blocks) {
+                          pe::unicode::DecodedBlock* blocks) {
     const CodeRanges ranges;
-    for (std::size_t i = 0; i < pe::vector_kernels::most_blocks; ++i) {
+    for (std::size_t i = 0; i < pe::unicode::most_blocks; ++i) {
         if (size == 0) return i;
         blocks[i] = decode_block(text, size, fold_case, codes, ranges);
         if (blocks[i].bytes == 0) return i;
@@ -89,10 +89,10 @@ std::size_t decode_blocks(const std::uint8_t* text, std::size_t size, bool fold_
         size -= blocks[i].bytes;
         codes += blocks[i].characters;
     }
-    return pe::vector_kernels::most_blocks;
+    return pe::unicode::most_blocks;
 }
 #else
-constexpr pe::vector_kernels::DecodeBlocks* decode_blocks = nullptr;
+constexpr pe::unicode::DecodeBlocks* decode_blocks = nullptr;
 #endif
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../text.hpp"
-#include "../unicode.hpp"
+#include "../../core/text.hpp"
+#include "../../unicode/decode.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 // Lowercases eight ASCII characters: the two sums carry into the high bit of each byte from 'A' and from behind 'Z' on.
 inline std::uint64_t lower_eight(std::uint64_t bytes) {
@@ -34,8 +34,8 @@ bool copy_ascii(Text from, std::uint8_t* to) {
         return copy_eight(from.size() - 8);
     }
     for (std::size_t at = 0; at < from.size(); ++at)
-        to[at] = static_cast<std::uint8_t>(fold_case ? ascii_lower(from[at]) : from[at]);
-    return is_ascii(from);
+        to[at] = static_cast<std::uint8_t>(fold_case ? unicode::ascii_lower(from[at]) : from[at]);
+    return unicode::is_ascii(from);
 }
 
-}  // namespace pe
+}  // namespace pe::edit

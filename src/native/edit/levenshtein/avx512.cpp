@@ -2,9 +2,9 @@
 // templates of the standard library: those could be shared with, and end up in, code for other machines.
 #include "kernels.hpp"
 
-namespace pe::vector_kernels {
+namespace pe::edit::vector_kernels {
 
 extern const Kernels avx512_kernels;
 const Kernels avx512_kernels = kernels_of_target();
 
-}  // namespace pe::vector_kernels
+}  // namespace pe::edit::vector_kernels

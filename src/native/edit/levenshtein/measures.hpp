@@ -7,7 +7,7 @@
 #include "scalar.hpp"
 #include "vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 // Insertions, deletions and substitutions.
 struct LevenshteinMeasure {
@@ -44,4 +44,4 @@ struct IndelMeasure {
     }
 };
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -11,7 +11,7 @@
 #include "vector_kernels.hpp"
 #include "workspace.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 using vector_kernels::Sequence;
 
@@ -99,4 +99,4 @@ inline NumberedPair number_pair(const std::uint32_t* left, std::size_t left_size
     return {{left_numbers, left_size}, {right_numbers, right_size}, largest + 2};
 }
 
-}  // namespace pe
+}  // namespace pe::edit

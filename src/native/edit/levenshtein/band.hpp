@@ -7,8 +7,8 @@
 
 namespace {
 
-using pe::vector_kernels::BandOutcome;
-using pe::vector_kernels::Sequence;
+using pe::edit::vector_kernels::BandOutcome;
+using pe::edit::vector_kernels::Sequence;
 
 inline std::uint64_t add_with_carry(std::uint64_t a, std::uint64_t b, unsigned char& carry) {
 #if defined(__x86_64__)

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace pe {
+namespace pe::edit {
 
 template <typename Symbol>
 std::size_t common_prefix(const Symbol* left, const Symbol* right, std::size_t size) {
@@ -25,4 +25,4 @@ std::size_t common_suffix(const Symbol* left_end, const Symbol* right_end, std::
     return i;
 }
 
-}  // namespace pe
+}  // namespace pe::edit

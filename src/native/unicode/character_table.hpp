@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace pe {
+namespace pe::unicode {
 
 inline constexpr std::uint8_t kind_word = 1;
 inline constexpr std::uint8_t kind_decimal = 2;
@@ -215,4 +215,4 @@ inline constexpr std::uint32_t character_runs[] = {
     0x2f800a1, 0x2fa1e00, 0x30000a1, 0x3134b00, 0x31350a1, 0x323b000, 0xe010001, 0xe01f000,
 };
 
-}  // namespace pe
+}  // namespace pe::unicode

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "../portable.hpp"
+#include "../../core/portable.hpp"
 #include "vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 namespace vector_kernels {
 extern const Kernels avx2_kernels, avx512_kernels, neon_kernels;
@@ -49,4 +49,4 @@ inline Target chosen_target() {
     return chosen;
 }
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pe {
+namespace pe::edit {
 
 struct EditOptions {
     bool fold_case;
@@ -16,4 +16,4 @@ struct EditResult {
     std::uint32_t distance, left_chars, right_chars;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -8,12 +8,12 @@
 
 namespace {
 
-using pe::vector_kernels::block_rows;
-using pe::vector_kernels::BlockScratch;
-using pe::vector_kernels::BytePair;
-using pe::vector_kernels::most_lane_blocks;
-using pe::vector_kernels::pairs_at_once;
-using pe::vector_kernels::Sequence;
+using pe::edit::vector_kernels::block_rows;
+using pe::edit::vector_kernels::BlockScratch;
+using pe::edit::vector_kernels::BytePair;
+using pe::edit::vector_kernels::most_lane_blocks;
+using pe::edit::vector_kernels::pairs_at_once;
+using pe::edit::vector_kernels::Sequence;
 
 // Blocks a lane that suit a long pair: more do not fit the registers.
 #if defined(__AVX512VL__)
@@ -22,7 +22,7 @@ constexpr std::size_t pass_blocks = 6;
 constexpr std::size_t pass_blocks = 4;
 #endif
 
-static_assert(pe::vector_kernels::column_slack >= 2 * lanes * pass_blocks && pairs_at_once % lanes == 0);
+static_assert(pe::edit::vector_kernels::column_slack >= 2 * lanes * pass_blocks && pairs_at_once % lanes == 0);
 
 template <int number>
 struct Count {
@@ -231,7 +231,7 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
 template <class Recurrence, typename Symbol>
 std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol unused, const BlockScratch& scratch) {
     std::memset(scratch.carries, 0,
-                (text.size + pe::vector_kernels::column_slack) * Recurrence::carries * sizeof(std::uint64_t));
+                (text.size + pe::edit::vector_kernels::column_slack) * Recurrence::carries * sizeof(std::uint64_t));
     auto value = static_cast<std::int64_t>(Recurrence::counts_columns ? text.size : 0);
     while (pattern.size > 0 && !scratch.is_stopped()) {
         const std::size_t all_blocks = (pattern.size + block_rows - 1) / block_rows;

@@ -5,15 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../text.hpp"
-#include "../portable.hpp"
+#include "../../core/portable.hpp"
+#include "../../core/text.hpp"
 #include "batch.hpp"
 #include "options.hpp"
 #include "pair.hpp"
 #include "weighted.hpp"
 #include "workspace.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 // The distance over code points of left[i] and right[i] for each i < count, both lowercased first if options.fold_case and
 // then cut to their first options.max_chars code points.
@@ -45,4 +45,4 @@ inline std::uint32_t levenshtein_sequence(const std::uint32_t* left, std::size_t
     return pair_distance(pair.left, pair.right, pair.symbols, workspace);
 }
 
-}  // namespace pe
+}  // namespace pe::edit
