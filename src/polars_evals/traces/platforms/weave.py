@@ -1,4 +1,4 @@
-"""Weave, LiteLLM and Logfire: what they write of each call."""
+"""Weave: calls, and the examples of evaluations."""
 
 from __future__ import annotations
 
@@ -128,84 +128,4 @@ WEAVE = Platform(
     lists=(("calls",),),
     scores=_weave_scores,
     hint='export the examples of an evaluation with expand_columns=["inputs.example"]',
-)
-
-LITELLM = Platform(
-    "litellm",
-    "LiteLLM log",
-    marks(
-        *(
-            "call_type litellm_params messages",
-            "messages response response_cost",
-            "request_id call_type spend",
-        ),
-        *("id call_type messages response model", "litellm_call_id messages"),
-    ),
-    {
-        "item_id": ("metadata.item_id", "metadata.requester_metadata.item_id"),
-        "trace_id": ("trace_id", "litellm_trace_id", "id", "request_id", "litellm_call_id"),
-        "span_id": ("id", "request_id", "litellm_call_id"),
-        "session_id": ("session_id", "metadata.session_id"),
-        "ts": ("startTime", "start_time"),
-        "end": ("endTime", "end_time"),
-        "model": ("model",),
-        "version": ("metadata.version",),
-        "input": ("messages", "proxy_server_request.messages", "input"),
-        "output": ("response", "original_response"),
-        "kind": ("kind",),
-        "error": ("error_str", "error_information.error_message", "exception"),
-        "latency_s": ("response_time",),
-        "input_tokens": ("prompt_tokens", "response.usage.prompt_tokens"),
-        "output_tokens": ("completion_tokens", "response.usage.completion_tokens"),
-        "cost": ("response_cost", "spend"),
-    },
-    lists=(("data",),),
-)
-
-LOGFIRE = Platform(
-    "logfire",
-    "Logfire records",
-    marks(
-        "trace_id span_id otel_scope_name",
-        "trace_id span_name attributes service_name",
-        "span_id otel_status_code",
-    ),
-    {
-        "item_id": ("attributes.dataset_item_id", "attributes.case_name"),
-        "trace_id": ("trace_id",),
-        "span_id": ("span_id",),
-        "parent_id": ("parent_span_id",),
-        "session_id": ("attributes.gen_ai.conversation.id", "attributes.session.id"),
-        "ts": ("start_timestamp",),
-        "end": ("end_timestamp",),
-        "model": (
-            "attributes.gen_ai.response.model",
-            "attributes.gen_ai.request.model",
-            "attributes.model_name",
-        ),
-        "version": ("service_version",),
-        "input": (
-            *(
-                "attributes.gen_ai.input.messages",
-                "attributes.request_data",
-                "attributes.pydantic_ai.all_messages",
-            ),
-            *("attributes.all_messages_events", "attributes.events", "attributes.prompt"),
-        ),
-        "output": (
-            *("attributes.gen_ai.output.messages", "attributes.final_result", "attributes.response_data"),
-            *("attributes.pydantic_ai.all_messages", "attributes.all_messages_events", "attributes.events"),
-        ),
-        "expected": ("attributes.expected_output",),
-        "kind": ("attributes.gen_ai.operation.name",),
-        "status": ("otel_status_code",),
-        "status_message": ("exception_message", "otel_status_message"),
-        "finish_reason": ("attributes.gen_ai.response.finish_reasons[0]",),
-        "latency_s": ("duration",),
-        "input_tokens": ("attributes.gen_ai.usage.input_tokens",),
-        "output_tokens": ("attributes.gen_ai.usage.output_tokens",),
-        "cost": ("attributes.operation.cost",),
-    },
-    spans=True,
-    lists=(("rows",), ("data",)),
 )

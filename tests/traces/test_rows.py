@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_evals.traces.fields import TIME, Candidate, Field, as_time, with_text_as_time
-from polars_evals.traces.streams import Stream
-from polars_evals.traces.tables import Table
+from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.rows import as_time, with_text_as_time
+from polars_evals.traces.source import TIME, Field, Stream, Table
 
 if TYPE_CHECKING:
     from pathlib import Path

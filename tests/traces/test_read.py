@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_evals.traces.fields import Candidate
-from polars_evals.traces.tables import read_records
-from polars_evals.traces.text import stable_hash
+from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.read import read_records, stable_hash
 from tests.traces.helpers import digest
 
 

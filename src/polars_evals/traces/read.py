@@ -1,11 +1,11 @@
-"""From files that are no tables to frames of records: JSON texts, one a row, with their place in the file."""
+"""Read files: a file's records as JSON texts, one a row, with their place in the file; fields of records."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -14,7 +14,8 @@ import polars as pl
 import yaml
 
 from polars_evals import _native
-from polars_evals._polars import scan_lines
+from polars_evals._polars import is_map, read_ndjson, scan_lines
+from polars_evals.lift import elementwise, json_text
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,
@@ -24,9 +25,15 @@ from polars_evals.traces.content import (
     pieces,
     too_long,
 )
-from polars_evals.traces.fields import LINE, NUMBER
-from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record
+from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Platform, Record
 from polars_evals.wording import line
+
+# Where a row comes from: its file, its record as text, and the record's number in the file.
+FILE = "source_file"
+LINE = "source_line"
+NUMBER = "source_number"
+# What is wrong with a record; null where nothing is.
+BROKEN = "@broken"
 
 # How many records, and how many bytes of them, make a frame.
 _BATCH_RECORDS = 4096
@@ -290,8 +297,6 @@ def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[
 
 def _rows(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     """Read the rows of a Parquet file as records, for platforms whose rows must be unpacked."""
-    from polars_evals.traces.tables import as_record
-
     table = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
     record = as_record(table.collect_schema())
     start = 0
@@ -354,3 +359,79 @@ def _decoded(texts: Iterable[bytes]) -> list[str]:
         with suppress(UnicodeDecodeError):
             found.append(text.decode())
     return found
+
+
+def stable_hash(text: pl.Expr) -> pl.Expr:
+    """Hash each text with BLAKE2b (16 bytes, in hexadecimal) of its UTF-8 bytes; null stays null."""
+    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
+
+
+def read_records(texts: pl.Series, columns: Mapping[str, Sequence[Candidate]]) -> pl.DataFrame:
+    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`."""
+    plan = [(name, [(place.path, place.reading) for place in places]) for name, places in columns.items()]
+    found = _native.read_records(texts, plan, broken=BROKEN, threads=pl.thread_pool_size())
+    return pl.concat([pl.DataFrame(piece) for piece in found], rechunk=False)
+
+
+def read_text(texts: pl.Expr, places: Sequence[Candidate]) -> pl.Expr:
+    """Read a field of records that are texts."""
+
+    def read(batch: Sequence[pl.Series]) -> pl.Series:
+        return read_records(batch[0], {"value": places}).get_column("value")
+
+    return elementwise("scan_traces", {"texts": texts}, read, pl.String())
+
+
+def as_record(schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Write columns as one JSON object a row."""
+    return json_text(pl.struct(_encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()))
+
+
+def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if is_map(dtype):
+        return expr.cast(pl.List(pl.Struct({"key": dtype.key, "value": dtype.value})))
+    if isinstance(dtype, pl.Categorical | pl.Enum | pl.Decimal | pl.Duration):
+        return expr.cast(pl.String)
+    if isinstance(dtype, pl.Binary):
+        return expr.cast(pl.String, strict=False)
+    return expr
+
+
+# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
+SUSPECT_LINES = 1_000
+
+
+def is_blank(file: str) -> bool:
+    """Say whether a file of JSON Lines has no line with anything in it."""
+    return all(frame.is_empty() for frame in record_frames(file, "lines", (), None))
+
+
+def broken_line(file: str) -> tuple[int, str] | None:
+    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
+    if next(pieces(file, size=3), b"") == b"\xef\xbb\xbf":
+        return 1, "Unexpected UTF-8 BOM"
+    line, tried = pl.col(LINE), 0
+    suspect = ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
+    for frame in record_frames(file, "lines", (), None):
+        for number, text in frame.filter(suspect.fill_null(True)).select(NUMBER, LINE).iter_rows():
+            if text is None:
+                return number, "it is not valid UTF-8"
+            try:
+                read_ndjson(text)
+            except pl.exceptions.PolarsError:
+                return number, _reason(text)
+            tried += 1
+            if tried == SUSPECT_LINES:
+                return None
+    return None
+
+
+def _reason(line: str) -> str:
+    """Say what is wrong with a line that cannot be read."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} (column {error.colno:,})"
+    except (ValueError, RecursionError):
+        return "it is nested too deeply, or holds a number that is too long"
+    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"
