@@ -50,7 +50,7 @@ def test_parts_rank_as_rows_do(baseline: str | None) -> None:
     )
     whole = pe.rank(frame, version="model", item="item_id", baseline=baseline)
     found = rank(frame, baseline=baseline)
-    assert_frame_equal(found.table, whole.table)
+    assert_frame_equal(found.summary, whole.summary)
     assert_frame_equal(found.pairs, whole.pairs)
     assert found.notes == whole.notes
     assert found.settings == whole.settings

@@ -114,7 +114,7 @@ def rank_ray(dataset: Dataset, *, parts: int = 200, **ranked: Unpack[RankOptions
     Examples
     --------
     >>> from polars_evals.cluster import rank_ray
-    >>> rank_ray(scored, version="model", item="item_id").table  # doctest: +SKIP
+    >>> rank_ray(scored, version="model", item="item_id").summary  # doctest: +SKIP
     """
     return rank_on(RayEngine(), dataset, ranked, parts=parts)
 

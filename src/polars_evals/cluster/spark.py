@@ -114,7 +114,7 @@ def rank_spark(dataframe: DataFrame, *, parts: int = 200, **ranked: Unpack[RankO
     Examples
     --------
     >>> from polars_evals.cluster import rank_spark
-    >>> rank_spark(scored, version="model", item="item_id").table  # doctest: +SKIP
+    >>> rank_spark(scored, version="model", item="item_id").summary  # doctest: +SKIP
     """
     with _threads(dataframe.sparkSession):
         return rank_on(SparkEngine(), dataframe, ranked, parts=parts)
