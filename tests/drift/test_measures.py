@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import polars_evals as pe
+from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.quantiles import Arms, mean_ratio
 from polars_evals.suite.measure import Measure, measures_of
 
@@ -237,7 +238,7 @@ def test_a_search_for_slices_sees_measures() -> None:
 )
 def test_bad_measures_are_refused_by_name(measures: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        pe.ComparisonSpec(version="model", baseline="v1", measures=measures)
+        ComparisonSpec(version="model", baseline="v1", measures=measures)
 
 
 def test_columns_that_are_no_measures() -> None:

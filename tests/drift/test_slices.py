@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
+from polars_evals.drift import ComparisonSpec
 
 from .frames import drawn, label, versions
 
@@ -193,6 +194,6 @@ def test_expressions_need_a_name_and_a_frame() -> None:
     with pytest.raises(ValueError, match="needs a name of its own, 'input' is taken"):
         pe.compare(frame, version="model", baseline="a", by=[pl.col("input").str.len_chars()])
     with pytest.raises(TypeError, match="expressions are for compare and timeline"):
-        pe.ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]
+        ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="name a column here"):
-        pe.ComparisonSpec(version="model", baseline="a", by=[("topic", LENGTH)])  # type: ignore[list-item]
+        ComparisonSpec(version="model", baseline="a", by=[("topic", LENGTH)])  # type: ignore[list-item]

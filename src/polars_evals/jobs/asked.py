@@ -30,7 +30,7 @@ def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
     given = {
         "version": section.take("version", str, "the column of versions", needed=True),
         "baseline": section.take("baseline", (str, int, float), "the version to compare with", needed=True),
-        "candidates": section.texts("candidate", "a version or a list of versions"),
+        "candidate": section.texts("candidate", "a version or a list of versions"),
         "item": section.take("item", str, "the column of test cases"),
         "cluster": section.take("cluster", str, "a column"),
         "by": read_by(section),

@@ -25,7 +25,7 @@ from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
 from polars_evals.suite.loading import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
-from polars_evals.traces.answers import Rows
+from polars_evals.traces.rows import Rows
 
 SECTIONS = (
     *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert", "run"),

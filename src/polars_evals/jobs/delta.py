@@ -22,7 +22,7 @@ import polars as pl
 from polars_evals.jobs.errors import InputError, JobError, StoreError, is_failure
 from polars_evals.jobs.folder import Folder
 from polars_evals.jobs.store import KEPT, Part, Snapshot, State, Store, to_bytes
-from polars_evals.traces.fields import instance
+from polars_evals.traces.source import instance
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema

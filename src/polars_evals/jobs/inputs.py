@@ -24,12 +24,12 @@ from polars_evals.jobs.memory import refuse_long_lines
 from polars_evals.jobs.remote import download, is_remote, list_remote
 from polars_evals.jobs.small import SMALL_BYTES, Exports, Small, small_lines, small_table, unpacked_bytes
 from polars_evals.traces import detect_traces, scan_traces, trace_files
-from polars_evals.traces.answers import Rows
 from polars_evals.traces.content import kind_of
 from polars_evals.traces.detect import UnknownFormatError
 from polars_evals.traces.files import is_parquet, readable_copy
-from polars_evals.traces.lines import broken_line, is_blank
 from polars_evals.traces.plan import ScanPlan, make_plan
+from polars_evals.traces.read import broken_line, is_blank
+from polars_evals.traces.rows import Rows
 
 __all__ = ["CHANGED", "READ_ERRORS", "Input", "detect", "scan_all"]
 

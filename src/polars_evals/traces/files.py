@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_evals._polars import scan_lines
 from polars_evals.traces.content import ENDINGS, ending, kind_of
-from polars_evals.traces.fields import FILE
+from polars_evals.traces.read import FILE
 from polars_evals.wording import listed
 
 Paths: TypeAlias = str | Path | Sequence[str | Path]
