@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
-from polars_evals.drift.windows import check_length
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules import require_metric
 from polars_evals.jobs.section import Section

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import polars as pl
 
 from polars_evals.drift import ComparisonSpec
-from polars_evals.drift.windows import check_length
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert, read_alert
 from polars_evals.jobs.asked import DAY, names_of, read_compare, read_timeline
 from polars_evals.jobs.errors import ConfigError
