@@ -34,7 +34,7 @@ SPECIAL = {
 }
 EXCEPTIONS = {
     # What this header is for.
-    "portable.hpp": {
+    "core/portable.hpp": {
         "threads of POSIX",
         "wide numbers",
         "built-in functions",
@@ -46,11 +46,11 @@ EXCEPTIONS = {
     },
     # Vectors of GCC and Clang are its subject. Only their source files include it; CMakeLists.txt leaves them
     # out for other compilers, and it shares no function with other files, not even those of the header.
-    "levenshtein/vector.hpp": {"attributes", "built-in functions", "assembly", "headers"},
+    "edit/levenshtein/vector.hpp": {"attributes", "built-in functions", "assembly", "headers"},
     # Handlers of signals are its subject; Windows has none that could be stood before.
-    "signals.hpp": {"signals of POSIX", "systems"},
+    "core/signals.hpp": {"signals of POSIX", "systems"},
     # The instructions that every x86-64 has, where the compiler says that it has them.
-    "words/bytes.hpp": {"headers"},
+    "unicode/bytes.hpp": {"headers"},
 }
 
 

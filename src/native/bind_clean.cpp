@@ -17,6 +17,9 @@
 #include "clean/texts.hpp"
 
 namespace pe {
+
+using namespace clean;
+
 namespace {
 
 // What one thread has: a step with its own buffers, and where its texts go.
@@ -41,7 +44,7 @@ void run(const TextColumn& column, std::size_t threads, Result& result, Texts& t
     });
 }
 
-nb::object clean(nb::handle column, const std::string& step, const std::vector<std::string>& words, bool case_sensitive,
+nb::object clean_texts(nb::handle column, const std::string& step, const std::vector<std::string>& words, bool case_sensitive,
                  std::size_t threads) {
     const TextColumn read(read_chunks(column));
     Result result(read.size());
@@ -65,7 +68,7 @@ nb::object clean(nb::handle column, const std::string& step, const std::vector<s
 
 void bind_clean(nb::module_& module) {
     bind_columns<Texts>(module, "Texts", "A column of texts, for one Arrow consumer.");
-    module.def("clean", &clean, nb::arg("texts"), nb::kw_only(), nb::arg("step"), nb::arg("words"),
+    module.def("clean", &clean_texts, nb::arg("texts"), nb::kw_only(), nb::arg("step"), nb::arg("words"),
                nb::arg("case_sensitive"), nb::arg("threads"));
 }
 

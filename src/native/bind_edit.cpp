@@ -9,18 +9,21 @@
 
 #include "batches.hpp"
 #include "bind.hpp"
+#include "core/rounding.hpp"
 #include "edit/damerau.hpp"
 #include "edit/hamming.hpp"
 #include "edit/jaro.hpp"
+#include "edit/levenshtein/levenshtein.hpp"
 #include "edit/texts.hpp"
-#include "levenshtein/levenshtein.hpp"
-#include "rounding.hpp"
-#include "unicode.hpp"
+#include "unicode/decode.hpp"
 
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace pe {
+
+using namespace edit;
+
 namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -145,8 +148,8 @@ Result levenshtein_distance(nb::handle output, nb::handle expected, Weights weig
             std::int64_t cost = 0;
             if (is_uniform) cost = insert * scratch.results[i].distance;
             else {
-                decode(batch.left[i], false, unlimited, scratch.left);
-                decode(batch.right[i], false, unlimited, scratch.right);
+                unicode::decode(batch.left[i], false, unlimited, scratch.left);
+                unicode::decode(batch.right[i], false, unlimited, scratch.right);
                 cost = weighted(scratch.left, scratch.right, weights, scratch.kernel);
             }
             distance[batch.rows[i]] = cut(cost, cutoff);

@@ -7,6 +7,9 @@
 #include "json/equal.hpp"
 
 namespace pe {
+
+using namespace json;
+
 namespace {
 
 struct JsonScratch {

@@ -3,10 +3,13 @@
 
 #include "batches.hpp"
 #include "bind.hpp"
-#include "ngram_cosine.hpp"
 #include "vectors.hpp"
+#include "words/ngram_cosine.hpp"
 
 namespace pe {
+
+using namespace words;
+
 namespace {
 
 Result similarity(nb::handle output, nb::handle expected, bool words, std::size_t n, bool fold_case, std::size_t threads) {

@@ -7,23 +7,26 @@
 
 #include "bind.hpp"
 #include "columns.hpp"
-#include "pool.hpp"
+#include "core/pool.hpp"
 #include "traces/reading.hpp"
 #include "traces/splitter.hpp"
 #include "traces/text_columns.hpp"
-#include "traces/utf8.hpp"
+#include "unicode/utf8.hpp"
 
 namespace pe {
+
+using namespace traces;
+
 namespace {
 
 using Candidates = std::vector<std::pair<std::string, std::string>>;
 
 struct Plan {
     std::vector<std::string> names;
-    std::vector<std::vector<std::pair<Path, Reader::Function>>> columns;
+    std::vector<std::vector<std::pair<Path, FieldReader::Function>>> columns;
 };
 
-void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, Reader& reader, TextColumns& out) {
+void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader, TextColumns& out) {
     const std::size_t broken = plan.columns.size();
     TextColumn::Cursor cursor(records, begin);
     for (std::size_t row = begin; row < end; ++row, cursor.next()) {
@@ -51,7 +54,7 @@ nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string,
     for (const auto& [name, candidates] : columns) {
         plan.names.push_back(name);
         plan.columns.emplace_back();
-        for (const auto& [path, function] : candidates) plan.columns.back().emplace_back(Path(path), Reader::named(function));
+        for (const auto& [path, function] : candidates) plan.columns.back().emplace_back(Path(path), FieldReader::named(function));
     }
     plan.names.push_back(broken);
     constexpr std::size_t rows = 2048;
@@ -62,7 +65,7 @@ nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string,
         nb::gil_scoped_release released;
         std::atomic<std::size_t> next{0};
         const auto work = [&] {
-            Reader reader;
+            FieldReader reader;
             for (std::size_t i; !is_stopped() && (i = next++) < count;)
                 read_rows(records, i * rows, std::min((i + 1) * rows, records.size()), plan, reader, pieces[i]);
         };
@@ -84,7 +87,7 @@ TextColumns split_lines(nb::bytes data, const std::string& name) {
         const std::size_t found = text.find('\n', at), end = found == Text::npos ? text.size() : found;
         const Text line = text.substr(at, end - at);
         lines.text(0).append(line);
-        lines.end(0, is_utf8(line));
+        lines.end(0, unicode::is_utf8(line));
         at = end + 1;
     }
     return lines;

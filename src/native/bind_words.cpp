@@ -22,6 +22,9 @@
 #include "words/word_sets.hpp"
 
 namespace pe {
+
+using namespace words;
+
 namespace {
 
 template <class Choice>
@@ -305,7 +308,7 @@ std::unique_ptr<Metric> make_metric(const std::string& name, std::size_t rows, c
 }
 
 // All metrics over the same pair of columns, in one pass.
-std::vector<Result> words(nb::handle output, nb::handle expected, const nb::list& metrics, std::size_t threads) {
+std::vector<Result> word_metrics(nb::handle output, nb::handle expected, const nb::list& metrics, std::size_t threads) {
     const TextColumn left(read_chunks(output)), right(read_chunks(expected));
     const std::size_t rows = broadcast_size(left.size(), right.size());
     Needs needs;
@@ -356,7 +359,7 @@ void bind_words(nb::module_& module) {
     using nb::arg;
     module.def("stem", &stem, arg("word"), "The stem of a lowercase English word, as NLTK's PorterStemmer gives it.");
     module.def("place", &place, arg("texts"), "Where the texts of a column are in memory.");
-    module.def("words", &words, arg("output"), arg("expected"), arg("metrics"), nb::kw_only(), arg("threads"),
+    module.def("words", &word_metrics, arg("output"), arg("expected"), arg("metrics"), nb::kw_only(), arg("threads"),
                "Scores of word metrics over one pair of columns; each metric is its name and all of its options.");
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "arrow.hpp"
-#include "text.hpp"
+#include "core/text.hpp"
 
 namespace pe {
 

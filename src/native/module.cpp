@@ -1,8 +1,8 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
 #include "bind.hpp"
-#include "interrupt.hpp"
-#include "signals.hpp"
-#include "unicode.hpp"
+#include "core/interrupt.hpp"
+#include "core/signals.hpp"
+#include "unicode/decode.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "columns.hpp"
-#include "pool.hpp"
+#include "core/pool.hpp"
 
 namespace pe {
 

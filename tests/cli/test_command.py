@@ -162,7 +162,7 @@ def test_report_judges_nothing(tmp_path: Path, scored: Path) -> None:
 def test_timeline(tmp_path: Path, scored: Path) -> None:
     code, out, _ = invoke("timeline", scored, "--by", "topic", "--metric", "levenshtein", "--json")
     line = json.loads(out)
-    fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
+    fell = [row["slice"] for row in line["summary"]["rows"] if row["verdict"] == "regressed"]
     assert (code, fell) == (1, ["topic=medicine"])
     same = pe.timeline(pl.read_parquet(scored), time="ts", by="topic", metrics=["levenshtein"])
     assert line == json.loads(same.to_json())

@@ -70,7 +70,7 @@ def test_the_page_shows_the_scores_over_time(tmp_path: Path, scored: Path) -> No
     frame = pl.read_parquet(scored)
     settings: dict[str, Any] = {"by": "topic", "metrics": ["exact_match", "levenshtein"]}
     line = pe.timeline(frame, time="ts", **settings)
-    began = line.changes.drop_nulls("began")["began"][0]
+    began = line.summary.drop_nulls("began")["began"][0]
     assert 'id="timeline"' in page.read_text()
     assert f"{began:%Y-%m-%d}" in page.read_text()
     compared = pe.compare(frame, version="model", baseline="assistant-1.0", item="item_id", **settings)
@@ -105,7 +105,7 @@ every = "2d"
     assert code == 0, error
     page = (tmp_path / "report.html").read_text()
     line = pe.timeline(scan_store(tmp_path / "scores"), time="ts", every="2d", by="topic")
-    [began] = line.changes.filter(verdict="regressed")["began"]
+    [began] = line.summary.filter(verdict="regressed")["began"]
     assert 'id="timeline"' in page
     assert "Windows of 2d" in page
     assert f"{began:%Y-%m-%d}" in page

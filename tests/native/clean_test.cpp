@@ -42,7 +42,7 @@ void check_equal(const char* what, const std::string& text, const Outcome& expec
 template <class Step>
 Outcome run(Step&& step, const std::string& text, test::ExactBytes::Place place = test::ExactBytes::Place::heap) {
     test::ExactBytes bytes(text.data(), text.size(), place);
-    const pe::Found found = step(pe::Text(bytes.data(), text.size()));
+    const pe::clean::Found found = step(pe::Text(bytes.data(), text.size()));
     return {std::string(found.text), found.found};
 }
 
@@ -52,7 +52,7 @@ Outcome run_twice(Step& used, Make&& make, const std::string& text, Random& rand
     const auto place = static_cast<test::ExactBytes::Place>(random() % 8 == 0 ? 1 + random() % 2 : 0);
     const Outcome outcome = run(used, text, place);
     check_equal("a new step", text, run(make(), text), outcome);
-    if (outcome.found) check(pe::strip(outcome.text) == pe::Text(outcome.text), "white space is stripped", text);
+    if (outcome.found) check(pe::unicode::strip(outcome.text) == pe::Text(outcome.text), "white space is stripped", text);
     else check(outcome.text == text || outcome.text.empty(), "a text in which nothing is found stays", text);
     return outcome;
 }
@@ -66,7 +66,7 @@ std::string make_text(const Strings& pieces, Random& random, std::size_t most) {
 }
 
 std::string lower(std::string text) {
-    for (char& c : text) c = pe::ascii_lower(c);
+    for (char& c : text) c = pe::unicode::ascii_lower(c);
     return text;
 }
 
@@ -79,7 +79,7 @@ Outcome reference_after(const std::string& text, const Strings& markers, bool ca
             if (searched.compare(at, marker.size(), marker) == 0) behind = std::max(behind, at + marker.size());
     if (behind == 0) return {text, false};
     const auto clean = [](std::string part) {
-        part = std::string(pe::strip(part));
+        part = std::string(pe::unicode::strip(part));
         for (const std::string mark : {"**", "__"}) {
             std::size_t count = 0;
             for (std::size_t at = 0; (at = part.find(mark, at)) != std::string::npos; at += 2) ++count;
@@ -87,7 +87,7 @@ Outcome reference_after(const std::string& text, const Strings& markers, bool ca
             if (part.compare(0, 2, mark) == 0) part.erase(0, 2);
             else if (part.size() >= 2 && part.compare(part.size() - 2, 2, mark) == 0) part.erase(part.size() - 2);
         }
-        return std::string(pe::strip(part));
+        return std::string(pe::unicode::strip(part));
     };
     const std::string rest = text.substr(behind), line = clean(rest.substr(0, rest.find('\n')));
     return {line.empty() ? clean(rest) : line, true};
@@ -124,7 +124,7 @@ Outcome reference_boxed(const std::string& text) {
             if (is_escaped[at]) continue;
             depth += (text[at] == '{') - (text[at] == '}');
             if (depth > 0) continue;
-            outcome = {std::string(pe::strip(pe::Text(text).substr(brace + 1, at - brace - 1))), true};
+            outcome = {std::string(pe::unicode::strip(pe::Text(text).substr(brace + 1, at - brace - 1))), true};
             break;
         }
     }
@@ -191,8 +191,8 @@ private:
                           "most", "likely", "will", "i", "d"});
     }
     static bool is_letter(std::uint32_t code) {
-        if (code < 0x80) return pe::is_ascii_letter(static_cast<unsigned char>(code)) || pe::is_ascii_digit(static_cast<unsigned char>(code));
-        return pe::is_kind(code, pe::kind_word) && !pe::is_kind(code, pe::kind_unspaced);
+        if (code < 0x80) return pe::unicode::is_ascii_letter(static_cast<unsigned char>(code)) || pe::unicode::is_ascii_digit(static_cast<unsigned char>(code));
+        return pe::unicode::is_kind(code, pe::unicode::kind_word) && !pe::unicode::is_kind(code, pe::unicode::kind_unspaced);
     }
     // Words, and every other character by itself.
     void split(const std::string& text) {
@@ -291,7 +291,7 @@ Outcome reference_reasoning(const std::string& text) {
     std::string kept, open;
     bool found = false;
     const auto keep = [&](const std::string& piece) {
-        const auto is_space = [](char c) { return pe::is_ascii_space(static_cast<unsigned char>(c)); };
+        const auto is_space = [](char c) { return pe::unicode::is_ascii_space(static_cast<unsigned char>(c)); };
         if (!kept.empty() && !piece.empty() && !is_space(kept.back()) && !is_space(piece.front())) kept += ' ';
         kept += piece;
     };
@@ -304,7 +304,7 @@ Outcome reference_reasoning(const std::string& text) {
         for (const std::string& name : names) {
             if (lower(text.substr(name_at, name.size())) != name) continue;
             std::size_t end = name_at + name.size();
-            if (end < text.size() && pe::is_ascii_space(static_cast<unsigned char>(text[end])))
+            if (end < text.size() && pe::unicode::is_ascii_space(static_cast<unsigned char>(text[end])))
                 end = std::min({text.find_first_of("<>", end), text.size(), end + 200});
             if (end >= text.size() || text[end] != '>') break;
             found = true;
@@ -317,13 +317,13 @@ Outcome reference_reasoning(const std::string& text) {
     }
     if (!found) return {text, false};
     if (open.empty()) keep(text.substr(from));
-    return {std::string(pe::strip(kept)), true};
+    return {std::string(pe::unicode::strip(kept)), true};
 }
 
 // All of a text's parts that are one JSON object or array.
 Strings containers_in(const std::string& text) {
     Strings found;
-    pe::JsonDocument document;
+    pe::json::JsonDocument document;
     for (std::size_t begin = 0; begin < text.size(); ++begin)
         for (std::size_t end = begin + 2; (text[begin] == '{' || text[begin] == '[') && end <= text.size(); ++end)
             if ((text[end - 1] == '}' || text[end - 1] == ']') && document.read(pe::Text(text).substr(begin, end - begin)))
@@ -339,11 +339,11 @@ void test_choices(std::size_t rows, Random& random) {
                                    "Let me think about all of the choices once more"};
     static const std::vector<Strings> kinds = {{"A", "B", "C", "D"}, {"yes", "no"}, {"A", "no", "B2"}, {"да", "нет"}, {"1", "7"}, {"go", "I"}};
     for (const Strings& choices : kinds) {
-        pe::ExtractChoice step(choices);
+        pe::clean::ExtractChoice step(choices);
         ChoiceReference reference(choices);
         for (std::size_t row = 0; row < rows / kinds.size(); ++row) {
             const std::string text = make_text(pieces, random, random() % 6 == 0 ? 120 : 14);
-            check_equal("choice", text, reference(text), run_twice(step, [&] { return pe::ExtractChoice(choices); }, text, random));
+            check_equal("choice", text, reference(text), run_twice(step, [&] { return pe::clean::ExtractChoice(choices); }, text, random));
         }
     }
 }
@@ -354,10 +354,10 @@ void test_markers(std::size_t rows, Random& random) {
     static const std::vector<Strings> kinds = {{"answer:", "####"}, {"####"}, {"aab"}, {"a", "ab a"}, {"é", " "}};
     for (const Strings& markers : kinds)
         for (const bool case_sensitive : {false, true}) {
-            pe::ExtractAfter step(markers, case_sensitive);
+            pe::clean::ExtractAfter step(markers, case_sensitive);
             for (std::size_t row = 0; row < rows / kinds.size() / 2; ++row) {
                 const std::string text = make_text(pieces, random, 30);
-                const auto make = [&] { return pe::ExtractAfter(markers, case_sensitive); };
+                const auto make = [&] { return pe::clean::ExtractAfter(markers, case_sensitive); };
                 check_equal("after", text, reference_after(text, markers, case_sensitive), run_twice(step, make, text, random));
             }
         }
@@ -366,10 +366,10 @@ void test_markers(std::size_t rows, Random& random) {
 void test_boxes(std::size_t rows, Random& random) {
     static const Strings pieces = {"\\boxed{", "\\boxed", "\\fbox{", "{", "}", "}", "\\{", "\\}", "\\\\", "\\", " ", "\n", "x", "\\frac{1}{2}", "box",
                                    "-7", "3/4."};
-    pe::ExtractBoxed step;
+    pe::clean::ExtractBoxed step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 16);
-        check_equal("boxed", text, reference_boxed(text), run_twice(step, [] { return pe::ExtractBoxed(); }, text, random));
+        check_equal("boxed", text, reference_boxed(text), run_twice(step, [] { return pe::clean::ExtractBoxed(); }, text, random));
     }
 }
 
@@ -378,21 +378,21 @@ void test_reasoning(std::size_t rows, Random& random) {
                                    "</scratchpad >", "<thinker>", "<", "</", ">", "think", " ", "\n", "42", "é", "<think", "<b>"};
     static const Strings more = {"`", "```", "~~~", "```\n", "<|channel|>", "analysis", "final", "<|message|>", "<|start|>assistant", "<|end|>",
                                  "<|return|>", "assistantfinal", "<think>", "</think>", "x", "\n"};
-    pe::StripReasoning step;
+    pe::clean::StripReasoning step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 14);
-        check_equal("reasoning", text, reference_reasoning(text), run_twice(step, [] { return pe::StripReasoning(); }, text, random));
+        check_equal("reasoning", text, reference_reasoning(text), run_twice(step, [] { return pe::clean::StripReasoning(); }, text, random));
         const std::string marked = make_text(more, random, 20);
-        run_twice(step, [] { return pe::StripReasoning(); }, marked, random);
+        run_twice(step, [] { return pe::clean::StripReasoning(); }, marked, random);
     }
 }
 
 void test_fences(std::size_t rows, Random& random) {
     static const Strings pieces = {"```", "````", "~~~", "`", "\n", "\n", "json\n", "  ", "x", "  ```\n", "```\n", "\t", "\r\n"};
-    pe::Unfence step;
+    pe::clean::Unfence step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 20);
-        const Outcome outcome = run_twice(step, [] { return pe::Unfence(); }, text, random);
+        const Outcome outcome = run_twice(step, [] { return pe::clean::Unfence(); }, text, random);
         if (text.find("```") == std::string::npos && text.find("~~~") == std::string::npos) check(!outcome.found, "no fence", text);
         // The only fence, with text around it that has none.
         const std::string content = "line " + std::to_string(random() % 100) + "\n  ` and ~\nend";
@@ -404,11 +404,11 @@ void test_fences(std::size_t rows, Random& random) {
 
 void test_json(std::size_t rows, Random& random) {
     static const Strings pieces = {"{", "}", "[", "]", "\"", "\"a\"", ":", ",", "1", "-", "0.5e3", "true", "null", " ", "\\", "\\u00e9", "x", "{}", "[1]"};
-    pe::ExtractJson step;
-    pe::JsonDocument document;
+    pe::clean::ExtractJson step;
+    pe::json::JsonDocument document;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 24);
-        const Outcome outcome = run_twice(step, [] { return pe::ExtractJson(); }, text, random);
+        const Outcome outcome = run_twice(step, [] { return pe::clean::ExtractJson(); }, text, random);
         const Strings containers = containers_in(text);
         if (outcome.found) check(document.read(outcome.text), "what is found is JSON", text);
         check(outcome.found == !containers.empty() || text.find('"') != std::string::npos, "JSON that is there is found", text);
@@ -427,7 +427,7 @@ void test_json(std::size_t rows, Random& random) {
 void test_number_windows(std::size_t rows, Random& random) {
     static const Strings pieces = {"1", "42", "0", ",", ".", "-", "e", "%", " ", "$", "€", "−", "x", "\n",
                                    "many words without any number, so that there is something to skip over here"};
-    pe::NumberWindow step;
+    pe::clean::NumberWindow step;
     for (std::size_t row = 0; row < rows; ++row) {
         const std::string text = make_text(pieces, random, 20);
         const Outcome window = run(step, text);
@@ -436,7 +436,7 @@ void test_number_windows(std::size_t rows, Random& random) {
         if (!window.found) continue;
         // The last run of digits, whole, and what stands before it.
         std::size_t begin = digit;
-        while (begin > 0 && pe::is_ascii_digit(static_cast<unsigned char>(text[begin - 1]))) --begin;
+        while (begin > 0 && pe::unicode::is_ascii_digit(static_cast<unsigned char>(text[begin - 1]))) --begin;
         if (begin > 0) --begin;
         check(window.text.find(text.substr(begin, digit + 1 - begin)) != std::string::npos, "the last number is in its window", text);
         check(text.find(window.text) != std::string::npos, "a window is a part of the text", text);
@@ -453,14 +453,14 @@ void test_hostile() {
         std::string text;
         while (text.size() < 1'000'000) text += piece;
         for (const std::string& whole : {text, "Answer: A " + text, text + " 42"}) {
-            run(pe::StripReasoning(), whole);
-            run(pe::Unfence(), whole);
-            run(pe::ExtractJson(), whole);
-            run(pe::ExtractBoxed(), whole);
-            run(pe::ExtractAfter(markers, false), whole);
-            run(pe::NumberWindow(), whole);
-            run(pe::ExtractChoice(choices), whole);
-            run(pe::ExtractChoice(words), whole);
+            run(pe::clean::StripReasoning(), whole);
+            run(pe::clean::Unfence(), whole);
+            run(pe::clean::ExtractJson(), whole);
+            run(pe::clean::ExtractBoxed(), whole);
+            run(pe::clean::ExtractAfter(markers, false), whole);
+            run(pe::clean::NumberWindow(), whole);
+            run(pe::clean::ExtractChoice(choices), whole);
+            run(pe::clean::ExtractChoice(words), whole);
         }
     }
 }

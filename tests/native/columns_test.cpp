@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "batches.hpp"
-#include "levenshtein/targets.hpp"
-#include "rounding.hpp"
-#include "unicode.hpp"
+#include "edit/levenshtein/targets.hpp"
+#include "core/rounding.hpp"
+#include "unicode/decode.hpp"
 #include "arrow_columns.hpp"
 
 namespace {
@@ -76,11 +76,11 @@ void decode_anything(std::size_t rounds, std::mt19937& random) {
         const pe::Text text(bytes.data(), bytes.size());
         const std::size_t most = random() % 50;
         for (const bool fold : {false, true}) {
-            pe::decode(text, fold, most, codes);
+            pe::unicode::decode(text, fold, most, codes);
             check(codes.size() <= most, "no more characters than asked for");
         }
-        pe::decode(text, false, bytes.size(), codes);
-        check(pe::is_ascii(text) == (codes.size() == bytes.size() && std::all_of(codes.begin(), codes.end(), [](auto c) { return c < 128; })), "ASCII");
+        pe::unicode::decode(text, false, bytes.size(), codes);
+        check(pe::unicode::is_ascii(text) == (codes.size() == bytes.size() && std::all_of(codes.begin(), codes.end(), [](auto c) { return c < 128; })), "ASCII");
     }
 }
 
@@ -89,11 +89,11 @@ void decode_with_vectors(std::size_t rounds, std::mt19937& random) {
     std::vector<std::uint32_t> codes, wanted;
     const auto compare = [&](const std::string& text, std::size_t most) {
         const std::vector<char> bytes(text.begin(), text.end());  // of its exact size
-        for (const pe::Target& target : pe::available_targets()) {
+        for (const pe::edit::Target& target : pe::edit::available_targets()) {
             if (target.kernels == nullptr) continue;
             for (const bool fold : {false, true}) {
-                pe::decode({bytes.data(), bytes.size()}, fold, most, wanted);
-                pe::decode({bytes.data(), bytes.size()}, fold, most, codes, target.kernels->decode);
+                pe::unicode::decode({bytes.data(), bytes.size()}, fold, most, wanted);
+                pe::unicode::decode({bytes.data(), bytes.size()}, fold, most, codes, target.kernels->decode);
                 check(codes == wanted, "vectors decode as the portable code does");
             }
         }

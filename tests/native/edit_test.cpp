@@ -77,10 +77,10 @@ double reference_jaro_winkler(const Codes& left, const Codes& right) {
 int main(int argc, char** argv) {
     const std::size_t rows = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 20000;
     Texts texts(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-    pe::EditTexts pair;
-    pe::DamerauKernel damerau;
-    pe::HammingKernel hamming;
-    pe::JaroWinklerKernel jaro_winkler;
+    pe::edit::EditTexts pair;
+    pe::edit::DamerauKernel damerau;
+    pe::edit::HammingKernel hamming;
+    pe::edit::JaroWinklerKernel jaro_winkler;
     for (std::size_t row = 0; row < rows; ++row) {
         const auto [a, b] = texts.pair(texts.below(30) == 0 ? 700 : texts.below(3) == 0 ? 150 : 40);
         const std::string left = test::encode(a), right = test::encode(b);
@@ -88,11 +88,11 @@ int main(int argc, char** argv) {
         ExactBytes left_bytes(left.data(), left.size(), place), right_bytes(right.data(), right.size(), place);
         const pe::Text left_text(left_bytes.data(), left.size()), right_text(right_bytes.data(), right.size());
         const std::size_t cuts[] = {std::numeric_limits<std::size_t>::max(), 1, 5, 64, 65};
-        const pe::EditOptions options{texts.below(2) == 1, cuts[texts.below(8) == 0 ? texts.below(5) : 0]};
+        const pe::edit::EditOptions options{texts.below(2) == 1, cuts[texts.below(8) == 0 ? texts.below(5) : 0]};
         Codes x, y;
-        pe::decode(left_text, options.fold_case, options.max_chars, x);
-        pe::decode(right_text, options.fold_case, options.max_chars, y);
-        pe::EditResult sizes{};
+        pe::unicode::decode(left_text, options.fold_case, options.max_chars, x);
+        pe::unicode::decode(right_text, options.fold_case, options.max_chars, y);
+        pe::edit::EditResult sizes{};
         const auto check = [&](const char* what, std::int64_t expected, auto& kernel) {
             check_equal(what, expected, pair.compare(left_text, right_text, options, sizes, kernel), x.size(), y.size());
         };
@@ -105,8 +105,8 @@ int main(int argc, char** argv) {
     }
     // Longer than cells of 16 bits can count.
     const std::string many(20000, 'a'), few = std::string(200, 'b') + "ca" + std::string(300, 'a') + "abc";
-    pe::EditResult sizes{};
-    const pe::EditOptions whole{false, std::numeric_limits<std::size_t>::max()};
+    pe::edit::EditResult sizes{};
+    const pe::edit::EditOptions whole{false, std::numeric_limits<std::size_t>::max()};
     check_equal("wide damerau", 20000 - 302, pair.compare(many, few, whole, sizes, damerau), many.size(), few.size());
     std::printf("damerau, hamming, jaro_winkler: %zu rows\n", rows);
     return 0;

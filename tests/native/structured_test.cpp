@@ -11,7 +11,7 @@
 
 #include "json/document.hpp"
 #include "json/equal.hpp"
-#include "ngram_cosine.hpp"
+#include "words/ngram_cosine.hpp"
 #include "vectors.hpp"
 
 namespace {
@@ -58,8 +58,8 @@ std::string broken(std::string text, Random& random) {
 }
 
 void read_json(std::size_t rounds, Random& random) {
-    pe::JsonDocument left, right;
-    pe::JsonEquality equal;
+    pe::json::JsonDocument left, right;
+    pe::json::JsonEquality equal;
     for (std::size_t round = 0; round < rounds; ++round) {
         const std::string value = random_value(random, 4);
         const std::vector<char> whole = exact(value), spaced = exact("\n " + value + "\t");
@@ -76,7 +76,7 @@ void read_json(std::size_t rounds, Random& random) {
 }
 
 void count_ngrams(std::size_t rounds, Random& random) {
-    pe::NgramCosine cosine;
+    pe::words::NgramCosine cosine;
     for (std::size_t round = 0; round < rounds; ++round) {
         std::vector<char> texts[2];
         for (auto& text : texts) {
@@ -84,7 +84,7 @@ void count_ngrams(std::size_t rounds, Random& random) {
             for (char& byte : text) byte = static_cast<char>(random() % 4 ? "ab C\xc3\xa9"[random() % 6] : random() % 256);
             text.shrink_to_fit();
         }
-        const pe::NgramOptions options{random() % 2 == 0, random() % 2 == 0, 1 + random() % 5};
+        const pe::words::NgramOptions options{random() % 2 == 0, random() % 2 == 0, 1 + random() % 5};
         const double there = cosine(view(texts[0]), view(texts[1]), options);
         check(there >= 0 && there <= 1, "a cosine lies in [0, 1]");
         check(there == cosine(view(texts[1]), view(texts[0]), options), "a cosine is symmetric");

@@ -11,7 +11,7 @@
 #include "traces/reading.hpp"
 #include "traces/splitter.hpp"
 #include "traces/text_columns.hpp"
-#include "traces/utf8.hpp"
+#include "unicode/utf8.hpp"
 
 namespace {
 
@@ -66,7 +66,7 @@ void test_utf8(std::size_t rows, Random& random) {
                 default: text += "eight bytes";
             }
         }
-        check(pe::is_utf8(Exact(text).view()) == reference_utf8(text), "UTF-8", text);
+        check(pe::unicode::is_utf8(Exact(text).view()) == reference_utf8(text), "UTF-8", text);
     }
 }
 
@@ -75,7 +75,7 @@ struct Tree {
     std::string written;  // as JSON
     std::string text;     // of a string
     std::vector<std::pair<std::string, Tree>> members;
-    pe::TapeKind kind = pe::TapeKind::null;
+    pe::json::Kind kind = pe::json::Kind::null;
 };
 
 // A string and how JSON may write it.
@@ -97,14 +97,14 @@ std::pair<std::string, std::string> random_string(Random& random) {
 std::string space(Random& random) { return random() % 8 ? "" : random() % 2 ? " " : "\n\t\r "; }
 
 Tree random_tree(Random& random, int depth) {
-    static const std::pair<const char*, pe::TapeKind> scalars[] = {
-        {"null", pe::TapeKind::null}, {"true", pe::TapeKind::boolean}, {"false", pe::TapeKind::boolean}, {"-0.5e+10", pe::TapeKind::number},
-        {"18446744073709551617", pe::TapeKind::number}, {"NaN", pe::TapeKind::null}, {"-Infinity", pe::TapeKind::number}};
+    static const std::pair<const char*, pe::json::Kind> scalars[] = {
+        {"null", pe::json::Kind::null}, {"true", pe::json::Kind::boolean}, {"false", pe::json::Kind::boolean}, {"-0.5e+10", pe::json::Kind::number},
+        {"18446744073709551617", pe::json::Kind::number}, {"NaN", pe::json::Kind::null}, {"-Infinity", pe::json::Kind::number}};
     Tree tree;
     if (depth == 0 || random() % 3 == 0) {
         if (random() % 2) {
             const auto [text, written] = random_string(random);
-            tree.kind = pe::TapeKind::string;
+            tree.kind = pe::json::Kind::string;
             tree.text = text;
             tree.written = "\"" + written + "\"";
         } else {
@@ -115,7 +115,7 @@ Tree random_tree(Random& random, int depth) {
         return tree;
     }
     const bool is_object = random() % 2;
-    tree.kind = is_object ? pe::TapeKind::object : pe::TapeKind::array;
+    tree.kind = is_object ? pe::json::Kind::object : pe::json::Kind::array;
     tree.written = is_object ? "{" : "[";
     for (std::size_t count = random() % 4; count > 0; --count) {
         tree.written += (tree.members.empty() ? "" : ",") + space(random);
@@ -132,19 +132,19 @@ Tree random_tree(Random& random, int depth) {
     return tree;
 }
 
-void check_same(pe::Value value, const Tree& tree, const std::string& text) {
+void check_same(pe::json::Value value, const Tree& tree, const std::string& text) {
     check(value.kind() == tree.kind, "kind", text);
     check(value.raw() == pe::Text(tree.written), "raw", text);
     check(value.count() == tree.members.size(), "count", text);
-    if (tree.kind == pe::TapeKind::string) check(value.text() == tree.text, "text", text);
+    if (tree.kind == pe::json::Kind::string) check(value.text() == tree.text, "text", text);
     std::size_t at = 0;
-    value.each([&](pe::Value child) {
+    value.each([&](pe::json::Value child) {
         const auto& [key, member] = tree.members[at++];
-        if (tree.kind == pe::TapeKind::object) check(child.has_key(key), "key", text);
+        if (tree.kind == pe::json::Kind::object) check(child.has_key(key), "key", text);
         check_same(child, member, text);
     });
     check(at == tree.members.size(), "every member", text);
-    for (std::size_t i = 0; i < tree.members.size() && tree.kind == pe::TapeKind::array; ++i) {
+    for (std::size_t i = 0; i < tree.members.size() && tree.kind == pe::json::Kind::array; ++i) {
         check_same(value.at(static_cast<std::int64_t>(i)), tree.members[i].second, text);
         check_same(value.at(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(tree.members.size())), tree.members[i].second, text);
     }
@@ -167,8 +167,8 @@ std::string broken(std::string text, Random& random) {
 }
 
 void test_tape(std::size_t rows, Random& random) {
-    pe::Tape tape;
-    pe::JsonDocument document;
+    pe::json::Tape tape;
+    pe::json::JsonDocument document;
     for (std::size_t row = 0; row < rows; ++row) {
         const Tree tree = random_tree(random, 4);
         Exact text(space(random) + tree.written + space(random));
@@ -198,12 +198,12 @@ void test_splitter(std::size_t rows, Random& random) {
         const bool at_top = random() % 2;
         const std::string document = at_top ? list : "{\"about\": {\"rows\": [1]}, \"rows\": " + list + ", \"more\": 1}";
         const auto split = [&](const std::string& text, bool in_pieces) {
-            pe::Splitter splitter({{"rows"}, {"results", "results"}});
-            std::vector<pe::Splitter::Record> records;
+            pe::traces::Splitter splitter({{"rows"}, {"results", "results"}});
+            std::vector<pe::traces::Splitter::Record> records;
             for (std::size_t at = 0; at < text.size();) {
                 const std::size_t size = in_pieces ? 1 + random() % 9 : text.size();
                 Exact piece(text.substr(at, size));
-                for (pe::Splitter::Record& record : splitter.feed(piece.view())) records.push_back(std::move(record));
+                for (pe::traces::Splitter::Record& record : splitter.feed(piece.view())) records.push_back(std::move(record));
                 splitter.pending(), splitter.is_open(), splitter.around();
                 at += size;
             }
@@ -220,7 +220,7 @@ void test_splitter(std::size_t rows, Random& random) {
         check(records.size() == entries.size() + 1, "the entries and the document", document);
         for (std::size_t i = 0; i < entries.size(); ++i)
             check(!records[i].is_document && pe::Text(records[i].text).substr(0, entries[i].size()) == entries[i] &&
-                      pe::is_blank(pe::Text(records[i].text).substr(entries[i].size())),
+                      pe::traces::is_blank(pe::Text(records[i].text).substr(entries[i].size())),
                   "an entry", document);
         check(records.back().is_document, "the document last", document);
         check_pieces(broken(document, random));
@@ -244,7 +244,7 @@ std::string random_record(Random& random, int depth) {
         if (random() % 6 == 0) {
             // JSON within a text.
             std::string quoted;
-            pe::append_quoted(random_record(random, depth > 0 ? depth - 1 : 0), quoted);
+            pe::traces::append_quoted(random_record(random, depth > 0 ? depth - 1 : 0), quoted);
             return quoted;
         }
         return "\"" + one_of(texts, random) + "\"";
@@ -263,41 +263,41 @@ std::string random_record(Random& random, int depth) {
 void test_reader(std::size_t rows, Random& random) {
     static const Strings functions = {"text", "word", "json", "answer", "stated", "chat", "decoded", "parsed", "opened", "reference", "target", "asked", "item",
                                       "hash", "calls", "contexts", "finish"};
-    std::vector<pe::Path> paths;
+    std::vector<pe::traces::Path> paths;
     for (const char* path : {"$", "messages", "output", "input", "spans[0].attributes.message.content", "choices[-1].message", "messages[*].content", "parts[type=text].text",
                              "['message.content']", "attributes.prompt", "prompt", "kwargs.messages", "documents", "[", "['", "a..b", "[x", ""})
         paths.emplace_back(path);
-    pe::Reader used;
-    pe::Tape tape;
+    pe::traces::FieldReader used;
+    pe::json::Tape tape;
     for (std::size_t row = 0; row < rows; ++row) {
         std::string record = random_record(random, 5);
         if (record.front() != '{') record = "{\"" + one_of({"messages", "output", "input", "prompt"}, random) + "\":" + record + "}";
         if (random() % 4 == 0) record = broken(record, random);
         Exact text(record);
         if (!used.open(text.view())) continue;
-        const bool is_utf8 = pe::is_utf8(record);
-        pe::TextColumns columns({"a"});
-        for (const pe::Path& path : paths)
+        const bool is_utf8 = pe::unicode::is_utf8(record);
+        pe::traces::TextColumns columns({"a"});
+        for (const pe::traces::Path& path : paths)
             for (const std::string& name : functions) {
                 std::string& out = columns.text(0);
                 const std::size_t before = out.size();
-                const bool found = used.read(path, pe::Reader::named(name), out);
+                const bool found = used.read(path, pe::traces::FieldReader::named(name), out);
                 const std::string said = out.substr(before);
                 columns.drop(0);
                 if (!found) continue;
-                if (is_utf8) check(pe::is_utf8(said), "what is read is text", record);
+                if (is_utf8) check(pe::unicode::is_utf8(said), "what is read is text", record);
                 if (name == "calls" || name == "contexts" || name == "json" || name == "opened") check(tape.read(said), "what is read is JSON", record);
                 // Nothing of earlier records is left behind.
-                pe::Reader fresh;
+                pe::traces::FieldReader fresh;
                 std::string again;
-                check(fresh.open(text.view()) && fresh.read(path, pe::Reader::named(name), again) && again == said, "a new reader", record);
+                check(fresh.open(text.view()) && fresh.read(path, pe::traces::FieldReader::named(name), again) && again == said, "a new reader", record);
             }
     }
 }
 
 // Shapes that once led outside of what is there.
 void test_odd_shapes() {
-    pe::Reader reader;
+    pe::traces::FieldReader reader;
     for (const std::string record : {R"({"input": {"args": {"a": 1}, "kwargs": {}}})", R"({"input": {"args": {}, "kwargs": {}}})",
                                      R"({"output": {"output": {"message": {"type": "reasoning"}}, "stopReason": "end"}})",
                                      R"({"output": {"choices": [{"message": {"type": "reasoning"}, "finish_reason": "stop"}]}})",
@@ -306,19 +306,19 @@ void test_odd_shapes() {
         for (const char* path : {"input", "output"})
             for (const char* name : {"asked", "item", "answer", "chat", "finish", "calls", "reference"}) {
                 std::string out;
-                reader.read(pe::Path(path), pe::Reader::named(name), out);
+                reader.read(pe::traces::Path(path), pe::traces::FieldReader::named(name), out);
             }
     }
 }
 
 void test_hashes() {
     // RFC 7693, and Python's hashlib.
-    check(pe::Blake2b::hex("abc", 64) ==
+    check(pe::traces::Blake2b::hex("abc", 64) ==
               "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923",
           "BLAKE2b of abc");
-    check(pe::Blake2b::hex("") == "cae66941d9efbd404e4d88758ea67670", "BLAKE2b of nothing");
-    check(pe::Blake2b::hex(std::string(128, 'x')) == "874acca82a22239ec64a3e70c3ae494e", "BLAKE2b of a whole block");
-    check(pe::Blake2b::hex(std::string(1000, 'x')) == "c9b2bd4ff487864c29fb41fab3e8187e", "BLAKE2b of several blocks");
+    check(pe::traces::Blake2b::hex("") == "cae66941d9efbd404e4d88758ea67670", "BLAKE2b of nothing");
+    check(pe::traces::Blake2b::hex(std::string(128, 'x')) == "874acca82a22239ec64a3e70c3ae494e", "BLAKE2b of a whole block");
+    check(pe::traces::Blake2b::hex(std::string(1000, 'x')) == "c9b2bd4ff487864c29fb41fab3e8187e", "BLAKE2b of several blocks");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "words/bleu.hpp"
 #include "words/chrf.hpp"
 #include "words/gleu.hpp"
-#include "words/lowercase.hpp"
+#include "unicode/lowercase.hpp"
 #include "words/response.hpp"
 #include "words/rouge.hpp"
 #include "words/token_f1.hpp"
@@ -21,7 +21,7 @@
 
 namespace {
 
-using pe::Numbers;
+using pe::words::Numbers;
 using pe::Text;
 
 std::mt19937_64 random_bits;
@@ -119,11 +119,11 @@ Numbers localized(const Numbers& words, const Numbers& expected) {
     std::map<std::uint32_t, std::uint32_t> numbers;
     for (const std::uint32_t word : expected) numbers.emplace(word, static_cast<std::uint32_t>(numbers.size()));
     Numbers local;
-    for (const std::uint32_t word : words) local.push_back(numbers.count(word) ? numbers[word] : pe::no_number);
+    for (const std::uint32_t word : words) local.push_back(numbers.count(word) ? numbers[word] : pe::words::no_number);
     return local;
 }
 
-void check_sequences(pe::PairedWords& pair) {
+void check_sequences(pe::words::PairedWords& pair) {
     const std::size_t longest = below(20) == 0 ? 2500 : below(4) == 0 ? 150 : 20;
     // About the numbers of different tokens from which on n-grams are found in other ways.
     static constexpr std::size_t limits[] = {3, 66, 260, 3000};
@@ -143,12 +143,12 @@ void check_sequences(pe::PairedWords& pair) {
         const std::set<std::uint32_t> left(output.begin(), output.end()), right(expected.begin(), expected.end());
         std::size_t both = 0;
         for (const std::uint32_t word : left) both += right.count(word);
-        const pe::SetSizes& sizes = pair.sets();
+        const pe::words::SetSizes& sizes = pair.sets();
         check(sizes.output == left.size() && sizes.expected == right.size() && sizes.overlap == both, "sizes of sets");
     }
 
     if (expected.empty()) return;
-    pe::Lcs lcs;
+    pe::words::Lcs lcs;
     std::vector<std::uint8_t> used(expected.size());
     const Numbers rows = localized(expected, expected);
     lcs.start_rows(rows, expected.size());
@@ -161,51 +161,51 @@ void check_sequences(pe::PairedWords& pair) {
 
 bool is_score(double score) { return score >= 0.0 && score <= 1.0; }
 
-bool are_equal(const pe::RougeResult& one, const pe::RougeResult& other) {
+bool are_equal(const pe::words::RougeResult& one, const pe::words::RougeResult& other) {
     return one.f1 == other.f1 && one.precision == other.precision && one.recall == other.recall &&
            one.overlap == other.overlap && one.output_tokens == other.output_tokens &&
            one.expected_tokens == other.expected_tokens;
 }
 
-pe::Tokenizer random_tokenizer() { return static_cast<pe::Tokenizer>(below(7)); }
+pe::words::Tokenizer random_tokenizer() { return static_cast<pe::words::Tokenizer>(below(7)); }
 
-pe::Tokenizer bleu_tokenizer() {
-    static const pe::Tokenizer all[] = {pe::Tokenizer::v13a, pe::Tokenizer::intl, pe::Tokenizer::characters,
-                                        pe::Tokenizer::whitespace};
+pe::words::Tokenizer bleu_tokenizer() {
+    static const pe::words::Tokenizer all[] = {pe::words::Tokenizer::v13a, pe::words::Tokenizer::intl, pe::words::Tokenizer::characters,
+                                        pe::words::Tokenizer::whitespace};
     return all[below(4)];
 }
 
 // What a metric that is made by `make(needs)` gives if nobody asks for anything else.
 template <class Make>
-auto alone(const Text& output, const Text& expected, pe::Prepared& pair, Make make) {
-    pe::Needs needs;
+auto alone(const Text& output, const Text& expected, pe::words::Prepared& pair, Make make) {
+    pe::words::Needs needs;
     const auto metric = make(needs);
     pair.start(needs);
     pair.set_pair(output, expected);
     return metric.score(pair);
 }
 
-void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, pe::Prepared& other) {
-    const pe::RougeOptions rouge_options{static_cast<pe::RougeKind>(below(3)), 1 + below(9), random_tokenizer(),
+void check_texts(const Text& output, const Text& expected, pe::words::Prepared& pair, pe::words::Prepared& other) {
+    const pe::words::RougeOptions rouge_options{static_cast<pe::words::RougeKind>(below(3)), 1 + below(9), random_tokenizer(),
                                          below(2) == 0};
-    const pe::Tokenizer set_tokenizer = random_tokenizer();
+    const pe::words::Tokenizer set_tokenizer = random_tokenizer();
     const bool fold_case = below(2) == 0;
-    const pe::ResponseOptions response_options{static_cast<pe::ResponseMatch>(below(4)), below(2) == 0, below(2) == 0,
+    const pe::words::ResponseOptions response_options{static_cast<pe::words::ResponseMatch>(below(4)), below(2) == 0, below(2) == 0,
                                                random_tokenizer()};
-    const pe::BleuOptions bleu_options{bleu_tokenizer(), below(2) == 0, static_cast<pe::BleuSmoothing>(below(4)),
+    const pe::words::BleuOptions bleu_options{bleu_tokenizer(), below(2) == 0, static_cast<pe::words::BleuSmoothing>(below(4)),
                                        static_cast<double>(below(3)) / 2, 1 + below(6), below(2) == 0};
-    const pe::ChrfOptions chrf_options{1 + below(16), below(3), 1.0 + static_cast<double>(below(3)), below(2) == 0,
+    const pe::words::ChrfOptions chrf_options{1 + below(16), below(3), 1.0 + static_cast<double>(below(3)), below(2) == 0,
                                        below(2) == 0, below(2) == 0};
-    pe::Needs needs;
-    const pe::Rouge rouge(rouge_options, needs);
-    const pe::WordSets sets(set_tokenizer, fold_case, needs);
-    const pe::TokenF1 f1(needs);
-    const pe::Response response(response_options, needs);
-    const pe::Bleu bleu(bleu_options, needs);
-    const pe::Chrf chrf(chrf_options, needs);
+    pe::words::Needs needs;
+    const pe::words::Rouge rouge(rouge_options, needs);
+    const pe::words::WordSets sets(set_tokenizer, fold_case, needs);
+    const pe::words::TokenF1 f1(needs);
+    const pe::words::Response response(response_options, needs);
+    const pe::words::Bleu bleu(bleu_options, needs);
+    const pe::words::Chrf chrf(chrf_options, needs);
     const std::size_t shortest = 1 + below(4);
-    const pe::GleuOptions gleu_options{shortest, shortest + below(4), below(2) == 0};
-    const pe::Gleu gleu(gleu_options, needs);
+    const pe::words::GleuOptions gleu_options{shortest, shortest + below(4), below(2) == 0};
+    const pe::words::Gleu gleu(gleu_options, needs);
     pair.start(needs);
     pair.set_pair(output, output);
     check(jaccard_of(sets.score(pair)) == 1.0 && recall_of(sets.score(pair)) == 1.0, "a text against itself, as sets");
@@ -213,15 +213,15 @@ void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, p
     if (below(2) == 0) pair.set_pair(expected, expected);  // the expected text of the next pair is known, or not
     pair.set_pair(output, expected);
 
-    const pe::RougeResult scored = rouge.score(pair);
+    const pe::words::RougeResult scored = rouge.score(pair);
     check(is_score(scored.f1) && is_score(scored.precision) && is_score(scored.recall), "range of ROUGE");
     check(scored.overlap <= std::min(scored.output_tokens, scored.expected_tokens), "overlap of ROUGE");
-    const auto only_rouge = [&](pe::Needs& own) { return pe::Rouge(rouge_options, own); };
+    const auto only_rouge = [&](pe::words::Needs& own) { return pe::words::Rouge(rouge_options, own); };
     check(are_equal(scored, alone(output, expected, other, only_rouge)), "ROUGE alone and with others");
 
-    const pe::SetSizes sizes = sets.score(pair);
-    const auto only_sets = [&](pe::Needs& own) { return pe::WordSets(set_tokenizer, fold_case, own); };
-    const pe::SetSizes own_sizes = alone(output, expected, other, only_sets);
+    const pe::words::SetSizes sizes = sets.score(pair);
+    const auto only_sets = [&](pe::words::Needs& own) { return pe::words::WordSets(set_tokenizer, fold_case, own); };
+    const pe::words::SetSizes own_sizes = alone(output, expected, other, only_sets);
     check(is_score(jaccard_of(sizes)) && is_score(recall_of(sizes)), "range of word sets");
     check(sizes.output == own_sizes.output && sizes.expected == own_sizes.expected && sizes.overlap == own_sizes.overlap &&
               sizes.alike == own_sizes.alike,
@@ -229,49 +229,49 @@ void check_texts(const Text& output, const Text& expected, pe::Prepared& pair, p
 
     const double squad = f1.score(pair).f1;
     check(is_score(squad), "range of token F1");
-    check(squad == alone(output, expected, other, [](pe::Needs& own) { return pe::TokenF1(own); }).f1,
+    check(squad == alone(output, expected, other, [](pe::words::Needs& own) { return pe::words::TokenF1(own); }).f1,
           "token F1 alone and with others");
 
     const double answer = response.score(pair).score;
     check(is_score(answer), "range of response");
-    check(answer == alone(output, expected, other, [&](pe::Needs& own) { return pe::Response(response_options, own); }).score,
+    check(answer == alone(output, expected, other, [&](pe::words::Needs& own) { return pe::words::Response(response_options, own); }).score,
           "response alone and with others");
 
-    const pe::BleuResult translated = bleu.score(pair);
+    const pe::words::BleuResult translated = bleu.score(pair);
     check(is_score(translated.score) && is_score(translated.brevity_penalty), "range of BLEU");
-    const auto only_bleu = [&](pe::Needs& own) { return pe::Bleu(bleu_options, own); };
-    const pe::BleuResult own_bleu = alone(output, expected, other, only_bleu);
+    const auto only_bleu = [&](pe::words::Needs& own) { return pe::words::Bleu(bleu_options, own); };
+    const pe::words::BleuResult own_bleu = alone(output, expected, other, only_bleu);
     check(translated.score == own_bleu.score && translated.output_tokens == own_bleu.output_tokens &&
               translated.expected_tokens == own_bleu.expected_tokens,
           "BLEU alone and with others");
 
     const double gleu_score = gleu.score(pair).score;
     check(is_score(gleu_score), "range of GLEU");
-    check(gleu_score == alone(output, expected, other, [&](pe::Needs& own) { return pe::Gleu(gleu_options, own); }).score,
+    check(gleu_score == alone(output, expected, other, [&](pe::words::Needs& own) { return pe::words::Gleu(gleu_options, own); }).score,
           "GLEU alone and with others");
 
     const double spelled = chrf.score(pair).score;
     check(is_score(spelled), "range of chrF");
-    check(spelled == alone(output, expected, other, [&](pe::Needs& own) { return pe::Chrf(chrf_options, own); }).score,
+    check(spelled == alone(output, expected, other, [&](pe::words::Needs& own) { return pe::words::Chrf(chrf_options, own); }).score,
           "chrF alone and with others");
 }
 
 // Compilers for ARM make one operation of a product and a sum unless told not to, which changes the last bit of this score.
-void check_each_operation_is_rounded(pe::Prepared& pair) {
-    const pe::ChrfOptions options{1, 0, 3, false, false, false};
-    const auto make = [&](pe::Needs& own) { return pe::Chrf(options, own); };
+void check_each_operation_is_rounded(pe::words::Prepared& pair) {
+    const pe::words::ChrfOptions options{1, 0, 3, false, false, false};
+    const auto make = [&](pe::words::Needs& own) { return pe::words::Chrf(options, own); };
     check(alone(Exact("abcde").view(), Exact("a").view(), pair, make).score == 0x1.6db6db6db6db7p-1, "chrF to the last bit");
 }
 
 // The fast way to lowercase gives what character by character gives.
 void check_lowercase(Text text) {
-    static pe::PaddedText fast, slow;
-    pe::lower_into(text, fast);
-    pe::lowercase_detail::lower_any(text, slow);
+    static pe::unicode::PaddedText fast, slow;
+    pe::unicode::lower_into(text, fast);
+    pe::unicode::lowercase_detail::lower_any(text, slow);
     check(fast.view() == slow.view(), "lowercase");
 }
 void check_lowercase_of_all() {
-    pe::PaddedText one;
+    pe::unicode::PaddedText one;
     for (std::uint32_t code = 0; code < 0x110000; ++code) {
         one.clear();
         one.push_code_point(code);
@@ -286,13 +286,13 @@ void check_stem() {
     if (below(2) == 0) word += suffixes[below(10)];
     std::unique_ptr<char[]> bytes(new char[word.size()]);
     std::memcpy(bytes.get(), word.data(), word.size());
-    const std::size_t length = pe::PorterStemmer::stem(bytes.get(), word.size());
+    const std::size_t length = pe::words::PorterStemmer::stem(bytes.get(), word.size());
     check(length >= 1 && length <= word.size(), "length of a stem");
 }
 
 // The tokenizer takes them for one kind.
 void check_ideographs() {
-    const pe::CharacterPages& kinds = pe::CharacterPages::get();
+    const pe::unicode::CharacterPages& kinds = pe::unicode::CharacterPages::get();
     for (std::uint32_t code = 0x4E00; code < 0xA000; ++code) check(kinds(code) == kinds(0x4E00), "kinds of ideographs");
 }
 
@@ -301,8 +301,8 @@ void check_ideographs() {
 int main(int count, char** values) {
     const long pairs = count > 1 ? std::atol(values[1]) : 20000;
     random_bits.seed(count > 2 ? std::strtoull(values[2], nullptr, 10) : 1);
-    pe::Prepared pair, other;
-    pe::PairedWords words;
+    pe::words::Prepared pair, other;
+    pe::words::PairedWords words;
     check_lowercase_of_all();
     check_ideographs();
     check_each_operation_is_rounded(pair);

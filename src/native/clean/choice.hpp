@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "../portable.hpp"
+#include "../core/portable.hpp"
 #include "found.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 // Each mention of a choice is ranked by what stands around it; the last of the best ones counts. Only mentions are looked at,
 // and from each of them back to the last word that says nothing about it.
@@ -44,7 +44,7 @@ public:
             std::uint8_t bytes[step] = {}, is_word[step], is_wide[step];
             std::memcpy(bytes, text.data() + at, std::min(step, text.size() - at));
             for (std::size_t i = 0; i < step; ++i) {
-                is_word[i] = int{is_ascii_letter(bytes[i])} | int{is_ascii_digit(bytes[i])};
+                is_word[i] = int{unicode::is_ascii_letter(bytes[i])} | int{unicode::is_ascii_digit(bytes[i])};
                 is_wide[i] = bytes[i] >> 7;
             }
             const std::uint64_t words = pack(is_word);
@@ -118,8 +118,8 @@ private:
         return bits;
     }
     static void mark(std::array<bool, 256>& bytes, char c) {
-        const auto lower = static_cast<unsigned char>(ascii_lower(c));
-        bytes[lower] = bytes[is_ascii_letter(lower) ? lower - 0x20 : lower] = true;
+        const auto lower = static_cast<unsigned char>(unicode::ascii_lower(c));
+        bytes[lower] = bytes[unicode::is_ascii_letter(lower) ? lower - 0x20 : lower] = true;
     }
     // Looks at what may be a choice.
     void read_mention(std::size_t begin) {
@@ -145,8 +145,8 @@ private:
         return at;
     }
     static bool is_letter(std::uint32_t code) {
-        if (code < 0x80) return is_ascii_letter(static_cast<unsigned char>(code)) || is_ascii_digit(static_cast<unsigned char>(code));
-        return is_kind(code, kind_word) && !is_kind(code, kind_unspaced);
+        if (code < 0x80) return unicode::is_ascii_letter(static_cast<unsigned char>(code)) || unicode::is_ascii_digit(static_cast<unsigned char>(code));
+        return unicode::is_kind(code, unicode::kind_word) && !unicode::is_kind(code, unicode::kind_unspaced);
     }
     bool is_letter_before(std::size_t at) const {
         const char* before = text_.data() + at;
@@ -180,7 +180,7 @@ private:
         while (at < text_.size()) {
             const auto byte = static_cast<unsigned char>(text_[at]);
             if (byte < 0x80) {
-                if (!is_ascii_letter(byte) && !is_ascii_digit(byte)) break;
+                if (!unicode::is_ascii_letter(byte) && !unicode::is_ascii_digit(byte)) break;
                 ++at;
                 continue;
             }
@@ -194,7 +194,7 @@ private:
         for (std::size_t i = 0; i < choices_.size(); ++i) {
             if (word.size() != choices_[i].size()) continue;
             bool same = true;
-            for (std::size_t k = 0; k < word.size() && same; ++k) same = ascii_lower(word[k]) == ascii_lower(choices_[i][k]);
+            for (std::size_t k = 0; k < word.size() && same; ++k) same = unicode::ascii_lower(word[k]) == unicode::ascii_lower(choices_[i][k]);
             if (same) return i;
         }
         return choices_.size();
@@ -231,7 +231,7 @@ private:
         if (single && !exact) return Rank::none;
         if (first && (opened || closed || (!followed && single) || !single)) return Rank::first;
         if (opened && closed) return Rank::marked;
-        if (single && followed && ascii_lower(text_[next]) == text_[next] && is_article(number)) return Rank::none;
+        if (single && followed && unicode::ascii_lower(text_[next]) == text_[next] && is_article(number)) return Rank::none;
         return Rank::bare;
     }
     std::size_t behind_spaces(std::size_t at) const {
@@ -247,7 +247,7 @@ private:
     bool is_article(std::size_t number) const { return choices_[number] == "A" || choices_[number] == "I"; }
     bool is_word_before(std::size_t at) const {
         const auto c = static_cast<unsigned char>(text_[at - 1]);
-        return is_ascii_letter(c) || is_ascii_digit(c) || c >= 0x80;
+        return unicode::is_ascii_letter(c) || unicode::is_ascii_digit(c) || c >= 0x80;
     }
     // Whether nothing but punctuation stands around it in the whole text.
     bool is_alone(std::size_t begin, std::size_t end) const {
@@ -296,4 +296,4 @@ private:
     std::size_t chosen_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::clean

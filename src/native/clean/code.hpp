@@ -8,7 +8,7 @@
 
 #include "found.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 struct Fence {
     std::size_t begin = 0, end = 0;                  // with its two lines
@@ -174,7 +174,7 @@ public:
         for (std::size_t i = fences.size(); i-- > 0;) {
             const Text content = text.substr(fences[i].content_begin, fences[i].content_end - fences[i].content_begin);
             // A lone mark at the end opens nothing.
-            if (!fences[i].closed && i > 0 && strip(content).empty()) continue;
+            if (!fences[i].closed && i > 0 && unicode::strip(content).empty()) continue;
             if (content.find('\n') == Text::npos) return found_text(without_language(content));
             return found_text(fences[i].indent == 0 ? content : dedented(content, fences[i].indent));
         }
@@ -185,9 +185,9 @@ private:
     // A fence in one line may begin with what it holds: ```json {"a": 1}```.
     static Text without_language(Text content) {
         constexpr Text json = "json";
-        const Text text = strip(content);
+        const Text text = unicode::strip(content);
         if (!starts_with_folded(text, json)) return content;
-        const Text rest = strip(text.substr(json.size()));
+        const Text rest = unicode::strip(text.substr(json.size()));
         return !rest.empty() && (rest.front() == '{' || rest.front() == '[') ? rest : content;
     }
     Text dedented(Text content, std::size_t indent) {
@@ -202,7 +202,7 @@ private:
         return lines_.view();
     }
     Fences fences_;
-    PaddedText lines_;
+    unicode::PaddedText lines_;
 };
 
-}  // namespace pe
+}  // namespace pe::clean

@@ -1,10 +1,10 @@
 // What a cleaning step makes of a text.
 #pragma once
 
-#include "../text.hpp"
-#include "../words/characters.hpp"
+#include "../core/text.hpp"
+#include "../unicode/characters.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 struct Found {
     Text text;          // of the text that was read, or of a buffer of the step: good until its next call
@@ -12,9 +12,7 @@ struct Found {
 };
 
 inline Found nothing_in(Text text) { return {text, false}; }
-inline Found found_text(Text text) { return {strip(text), true}; }
-
-inline Text between(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
+inline Found found_text(Text text) { return {unicode::strip(text), true}; }
 
 // The last place of a byte that `is_wanted`, or npos. Without a branch for each byte, so that compilers make vector code of it.
 template <class IsWanted>
@@ -34,8 +32,8 @@ std::size_t find_last_if(Text text, IsWanted&& is_wanted) {
 inline bool starts_with_folded(Text text, Text lowercase) {
     if (text.size() < lowercase.size()) return false;
     for (std::size_t i = 0; i < lowercase.size(); ++i)
-        if (ascii_lower(text[i]) != lowercase[i]) return false;
+        if (unicode::ascii_lower(text[i]) != lowercase[i]) return false;
     return true;
 }
 
-}  // namespace pe
+}  // namespace pe::clean

@@ -7,7 +7,7 @@
 
 #include "code.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 class StripReasoning {
 public:
@@ -109,7 +109,7 @@ private:
         if (name == std::size(names)) return false;
         std::size_t end = names[name].size();
         if (end < rest.size() && rest[end] != '>') {
-            if (!is_ascii_space(static_cast<unsigned char>(rest[end]))) return false;
+            if (!unicode::is_ascii_space(static_cast<unsigned char>(rest[end]))) return false;
             const Text attributes = rest.substr(end, longest_attributes);
             end += std::min(attributes.find_first_of("<>"), attributes.size());
         }
@@ -143,8 +143,8 @@ private:
     // Pieces that were apart stay apart.
     void keep(Text piece) {
         if (piece.empty()) return;
-        const bool joined = pieces_.size() > 0 && !is_ascii_space(static_cast<unsigned char>(pieces_.view().back())) &&
-                            !is_ascii_space(static_cast<unsigned char>(piece.front()));
+        const bool joined = pieces_.size() > 0 && !unicode::is_ascii_space(static_cast<unsigned char>(pieces_.view().back())) &&
+                            !unicode::is_ascii_space(static_cast<unsigned char>(piece.front()));
         if (joined) pieces_.push(' ');
         pieces_.append(piece.data(), piece.size());
     }
@@ -198,7 +198,7 @@ private:
     }
 
     static Text unwrapped(Text text) {
-        text = strip(text);
+        text = unicode::strip(text);
         for (const Pair& wrapper : wrappers) {
             if (text.substr(0, wrapper.open.size()) == wrapper.open) text.remove_prefix(wrapper.open.size());
             const std::size_t size = wrapper.close.size();
@@ -217,7 +217,7 @@ private:
         constexpr Pair phrases[] = {{"Here is my thought process:", "Here is my response:"},
                                     {"Here's my thought process:", "Here's my response:"}};
         for (const Pair& phrase : phrases) {
-            if (strip(text).substr(0, phrase.open.size()) != phrase.open) continue;
+            if (unicode::strip(text).substr(0, phrase.open.size()) != phrase.open) continue;
             const std::size_t at = text.find(phrase.close);
             return found_text(at == Text::npos ? Text() : text.substr(at + phrase.close.size()));
         }
@@ -226,7 +226,7 @@ private:
 
     CodeRegions code_;
     std::vector<Tag> tags_;
-    PaddedText pieces_, messages_;
+    unicode::PaddedText pieces_, messages_;
 };
 
-}  // namespace pe
+}  // namespace pe::clean

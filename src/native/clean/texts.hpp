@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "../arrow.hpp"
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::clean {
 
 class Texts : public TakenOnce {
 public:
@@ -113,4 +113,4 @@ private:
     std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };
 
-}  // namespace pe
+}  // namespace pe::clean

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "../levenshtein/pair.hpp"
-#include "../levenshtein/vector_kernels.hpp"
+#include "../core/interrupt.hpp"
+#include "levenshtein/pair.hpp"
+#include "levenshtein/vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 class DamerauKernel {
 public:
@@ -144,4 +144,4 @@ private:
     Memory<std::int32_t> wide_;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../levenshtein/vector_kernels.hpp"
+#include "levenshtein/vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 class HammingKernel {
 public:
@@ -22,4 +22,4 @@ public:
     }
 };
 
-}  // namespace pe
+}  // namespace pe::edit

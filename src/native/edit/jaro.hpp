@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "../levenshtein/affix.hpp"
-#include "../levenshtein/scalar.hpp"
-#include "../levenshtein/vector_kernels.hpp"
-#include "../portable.hpp"
+#include "../core/portable.hpp"
+#include "levenshtein/affix.hpp"
+#include "levenshtein/scalar.hpp"
+#include "levenshtein/vector_kernels.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 class JaroWinklerKernel {
 public:
@@ -125,4 +125,4 @@ private:
     std::vector<std::uint32_t> left_matches_, right_matches_;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

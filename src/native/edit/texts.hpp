@@ -7,14 +7,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "../levenshtein/ascii.hpp"
-#include "../levenshtein/options.hpp"
-#include "../levenshtein/pair.hpp"
-#include "../levenshtein/workspace.hpp"
-#include "../text.hpp"
-#include "../unicode.hpp"
+#include "../core/text.hpp"
+#include "../unicode/decode.hpp"
+#include "levenshtein/ascii.hpp"
+#include "levenshtein/options.hpp"
+#include "levenshtein/pair.hpp"
+#include "levenshtein/workspace.hpp"
 
-namespace pe {
+namespace pe::edit {
 
 class EditTexts {
 public:
@@ -52,4 +52,4 @@ private:
     std::vector<std::uint8_t> left_bytes_, right_bytes_;
 };
 
-}  // namespace pe
+}  // namespace pe::edit

@@ -1,4 +1,4 @@
-"""Write ../words/character_table.hpp: the kinds of all code points, as Polars' regular expressions know them.
+"""Write ../unicode/character_table.hpp: the kinds of all code points, as in Polars' regular expressions.
 
 A test holds that each supported Polars gives this very file; where one has a newer Unicode, run it again.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-TABLE = Path(__file__).parent.parent / "words" / "character_table.hpp"
+TABLE = Path(__file__).parent.parent / "unicode" / "character_table.hpp"
 KINDS = {
     "word": r"\w",
     "decimal": r"\d",
@@ -43,7 +43,7 @@ def tables() -> dict[Path, str]:
 
 #include <cstdint>
 
-namespace pe {{
+namespace pe::unicode {{
 
 {chr(10).join(constants)}
 
@@ -52,7 +52,7 @@ inline constexpr std::uint32_t character_runs[] = {{
     {("," + chr(10) + "    ").join(lines)},
 }};
 
-}}  // namespace pe
+}}  // namespace pe::unicode
 """
     return {TABLE: text}
 

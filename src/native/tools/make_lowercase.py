@@ -1,4 +1,4 @@
-"""Write ../lowercase_table.hpp and ../sigma_*_table.hpp: lowercase as Polars' `str.to_lowercase` has it.
+"""Write lowercase_table.hpp and sigma_*_table.hpp in ../unicode: lowercase as in Polars' `str.to_lowercase`.
 
 The tables are read off Polars itself, so that native metrics and plain Polars expressions fold case alike.
 What is beside a sigma has a table for each kind of Polars; this writes the one of the installed Polars.
@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_evals._polars import SIGMA_TABLE
 
-NATIVE = Path(__file__).parent.parent
+UNICODE = Path(__file__).parent.parent / "unicode"
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 CAPITAL_SIGMA, FINAL_SIGMA = "\u03a3", "\u03c2"
 # Letters with case in any Polars, for some do not see those of ASCII beside a sigma.
@@ -89,12 +89,12 @@ def tables() -> dict[Path, str]:
     ignorable, cased = sigma_classes()
     name = f"sigma_{SIGMA_TABLE.replace('.', '_')}"
     return {
-        NATIVE / "lowercase_table.hpp": in_namespace(
+        UNICODE / "lowercase_table.hpp": in_namespace(
             "#include <cstdint>",
             "struct LowercaseRun {\n    std::uint32_t first, last, step;\n    std::int32_t offset;\n};\n",
             rows_of("lowercase_runs", "LowercaseRun", list(lowercase_runs())),
         ),
-        NATIVE / f"{name}_table.hpp": in_namespace(
+        UNICODE / f"{name}_table.hpp": in_namespace(
             '#include "sigma.hpp"',
             rows_of(f"{name}_ignorable", "Range", list(ranges(ignorable))),
             rows_of(f"{name}_cased", "Range", list(ranges(cased))),

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 class Blake2b {
 public:
@@ -85,4 +85,4 @@ private:
     std::uint64_t read_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "../arrow.hpp"
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::traces {
 
 class TextColumns : public TakenOnce {
 public:
@@ -93,4 +93,4 @@ private:
     std::shared_ptr<Owner> owner_;
 };
 
-}  // namespace pe
+}  // namespace pe::traces

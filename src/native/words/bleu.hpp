@@ -8,7 +8,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 enum class BleuSmoothing { none, floor, add_k, exp };
 
@@ -89,4 +89,4 @@ private:
     std::size_t words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

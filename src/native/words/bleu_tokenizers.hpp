@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "../unicode.hpp"
-#include "characters.hpp"
-#include "lowercase.hpp"
-#include "padded.hpp"
+#include "../unicode/characters.hpp"
+#include "../unicode/decode.hpp"
+#include "../unicode/lowercase.hpp"
+#include "../unicode/padded.hpp"
 #include "runs.hpp"
 #include "tokenizers.hpp"
 
-namespace pe {
+namespace pe::words {
 
 // Bytes as the tokenizer 13a tells them apart.
 struct Kinds13a {
@@ -23,11 +23,11 @@ struct Kinds13a {
     constexpr Kinds13a() {
         for (int c = 0; c < 256; ++c) {
             const auto byte = static_cast<unsigned char>(c);
-            if (is_ascii_space(byte)) of[c] = space;
-            else if (is_ascii_digit(byte)) of[c] = digit;
+            if (unicode::is_ascii_space(byte)) of[c] = space;
+            else if (unicode::is_ascii_digit(byte)) of[c] = digit;
             else if (c == '.' || c == ',') of[c] = point;
             else if (c == '-') of[c] = dash;
-            else if (c != '\'' && is_ascii_punctuation(byte)) of[c] = single;
+            else if (c != '\'' && unicode::is_ascii_punctuation(byte)) of[c] = single;
         }
     }
 };
@@ -96,23 +96,23 @@ public:
 
     void intl(Text text, bool fold_case, WordList& words) {
         if (fold_case) {
-            lower_into(text, bytes_);
+            unicode::lower_into(text, bytes_);
             text = bytes_.view();
         }
-        text = strip_end(text);
-        decode(text, false, text.size(), codes_);
-        const auto is = [](std::uint32_t code, std::uint8_t kind) { return is_kind(code, kind); };
+        text = unicode::strip_end(text);
+        unicode::decode(text, false, text.size(), codes_);
+        const auto is = [](std::uint32_t code, std::uint8_t kind) { return unicode::is_kind(code, kind); };
         // Punctuation behind anything but a number, then before anything but a number; matches do not overlap.
         spaced_.clear();
         for (std::size_t i = 0; i < codes_.size(); ++i) {
             spaced_.push_back(codes_[i]);
-            if (i + 1 == codes_.size() || is(codes_[i], kind_number) || !is(codes_[i + 1], kind_punctuation)) continue;
+            if (i + 1 == codes_.size() || is(codes_[i], unicode::kind_number) || !is(codes_[i + 1], unicode::kind_punctuation)) continue;
             spaced_.insert(spaced_.end(), {' ', codes_[i + 1], ' '});
             ++i;
         }
         codes_.clear();
         for (std::size_t i = 0; i < spaced_.size(); ++i) {
-            if (i + 1 == spaced_.size() || !is(spaced_[i], kind_punctuation) || is(spaced_[i + 1], kind_number)) {
+            if (i + 1 == spaced_.size() || !is(spaced_[i], unicode::kind_punctuation) || is(spaced_[i + 1], unicode::kind_number)) {
                 codes_.push_back(spaced_[i]);
                 continue;
             }
@@ -121,7 +121,7 @@ public:
         }
         spread_.clear();
         for (const std::uint32_t code : codes_) {
-            const bool symbol = is(code, kind_symbol);
+            const bool symbol = is(code, unicode::kind_symbol);
             if (symbol) spread_.push(' ');
             spread_.push_code_point(code);
             if (symbol) spread_.push(' ');
@@ -132,15 +132,15 @@ public:
 private:
     // What 13a does before it splits: entities, hyphenated line ends and <skipped> marks.
     void clean(Text text, bool fold_case) {
-        if (fold_case) lower_into(strip_end(text), bytes_);
-        else bytes_.assign(strip_end(text));
+        if (fold_case) unicode::lower_into(unicode::strip_end(text), bytes_);
+        else bytes_.assign(unicode::strip_end(text));
         const Text line = bytes_.view();
         if (line.find('&') != Text::npos || line.find("-\n") != Text::npos || line.find("<skipped>") != Text::npos) {
             line_ = line;
             unescape();
             bytes_.assign(line_);
         }
-        if (!is_ascii(bytes_.view())) blank_wide_spaces(bytes_);
+        if (!unicode::is_ascii(bytes_.view())) unicode::blank_wide_spaces(bytes_);
     }
     void unescape() {
         replace_all("<skipped>", "");
@@ -163,10 +163,10 @@ private:
     }
 
     TokenReader reader_;
-    PaddedText bytes_, spread_;
+    unicode::PaddedText bytes_, spread_;
     Runs stops_;
     std::string line_;
     std::vector<std::uint32_t> codes_, spaced_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,7 +6,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 struct ChrfOptions {
     std::size_t char_order = 6, word_order = 0;
@@ -85,4 +85,4 @@ private:
     std::size_t characters_ = 0, words_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::words

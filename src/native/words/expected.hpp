@@ -8,7 +8,7 @@
 
 #include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class ExpectedWords {
 public:
@@ -44,4 +44,4 @@ private:
     Numbers members_, expected_, output_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

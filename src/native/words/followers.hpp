@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../portable.hpp"
+#include "../core/portable.hpp"
 #include "numbers.hpp"
 
-namespace pe {
+namespace pe::words {
 
 // An n-gram of an output: where it begins, and its number.
 struct Ngram {
@@ -102,4 +102,4 @@ private:
     std::size_t words_ = 0;    // of one n-gram
 };
 
-}  // namespace pe
+}  // namespace pe::words

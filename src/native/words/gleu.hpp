@@ -6,7 +6,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 struct GleuOptions {
     std::size_t min_len = 1, max_len = 4;
@@ -45,4 +45,4 @@ private:
     std::size_t words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <vector>
 
-#include "../hashing.hpp"
-#include "../portable.hpp"
+#include "../core/hashing.hpp"
+#include "../core/portable.hpp"
 #include "word_list.hpp"
 
-namespace pe {
+namespace pe::words {
 
 inline constexpr std::uint32_t no_number = 0xFFFFFFFF;
 
@@ -156,4 +156,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "../portable.hpp"
+#include "../core/interrupt.hpp"
+#include "../core/portable.hpp"
 #include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class Lcs {
 public:
@@ -211,4 +211,4 @@ private:
     const Numbers* rows_ = nullptr;
 };
 
-}  // namespace pe
+}  // namespace pe::words

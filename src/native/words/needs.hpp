@@ -9,7 +9,7 @@
 #include "normalize.hpp"
 #include "reading.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class Needs {
 public:
@@ -70,4 +70,4 @@ private:
     std::vector<Words> words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

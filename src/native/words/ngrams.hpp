@@ -12,7 +12,7 @@
 #include "followers.hpp"
 #include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class SharedNgrams {
 public:
@@ -161,4 +161,4 @@ private:
     Ngrams alive_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstring>
 
-#include "characters.hpp"
-#include "lowercase.hpp"
-#include "padded.hpp"
+#include "../unicode/characters.hpp"
+#include "../unicode/lowercase.hpp"
+#include "../unicode/padded.hpp"
 
-namespace pe {
+namespace pe::words {
 
 struct Normalization {
     bool fold_case = true;
@@ -23,14 +23,14 @@ namespace normalize_detail {
 // Copies `text` without the markers that `skip(begin, end)` finds: from the start of a line and its white space on, it
 // returns the end of a marker, or `begin` where there is none.
 template <class Skip>
-void drop_markers(Text text, PaddedText& out, Skip skip) {
+void drop_markers(Text text, unicode::PaddedText& out, Skip skip) {
     out.clear();
     const char* const end = text.data() + text.size();
     bool line_start = true;
     for (const char* at = text.data(); at < end;) {
         if (line_start) {
             const char* word = at;
-            for (const char* next = at; next < end && is_space(unicode::next(next, end));) word = next;
+            for (const char* next = at; next < end && unicode::is_space(unicode::next(next, end));) word = next;
             const char* behind = skip(word, end);
             if (behind != word) {
                 at = behind;
@@ -50,13 +50,13 @@ void drop_markers(Text text, PaddedText& out, Skip skip) {
 }
 
 inline const char* skip_spaces(const char* at, const char* end) {
-    for (const char* next = at; next < end && is_space(unicode::next(next, end));) at = next;
+    for (const char* next = at; next < end && unicode::is_space(unicode::next(next, end));) at = next;
     return at;
 }
 // 1. or 1) and the white space behind it
 inline const char* skip_number(const char* begin, const char* end) {
     const char* at = begin;
-    for (const char* next = at; next < end && is_kind(unicode::next(next, end), kind_decimal);) at = next;
+    for (const char* next = at; next < end && unicode::is_kind(unicode::next(next, end), unicode::kind_decimal);) at = next;
     if (at == begin || at == end || (*at != '.' && *at != ')')) return begin;
     return skip_spaces(at + 1, end);
 }
@@ -73,13 +73,13 @@ inline const char* skip_bullet(const char* begin, const char* end) {
 }  // namespace normalize_detail
 
 // White space at the ends is dropped. Elsewhere it is not collapsed: no metric sees how much of it is between two words.
-inline void normalize(Text text, const Normalization& options, PaddedText& out, PaddedText& spare) {
-    text = strip(text);
-    if (options.fold_case) lower_into(text, out);
+inline void normalize(Text text, const Normalization& options, unicode::PaddedText& out, unicode::PaddedText& spare) {
+    text = unicode::strip(text);
+    if (options.fold_case) unicode::lower_into(text, out);
     else out.assign(text);
     if (!options.drops_markers) return;
     normalize_detail::drop_markers(out.view(), spare, normalize_detail::skip_number);
     normalize_detail::drop_markers(spare.view(), out, normalize_detail::skip_bullet);
 }
 
-}  // namespace pe
+}  // namespace pe::words

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace pe {
+namespace pe::words {
 
 // For vectors that are written to as soon as they have grown: what `resize` adds has no value yet.
 template <class Value>
@@ -32,4 +32,4 @@ struct Unset : std::allocator<Value> {
 
 using Numbers = std::vector<std::uint32_t, Unset<std::uint32_t>>;
 
-}  // namespace pe
+}  // namespace pe::words

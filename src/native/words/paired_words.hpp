@@ -9,7 +9,7 @@
 #include "ngrams.hpp"
 #include "sets.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class PairedWords {
 public:
@@ -119,4 +119,4 @@ private:
     bool has_output_numbers_ = false, has_shared_ = false, has_sets_ = false;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "../text.hpp"
+#include "../core/text.hpp"
 
-namespace pe {
+namespace pe::words {
 
 namespace porter_detail {
 
@@ -213,4 +213,4 @@ private:
     std::size_t length_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

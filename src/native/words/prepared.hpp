@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "lowercase.hpp"
+#include "../unicode/lowercase.hpp"
 #include "needs.hpp"
 #include "paired_words.hpp"
 #include "word_forms.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class Prepared {
 public:
@@ -53,15 +53,15 @@ public:
 
     bool are_equal_folded(const Texts& texts) {
         if (texts.output == texts.expected) return true;
-        lower_into(texts.output, folded_[0]);
-        lower_into(texts.expected, folded_[1]);
+        unicode::lower_into(texts.output, folded_[0]);
+        unicode::lower_into(texts.expected, folded_[1]);
         return folded_[0].view() == folded_[1].view();
     }
 
 private:
     struct Normalized {
         Texts views;
-        PaddedText output, expected;
+        unicode::PaddedText output, expected;
         bool is_expected_wide = false, is_wide = false;
     };
 
@@ -137,7 +137,7 @@ private:
     std::vector<Reading> readings_;
     std::vector<std::size_t> wanted_, unread_;
     std::vector<WordForms::Wanted> whole_;
-    PaddedText spare_, folded_[2];
+    unicode::PaddedText spare_, folded_[2];
 };
 
-}  // namespace pe
+}  // namespace pe::words

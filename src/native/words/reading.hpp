@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "../unicode/lowercase.hpp"
 #include "bleu_tokenizers.hpp"
-#include "lowercase.hpp"
 #include "squad.hpp"
 #include "tokenizers.hpp"
 #include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 // What counts as a word, and which words are equal.
 struct Reading {
@@ -29,7 +29,7 @@ struct Reading {
 
 // Reads one text after the other. Every reading has a vocabulary of its own, so that its numbers, and the tables that
 // metrics make of them, are as small as they can be.
-class Reader {
+class WordReader {
 public:
     // To be called before the first pair of a call, and before each pair of texts; true if numbers from before mean
     // nothing any more.
@@ -83,7 +83,7 @@ private:
     }
     void read_code_points(Text text, const Reading& reading, Numbers& out) {
         if (reading.fold_case) {
-            lower_into(text, folded_);
+            unicode::lower_into(text, folded_);
             text = folded_.view();
         }
         const bool keeps_spaces = reading.tokenizer == Tokenizer::spaced_code_points;
@@ -93,7 +93,7 @@ private:
         for (const char* at = text.data(); at < end;) {
             const std::uint32_t code = unicode::next(at, end);
             out[size] = code;
-            size += keeps_spaces || !is_space(code);
+            size += keeps_spaces || !unicode::is_space(code);
         }
         out.resize(size);
     }
@@ -103,7 +103,7 @@ private:
     BleuTokenReader bleu_;
     std::vector<Known> vocabularies_;
     WordList words_;
-    PaddedText folded_;
+    unicode::PaddedText folded_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,7 +6,7 @@
 #include "rouge.hpp"
 #include "word_sets.hpp"
 
-namespace pe {
+namespace pe::words {
 
 enum class ResponseMatch { exact, rouge, recall, jaccard };
 
@@ -42,7 +42,7 @@ public:
 
     ResponseResult score(Prepared& pair) const {
         ResponseResult result;
-        const bool no_output = strip(pair.texts().output).empty(), no_expected = strip(pair.texts().expected).empty();
+        const bool no_output = unicode::strip(pair.texts().output).empty(), no_expected = unicode::strip(pair.texts().expected).empty();
         if (no_output || no_expected) {
             result.score = no_output && no_expected ? 1.0 : 0.0;
             return result;
@@ -64,7 +64,7 @@ public:
 private:
     bool are_equal(Prepared& pair) const {
         if (options_.normalize_whitespace) return pair.words(words_).output.words == pair.words(words_).expected.words;
-        return strip(pair.texts(texts_).output) == strip(pair.texts(texts_).expected);
+        return unicode::strip(pair.texts(texts_).output) == unicode::strip(pair.texts(texts_).expected);
     }
 
     ResponseOptions options_;
@@ -73,4 +73,4 @@ private:
     std::optional<WordSets> sets_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,7 +6,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 enum class RougeKind { ngrams, lcs, lcs_of_lines };
 
@@ -68,4 +68,4 @@ private:
     std::size_t texts_, words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <vector>
 
-#include "bytes.hpp"
+#include "../unicode/bytes.hpp"
 #include "word_list.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class Runs {
 public:
@@ -76,11 +76,11 @@ private:
         std::memcpy(read, in, 64);
         for (int i = 0; i < 64; ++i) flags[i] = rule(read[i], written[i]);
         std::memcpy(out, written, 64);
-        return pack_flags(flags);
+        return unicode::pack_flags(flags);
     }
 
     std::vector<std::uint64_t> bits_;
     std::vector<std::uint64_t> cuts_;  // where a word begins behind another one; empty: nowhere
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -7,7 +7,7 @@
 
 #include "vocabulary.hpp"
 
-namespace pe {
+namespace pe::words {
 
 struct SetSizes {
     std::size_t output = 0, expected = 0, overlap = 0;
@@ -86,4 +86,4 @@ inline double recall_of(const SetSizes& sizes) {
     return static_cast<double>(sizes.overlap) / static_cast<double>(sizes.expected);
 }
 
-}  // namespace pe
+}  // namespace pe::words

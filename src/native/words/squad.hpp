@@ -4,19 +4,19 @@
 #include <cstddef>
 #include <cstring>
 
-#include "lowercase.hpp"
+#include "../unicode/lowercase.hpp"
 #include "tokenizers.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class SquadReader {
 public:
     // Appends the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
     void read(Text text, WordList& words) {
-        lower_into(text, clean_);
+        unicode::lower_into(text, clean_);
         std::size_t size = 0;
         for (std::size_t i = 0; i < clean_.size(); ++i)
-            if (!is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i]))) clean_.data()[size++] = clean_.data()[i];
+            if (!unicode::is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i]))) clean_.data()[size++] = clean_.data()[i];
         clean_.shrink(size);
         blank_articles();
         reader_.split(clean_.view(), words);
@@ -26,7 +26,7 @@ private:
     // Overwrites a, an and the with spaces where they stand alone: between characters that Python's \w does not match.
     void blank_articles() {
         const auto may_begin = [](std::uint8_t c, std::uint8_t) { return static_cast<std::uint8_t>((c == 'a') | (c == 't')); };
-        for_each_byte(clean_, may_begin, [&](std::size_t begin) {
+        unicode::for_each_byte(clean_, may_begin, [&](std::size_t begin) {
             const Text rest = clean_.view().substr(begin);
             const std::size_t size = rest.substr(0, 3) == "the" ? 3 : rest.substr(0, 2) == "an" ? 2 : rest[0] == 'a' ? 1 : 0;
             if (size == 0 || follows_word(begin) || begins_word(begin + size)) return;
@@ -36,15 +36,15 @@ private:
     bool begins_word(std::size_t at) const {
         const char* begin = clean_.data() + at;
         const char* const end = clean_.data() + clean_.size();
-        return begin < end && is_alphanumeric(unicode::next(begin, end));
+        return begin < end && unicode::is_alphanumeric(unicode::next(begin, end));
     }
     bool follows_word(std::size_t at) const {
         const char* behind = clean_.data() + at;
-        return at > 0 && is_alphanumeric(unicode::previous(clean_.data(), behind));
+        return at > 0 && unicode::is_alphanumeric(unicode::previous(clean_.data(), behind));
     }
 
-    PaddedText clean_;
+    unicode::PaddedText clean_;
     TokenReader reader_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -5,7 +5,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 struct TokenF1Result {
     double precision = 0, recall = 0, f1 = 0;
@@ -35,4 +35,4 @@ private:
     std::size_t words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../unicode.hpp"
-#include "characters.hpp"
-#include "lowercase.hpp"
-#include "padded.hpp"
+#include "../unicode/characters.hpp"
+#include "../unicode/decode.hpp"
+#include "../unicode/lowercase.hpp"
+#include "../unicode/padded.hpp"
 #include "runs.hpp"
 
-namespace pe {
+namespace pe::words {
 
 enum class Tokenizer {
     rouge,       // runs of a-z and 0-9 in the lowercased text
@@ -31,17 +31,17 @@ enum class Tokenizer {
 
 // Whether a text has a letter or digit outside ASCII.
 inline bool has_wide_word(Text text) {
-    if (is_ascii(text)) return false;
-    const CharacterPages& kinds = CharacterPages::get();
+    if (unicode::is_ascii(text)) return false;
+    const unicode::CharacterPages& kinds = unicode::CharacterPages::get();
     const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at < end;) {
-        at += ascii_eights(at, end);
+        at += unicode::ascii_eights(at, end);
         for (const char* const stop = end - at < 8 ? end : at + 8; at < stop;) {
             const std::uint32_t code = unicode::next(at, end);
             if (code < 0x80) continue;
             const std::uint8_t kind = kinds(code);
-            const bool letter = (kind & kind_alphanumeric) && !(kind & kind_number);
-            if (letter || (kind & kind_decimal)) return true;
+            const bool letter = (kind & unicode::kind_alphanumeric) && !(kind & unicode::kind_number);
+            if (letter || (kind & unicode::kind_decimal)) return true;
         }
     }
     return false;
@@ -121,8 +121,8 @@ private:
 
     // The text, lowercased on request, in `bytes_`; false for ASCII, which is left to the caller's pass over the bytes.
     bool read_wide(Text text, bool fold_case) {
-        if (is_ascii(text)) return false;
-        if (fold_case) lower_into(text, bytes_);
+        if (unicode::is_ascii(text)) return false;
+        if (fold_case) unicode::lower_into(text, bytes_);
         else bytes_.assign(text);
         return true;
     }
@@ -143,7 +143,7 @@ private:
 
     void whitespace(Text text, bool fold_case, WordList& words) {
         const bool wide = read_wide(text, fold_case);
-        if (wide) blank_wide_spaces(bytes_);
+        if (wide) unicode::blank_wide_spaces(bytes_);
         classify(text, wide, fold_case, [](std::uint8_t c) {
             return static_cast<std::uint8_t>(
                 !((static_cast<std::uint8_t>(c - 9) < 5) | (static_cast<std::uint8_t>(c - 28) < 5)));
@@ -160,16 +160,16 @@ private:
                                              (static_cast<std::uint8_t>(c - '0') < 10) | (c == '_'));
         });
         if (wide) {
-            const CharacterPages& kinds = CharacterPages::get();
+            const unicode::CharacterPages& kinds = unicode::CharacterPages::get();
             const std::uint8_t kinds_of_ideographs = kinds(0x4E00);
             if (splits_unspaced) runs_.start_cuts();
             std::size_t run_begin = 0, run_end = 0;  // of characters of a word, not yet set
             std::size_t alone_end = 0;               // of the last character that is a word, not yet cut off
-            for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
+            unicode::for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
                 // Of the commonest ideographs all is known without a look at the table.
                 const std::uint8_t kind = code - 0x4E00 < 0xA000 - 0x4E00 ? kinds_of_ideographs : kinds(code);
-                const bool is_alone = splits_unspaced && (kind & kind_unspaced);
-                if (!is_alone && !(kind & kind_word)) return;
+                const bool is_alone = splits_unspaced && (kind & unicode::kind_unspaced);
+                if (!is_alone && !(kind & unicode::kind_word)) return;
                 if (begin != run_end) {
                     runs_.set(run_begin, run_end);
                     run_begin = begin;
@@ -187,17 +187,17 @@ private:
     }
 
     void characters(Text text, bool fold_case, WordList& words) {
-        if (fold_case) lower_into(text, bytes_);
+        if (fold_case) unicode::lower_into(text, bytes_);
         else bytes_.assign(text);
         const char* const end = bytes_.data() + bytes_.size();
         for (const char* at = bytes_.data(); at < end;) {
             const char* start = at;
-            if (!is_space(unicode::next(at, end))) words.push(start, static_cast<std::size_t>(at - start));
+            if (!unicode::is_space(unicode::next(at, end))) words.push(start, static_cast<std::size_t>(at - start));
         }
     }
 
     void chrf(Text text, bool fold_case, WordList& words) {
-        const auto is_mark = [](char c) { return is_ascii_punctuation(static_cast<unsigned char>(c)); };
+        const auto is_mark = [](char c) { return unicode::is_ascii_punctuation(static_cast<unsigned char>(c)); };
         split_.clear();
         whitespace(text, fold_case, split_);
         for (std::size_t i = 0; i < split_.size(); ++i) {
@@ -215,9 +215,9 @@ private:
         runs_.append_to(words, bytes_.data());
     }
 
-    PaddedText bytes_, folded_;
+    unicode::PaddedText bytes_, folded_;
     Runs runs_;
     WordList split_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "characters.hpp"
+#include "../unicode/characters.hpp"
+#include "../unicode/padded.hpp"
 #include "interner.hpp"
 #include "numbers.hpp"
-#include "padded.hpp"
 #include "porter.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class Vocabulary {
 public:
@@ -51,13 +51,13 @@ private:
     static bool is_english(Word word) {
         for (std::size_t i = 0; i < word.length; ++i) {
             const auto c = static_cast<unsigned char>(word.bytes[i]);
-            if (!is_ascii_digit(c) && !(c >= 'a' && c <= 'z')) return false;
+            if (!unicode::is_ascii_digit(c) && !(c >= 'a' && c <= 'z')) return false;
         }
         return true;
     }
 
     Interner words_;
-    PaddedText stem_;
+    unicode::PaddedText stem_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

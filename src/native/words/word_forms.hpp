@@ -11,7 +11,7 @@
 
 #include "reading.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class WordForms {
 public:
@@ -163,7 +163,7 @@ private:
         return readings_.size() - 1;
     }
 
-    Reader reader_;
+    WordReader reader_;
     TokenReader cutter_;
     Interner words_;  // as they stand between white space
     WordList cut_, short_;
@@ -173,4 +173,4 @@ private:
     std::vector<Forms> forms_{1};  // those of long words are never read
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace pe {
+namespace pe::words {
 
 // One byte or more of a text. At least 16 bytes are readable at `bytes`, whatever the length.
 struct Word {
@@ -39,4 +39,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace pe
+}  // namespace pe::words

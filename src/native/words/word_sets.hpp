@@ -5,7 +5,7 @@
 
 #include "prepared.hpp"
 
-namespace pe {
+namespace pe::words {
 
 class WordSets {
 public:
@@ -25,4 +25,4 @@ private:
     std::size_t texts_, words_;
 };
 
-}  // namespace pe
+}  // namespace pe::words

@@ -16,8 +16,8 @@ from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
-from polars_evals.traces.answers import Rows
 from polars_evals.traces.files import is_parquet
+from polars_evals.traces.rows import Rows
 from polars_evals.wording import did_you_mean
 
 ROWS = get_args(Rows)

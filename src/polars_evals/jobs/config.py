@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
-from polars_evals.drift.windows import check_length
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert, read_alert
 from polars_evals.jobs.asked import DAY, names_of, read_compare, read_timeline
 from polars_evals.jobs.inputs import Input
@@ -25,7 +25,7 @@ from polars_evals.storage.secrets import Options, keep_secrets
 from polars_evals.suite import Suite
 from polars_evals.suite.loading import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
-from polars_evals.traces.answers import Rows
+from polars_evals.traces.rows import Rows
 
 SECTIONS = (
     *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert", "run"),

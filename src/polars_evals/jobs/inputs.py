@@ -23,12 +23,12 @@ from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces import detect_traces, scan_traces, trace_files
-from polars_evals.traces.answers import Rows
 from polars_evals.traces.content import ENDINGS, kind_of
 from polars_evals.traces.detect import UnknownFormatError
 from polars_evals.traces.files import is_parquet, readable_copy
-from polars_evals.traces.lines import broken_line, is_blank
 from polars_evals.traces.plan import ScanPlan, make_plan
+from polars_evals.traces.read import broken_line, is_blank
+from polars_evals.traces.rows import Rows
 
 __all__ = ["CHANGED", "READ_ERRORS", "Input", "detect", "scan_all"]
 

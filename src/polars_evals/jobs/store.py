@@ -37,7 +37,7 @@ from polars_evals._polars import sink_parts
 from polars_evals.jobs.memory import row_bytes, small_steps
 from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.fields import instance
+from polars_evals.traces.source import instance
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:

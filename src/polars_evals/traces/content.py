@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from polars_evals._polars import scan_lines
+from polars_evals._polars import GZIP, scan_lines
 from polars_evals.storage.paths import ending, local_path
 
 Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
@@ -41,7 +41,7 @@ UNPACKED_TIMES = 400
 LONGEST_RECORD = 256 << 20
 
 _HEAD_BYTES = 64 << 10
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
 _READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
@@ -96,13 +96,13 @@ def _is_object(line: bytes) -> bool:
 def is_packed(path: str) -> bool:
     """Say whether a file of this machine is packed by gzip or Zstandard."""
     with open(path, "rb") as stream:
-        return stream.read(4).startswith((_GZIP, _ZSTD))
+        return stream.read(4).startswith((GZIP, ZSTD))
 
 
 def _head(path: str) -> bytes:
     with open(path, "rb") as stream:
         head = stream.read(_HEAD_BYTES)
-    if not head.startswith((_GZIP, _ZSTD)):
+    if not head.startswith((GZIP, ZSTD)):
         return head
     return next(iter(pieces(path, size=_HEAD_BYTES)), b"")
 
@@ -118,9 +118,9 @@ def pieces(
     with open(path, "rb") as stream:
         begin = stream.read(4)
         stream.seek(0)
-        if begin == _ZSTD:
+        if begin == ZSTD:
             yield from guarded(file, _polars_pieces(path, None, size), os.path.getsize(path))
-        elif begin.startswith(_GZIP):
+        elif begin.startswith(GZIP):
             with gzip.open(stream) as unpacked:
                 yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
         else:

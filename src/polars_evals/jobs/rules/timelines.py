@@ -66,7 +66,7 @@ class OverTime(Gate):
     def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
         """Select the series that the gate is about: without a name, the measures too."""
         wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
-        return line.changes.filter(pl.col("metric").is_in(wanted))
+        return line.summary.filter(pl.col("metric").is_in(wanted))
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""

@@ -1,0 +1,226 @@
+// Sorts the pairs of many rows by the kernel that suits them, and fills the lanes of that kernel with them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../../core/text.hpp"
+#include "../../unicode/decode.hpp"
+#include "ascii.hpp"
+#include "measures.hpp"
+#include "options.hpp"
+#include "pair.hpp"
+#include "vector_kernels.hpp"
+#include "workspace.hpp"
+
+namespace pe::edit {
+
+template <class Measure>
+class EditBatch {
+public:
+    EditBatch(const Text* left, const Text* right, const EditOptions& options, EditResult* results,
+              LevenshteinWorkspace& workspace)
+        : left_(left), right_(right), options_(options), results_(results), workspace_(workspace) {
+        if (workspace.bytes.size() < usual_bytes) workspace.bytes.resize(usual_bytes);
+    }
+
+    void add(std::size_t row) {
+        // Where the first max_chars bytes are ASCII, they are the first max_chars characters.
+        const Text left = left_[row].substr(0, options_.max_chars), right = right_[row].substr(0, options_.max_chars);
+        if (use_vectors() && is_short(std::max(left.size(), right.size()))) {
+            set_sizes(row, left.size(), right.size());
+            add_short(row, bytes_of(left), left.size(), bytes_of(right), right.size());
+        } else if (!add_ascii(row, left, right)) {
+            add_unicode(row);
+        }
+    }
+
+    void finish() {
+        // Pairs that turn out not to be ASCII come back as numbers, which never do.
+        while (short_.count + middling_.count + double_.count > 0) {
+            run(short_, &vector_kernels::BlockKernels::short_pairs);
+            run(middling_, &vector_kernels::BlockKernels::middling_pairs);
+            run(double_, &vector_kernels::BlockKernels::double_pairs);
+        }
+        run_medium();
+    }
+
+private:
+    // How much text to hold before the lanes are filled with what there is, small enough for the cache.
+    static constexpr std::size_t usual_bytes = 1 << 17;
+    static constexpr std::size_t most_medium = 256;
+
+    // Pairs that wait until there are enough to fill the lanes of a kernel.
+    template <std::size_t most>
+    struct Queue {
+        std::array<vector_kernels::ShortPair, most> pairs;
+        std::array<std::size_t, most> rows;
+        std::size_t count = 0;
+    };
+
+    struct Medium {
+        vector_kernels::BytePair pair;
+        std::size_t row;
+    };
+
+    static const std::uint8_t* bytes_of(Text text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+
+    bool use_vectors() const { return workspace_.vectors != nullptr; }
+
+    bool add_ascii(std::size_t row, Text left, Text right) {
+        make_room(left.size(), right.size());
+        const std::size_t before = bytes_used_;
+        const Sequence<std::uint8_t> left_copy = hold(left.size()), right_copy = hold(right.size());
+        const auto copy = options_.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        if (!copy(left, left_copy.data) || !copy(right, right_copy.data)) {
+            bytes_used_ = before;
+            return false;
+        }
+        set_sizes(row, left.size(), right.size());
+        add_bytes(row, left_copy, right_copy, before, true);
+        return true;
+    }
+
+    void add_unicode(std::size_t row) {
+        // First, since it may work off rows that need the same scratch memory. A byte gives at most one code point.
+        make_room(std::min(left_[row].size(), options_.max_chars), std::min(right_[row].size(), options_.max_chars));
+        std::vector<std::uint32_t>&left = workspace_.left_codes, &right = workspace_.right_codes;
+        workspace_.decode_pair(left_[row], right_[row], options_);
+        set_sizes(row, left.size(), right.size());
+        Sequence<std::uint32_t> left_rest{left.data(), left.size()}, right_rest{right.data(), right.size()};
+        strip_affixes(left_rest, right_rest);
+        const NumberedPair pair = number_pair(left_rest.data, left_rest.size, right_rest.data, right_rest.size, workspace_);
+        if (pair.symbols > byte_symbols) {
+            results_[row].distance = pair_distance<Measure>(pair.left, pair.right, pair.symbols, workspace_);
+            return;
+        }
+        const std::size_t before = bytes_used_;
+        const Sequence<std::uint8_t> narrow_left = hold(pair.left.size), narrow_right = hold(pair.right.size);
+        narrow(pair.left, narrow_left.data);
+        narrow(pair.right, narrow_right.data);
+        // The kernels of short pairs want ASCII and fold letters: numbers must stay below them.
+        add_bytes(row, narrow_left, narrow_right, before, pair.symbols <= 'A');
+    }
+
+    // `before` is what was held before the pair's own bytes: those need not be kept once the distance is known.
+    void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before,
+                   bool may_be_short) {
+        strip_affixes(left, right);
+        if (left.size < right.size) std::swap(left, right);
+        if (!use_vectors() || right.size == 0 || is_long(right.size)) {
+            results_[row].distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
+            bytes_used_ = before;
+        } else if (may_be_short && is_short(left.size)) {
+            add_short(row, left.data, left.size, right.data, right.size);
+        } else {
+            if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
+                std::swap(left, right);
+            medium_[medium_count_] = {{left.data, right.data, left.size, right.size}, row};
+            if (++medium_count_ == most_medium) run_medium();
+        }
+    }
+
+    bool is_short(std::size_t size) const {
+        if (size <= vector_kernels::middling_size) return true;
+        return size <= vector_kernels::double_size && Measure::kernels(*workspace_.vectors).double_pairs != nullptr;
+    }
+
+    static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
+
+    void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
+                   std::size_t right_size) {
+        using vector_kernels::BlockKernels;
+        const auto add_to = [&](auto& queue, BlockKernels::Short* BlockKernels::* kernel) {
+            queue.rows[queue.count] = row;
+            queue.pairs[queue.count] = {left, right, static_cast<std::uint32_t>(left_size),
+                                        static_cast<std::uint32_t>(right_size)};
+            if (++queue.count == queue.rows.size()) run(queue, kernel);
+        };
+        const std::size_t size = std::max(left_size, right_size);
+        if (size <= vector_kernels::short_size) add_to(short_, &BlockKernels::short_pairs);
+        else if (size <= vector_kernels::middling_size) add_to(middling_, &BlockKernels::middling_pairs);
+        else add_to(double_, &BlockKernels::double_pairs);
+    }
+
+    template <std::size_t most>
+    void run(Queue<most>& queue, vector_kernels::BlockKernels::Short* vector_kernels::BlockKernels::* of_measure) {
+        if (queue.count == 0) return;
+        const auto kernel = Measure::kernels(*workspace_.vectors).*of_measure;
+        std::array<std::uint32_t, most> values;
+        const Queue<most> taken = queue;
+        queue.count = 0;
+        const std::uint32_t not_ascii = kernel(taken.pairs.data(), taken.count, options_.fold_case, values.data());
+        for (std::size_t i = 0; i < taken.count; ++i)
+            results_[taken.rows[i]].distance = Measure::distance(values[i], taken.pairs[i].left_size, taken.pairs[i].right_size);
+        if (not_ascii == 0) return;
+        for (std::size_t i = 0; i < taken.count; ++i)
+            if (not_ascii >> i & 1) add_unicode(taken.rows[i]);
+    }
+
+    // Pairs of as many blocks and of texts of like length share a vector.
+    void run_medium() {
+        using vector_kernels::pairs_at_once;
+        static_assert(most_medium <= 256);
+        std::array<std::uint64_t, most_medium> order;  // block count, text size, place
+        for (std::size_t i = 0; i < medium_count_; ++i) {
+            const vector_kernels::BytePair& pair = medium_[i].pair;
+            order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
+        }
+        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(medium_count_));
+        for (std::size_t first = 0; first < medium_count_; first += pairs_at_once) {
+            std::array<const Medium*, pairs_at_once> group;
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                group[i] = &medium_[order[std::min(first + i, medium_count_ - 1)] & 0xFF];
+            std::sort(group.begin(), group.end(),
+                      [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
+            vector_kernels::BytePair pairs[pairs_at_once];
+            for (std::size_t i = 0; i < pairs_at_once; ++i) pairs[i] = group[i]->pair;
+            std::uint32_t values[pairs_at_once];
+            const std::size_t columns = pairs[pairs_at_once - 1].text_size;
+            Measure::kernels(*workspace_.vectors)
+                .pairs(pairs, unused_byte, workspace_.blocks_for(byte_symbols, columns), values);
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                results_[group[i]->row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
+        }
+        medium_count_ = 0;
+    }
+
+    void set_sizes(std::size_t row, std::size_t left, std::size_t right) {
+        results_[row] = {0, static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right)};
+    }
+
+    void make_room(std::size_t left_size, std::size_t right_size) {
+        const std::size_t wanted = left_size + right_size + 4 * vector_kernels::margin;
+        if (workspace_.bytes.size() - bytes_used_ >= wanted) return;
+        finish();
+        bytes_used_ = 0;
+        if (workspace_.bytes.size() < wanted) workspace_.bytes.resize(wanted);
+    }
+
+    Sequence<std::uint8_t> hold(std::size_t size) {
+        std::uint8_t* data = workspace_.bytes.data() + bytes_used_ + vector_kernels::margin;
+        bytes_used_ += size + 2 * vector_kernels::margin;
+        return {data, size};
+    }
+
+    static void narrow(Sequence<std::uint32_t> from, std::uint8_t* to) {
+        for (std::size_t i = 0; i < from.size; ++i) to[i] = static_cast<std::uint8_t>(from.data[i]);
+    }
+
+    const Text* left_;
+    const Text* right_;
+    const EditOptions& options_;
+    EditResult* results_;
+    LevenshteinWorkspace& workspace_;
+    std::size_t bytes_used_ = 0;
+    Queue<vector_kernels::short_pairs> short_;
+    Queue<vector_kernels::middling_pairs> middling_;
+    Queue<vector_kernels::double_pairs> double_;
+    std::array<Medium, most_medium> medium_;
+    std::size_t medium_count_ = 0;
+};
+
+}  // namespace pe::edit

@@ -1,0 +1,32 @@
+// The kernels of one target, compiled for it. Included by the source file of a target alone.
+#pragma once
+
+#include "band.hpp"
+#include "blocks.hpp"
+#include "short.hpp"
+#include "utf8.hpp"
+#include "vector_kernels.hpp"
+
+namespace {
+
+// Only AVX-512 compares fast enough for them: elsewhere tables of match bits take less time, and fewer instructions.
+#if defined(__AVX512BW__)
+template <class Recurrence>
+constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
+#else
+template <class Recurrence>
+constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
+#endif
+
+template <class Recurrence>
+constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
+    return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
+            double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+}
+
+constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
+    return {block_kernels<Levenshtein>(), block_kernels<Osa>(), block_kernels<Lcs>(), run_band_of<std::uint8_t>,
+            run_band_of<std::uint32_t>, decode_blocks};
+}
+
+}  // namespace
