@@ -409,10 +409,10 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     for step in STEPS.values():
         times = []
         for frame in (short, long):
-            start = time.perf_counter()
+            start = time.process_time()
             frame.select(step(pl.col("text")))
-            times.append(time.perf_counter() - start)
-        # Quadratic time would be 16 times as long, and minutes.
+            times.append(time.process_time() - start)
+        # Quadratic time would be 16 times as long, and minutes. Processor time does not see a busy machine.
         assert times[1] < max(10 * times[0], 1.0)
 
 

@@ -1,14 +1,12 @@
 // Two columns of texts, cut into batches of pairs that the threads of the pool take one after the other.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "columns.hpp"
-#include "core/interrupt.hpp"
+#include "core/dealer.hpp"
 #include "core/pool.hpp"
 #include "result.hpp"
 
@@ -45,45 +43,24 @@ private:
     }
 };
 
-// Deals the rows out. Batches shrink towards the end, so that all threads finish at about the same time, and are limited
-// in bytes, because rows differ in length by orders of magnitude.
-class Dealer {
-public:
-    Dealer(const TextColumn& left, const TextColumn& right, std::size_t threads)
-        : left_(left, 0), right_(right, 0), rows_(broadcast_size(left.size(), right.size())), threads_(threads) {}
-
-    // The next rows, from `begin` to `end`; false when none is left, or nothing more is wanted. Looks only at how long texts
-    // are: reading them is for the threads, side by side.
-    bool next(std::size_t& begin, std::size_t& end) {
-        if (is_stopped()) return false;
-        std::lock_guard<std::mutex> lock(mutex_);
-        const std::size_t wanted = std::clamp((rows_ - row_) / (4 * threads_), fewest_rows, most_rows);
-        begin = row_;
-        for (std::size_t bytes = 0; row_ < rows_; ++row_, left_.next(), right_.next()) {
-            if (bytes >= most_bytes || (row_ - begin >= wanted && bytes >= fewest_bytes)) break;
-            bytes += left_.array().size(left_.row()) + right_.array().size(right_.row());
-        }
-        end = row_;
-        return end > begin;
-    }
-
-private:
-    static constexpr std::size_t fewest_rows = 16, most_rows = 2048, fewest_bytes = 4096, most_bytes = 1 << 19;
-
-    std::mutex mutex_;
-    TextColumn::Cursor left_, right_;
-    std::size_t row_ = 0;
-    const std::size_t rows_, threads_;
-};
+// How long the pairs of two columns are: those of the rows from the first on, one at each call. Only looks at lengths:
+// reading texts is for the threads, side by side.
+inline auto pair_sizes(const TextColumn& left, const TextColumn& right) {
+    return [left_at = TextColumn::Cursor(left, 0), right_at = TextColumn::Cursor(right, 0)](std::size_t) mutable {
+        const std::size_t size = left_at.array().size(left_at.row()) + right_at.array().size(right_at.row());
+        left_at.next();
+        right_at.next();
+        return size;
+    };
+}
 
 // Whether the texts of two columns are so few that other threads would take longer to wake than to help.
 inline bool are_few(const TextColumn& left, const TextColumn& right) {
     constexpr std::size_t few_bytes = 1 << 15;
     const std::size_t rows = broadcast_size(left.size(), right.size());
-    TextColumn::Cursor left_at(left, 0), right_at(right, 0);
+    auto size_of = pair_sizes(left, right);
     std::size_t bytes = 0;
-    for (std::size_t row = 0; row < rows && bytes < few_bytes; ++row, left_at.next(), right_at.next())
-        bytes += left_at.array().size(left_at.row()) + right_at.array().size(right_at.row());
+    for (std::size_t row = 0; row < rows && bytes < few_bytes; ++row) bytes += size_of(row);
     return bytes < few_bytes;
 }
 
@@ -91,7 +68,7 @@ inline bool are_few(const TextColumn& left, const TextColumn& right) {
 // become nulls of the result. A column of few texts is done on the calling thread.
 template <class Workspace, class Kernel>
 void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result, Kernel&& kernel) {
-    Dealer dealer(left, right, threads);
+    Dealer dealer(broadcast_size(left.size(), right.size()), threads, pair_sizes(left, right));
     const auto work = [&] {
         Workspace workspace;
         Batch batch;

@@ -11,7 +11,7 @@
 #include "traces/reading.hpp"
 #include "traces/splitter.hpp"
 #include "traces/text_columns.hpp"
-#include "traces/utf8.hpp"
+#include "unicode/utf8.hpp"
 
 namespace pe {
 
@@ -87,7 +87,7 @@ TextColumns split_lines(nb::bytes data, const std::string& name) {
         const std::size_t found = text.find('\n', at), end = found == Text::npos ? text.size() : found;
         const Text line = text.substr(at, end - at);
         lines.text(0).append(line);
-        lines.end(0, is_utf8(line));
+        lines.end(0, unicode::is_utf8(line));
         at = end + 1;
     }
     return lines;

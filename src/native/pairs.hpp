@@ -8,12 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "columns.hpp"
+#include "core/dealer.hpp"
 #include "core/hashing.hpp"
-#include "core/interrupt.hpp"
 #include "core/kept.hpp"
 #include "core/pool.hpp"
 
@@ -97,36 +96,6 @@ private:
     std::vector<std::uint32_t> groups_, starts_;
 };
 
-// Deals the pairs of a window out, in pieces that shrink towards the end, so that all threads finish at about the same
-// time, and are limited in bytes, because rows differ in length by orders of magnitude.
-class PieceDealer {
-public:
-    PieceDealer(const PairWindow& window, std::size_t threads) : window_(window), threads_(threads) {}
-
-    // The next pairs, from `begin` to `end`; false when none is left, or nothing more is wanted.
-    bool next(std::size_t& begin, std::size_t& end) {
-        if (is_stopped()) return false;
-        std::lock_guard<std::mutex> lock(mutex_);
-        const std::size_t left = window_.size() - next_;
-        const std::size_t wanted = std::clamp(left / (4 * threads_), fewest_rows, most_rows);
-        begin = end = next_;
-        for (std::size_t bytes = 0; end < window_.size(); ++end) {
-            if (bytes >= most_bytes || (end - begin >= wanted && bytes >= fewest_bytes)) break;
-            bytes += window_[end].output.size() + window_[end].expected.size();
-        }
-        next_ = end;
-        return end > begin;
-    }
-
-private:
-    static constexpr std::size_t fewest_rows = 16, most_rows = 2048, fewest_bytes = 4096, most_bytes = 1 << 19;
-
-    const PairWindow& window_;
-    const std::size_t threads_;
-    std::mutex mutex_;
-    std::size_t next_ = 0;
-};
-
 // Calls `kernel(pair, workspace)` for all pairs of the two columns, on the threads of the pool or, for a few, on this one;
 // and `set_null(row)` where either side is null. `start(workspace)` comes before a thread's first pair.
 template <class Workspace, class Start, class Kernel, class SetNull>
@@ -144,7 +113,8 @@ void for_each_pair(const TextColumn& output, const TextColumn& expected, std::si
             else set_null(row);
         }
         if (expected.size() > 1) window.group();
-        PieceDealer dealer(window, threads);
+        const auto size_of = [&](std::size_t i) { return window[i].output.size() + window[i].expected.size(); };
+        Dealer dealer(window.size(), threads, size_of);
         const auto work = [&] {
             Kept<Workspace> workspace;
             start(*workspace);

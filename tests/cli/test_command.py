@@ -162,7 +162,7 @@ def test_report_judges_nothing(tmp_path: Path, scored: Path) -> None:
 def test_timeline(tmp_path: Path, scored: Path) -> None:
     code, out, _ = invoke("timeline", scored, "--by", "topic", "--metric", "levenshtein", "--json")
     line = json.loads(out)
-    fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
+    fell = [row["slice"] for row in line["summary"]["rows"] if row["verdict"] == "regressed"]
     assert (code, fell) == (1, ["topic=medicine"])
     same = pe.timeline(pl.read_parquet(scored), time="ts", by="topic", metrics=["levenshtein"])
     assert line == json.loads(same.to_json())
@@ -258,7 +258,7 @@ def test_importing_the_package_imports_no_extra() -> None:
 def test_a_missing_extra_is_told(tmp_path: Path) -> None:
     (tmp_path / "deltalake").mkdir()
     (tmp_path / "deltalake/__init__.py").write_text("raise ModuleNotFoundError('no', name='deltalake')")
-    job = make_job(tmp_path, "delta")
+    job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     ended = command("run", job, env=environment)

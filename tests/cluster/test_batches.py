@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import polars_evals as pe
 from polars_evals.cli.app import app
 from polars_evals.cluster import score_files
-from polars_evals.cluster.batches import MAX_BYTES, Scorer, bounded
+from polars_evals.cluster.score import MAX_BYTES, Scorer, bounded
 from tests.texts import any_text
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import polars_evals as pe
 from polars_evals.cli.app import app
-from polars_evals.cluster import aggregate_ray, score_files, score_ray
+from polars_evals.cluster import compare, score_files, score_ray
 from polars_evals.cluster.ray import _map
 from tests.cluster import everything
 from tests.cluster.data import DATA, PARTS, SUITE, answers, assert_example_scored, dies_once, wanted
-from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
+from tests.cluster.test_compare import OPTIONS, SETTINGS, assert_equal, scored, with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,12 +82,12 @@ def test_a_worker_dies_and_nothing_is_lost(tmp_path: Path) -> None:
     assert_frame_equal(result.drop("pid"), wanted(), check_exact=True)
 
 
-@pytest.mark.parametrize("options", [OPTIONS[2], OPTIONS[5]], ids=str)
+@pytest.mark.parametrize("options", [OPTIONS[2], OPTIONS[4], OPTIONS[6]], ids=str)
 def test_a_comparison_equals_that_of_the_rows(options: dict[str, Any]) -> None:
-    frame = scored(1, 240)
+    frame = with_texts(scored(1, 240))
     tables = ray.data.from_arrow([frame[:300].to_arrow(), frame[300:].to_arrow()])
-    found = aggregate_ray(tables, **(SETTINGS | {"candidate": None}), **options, parts=3).compare()
-    assert_equal(found, pe.compare(frame, **SETTINGS, **options))
+    found = compare(tables, **(SETTINGS | options), max_items=500)
+    assert_equal(found, pe.compare(frame, **(SETTINGS | options)))
 
 
 def test_files(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.cluster import aggregate_spark, score_files, score_spark
+from polars_evals.cluster import compare, score_files, score_spark
 from tests.cluster import everything
 from tests.cluster.data import (
     DATA,
@@ -25,7 +25,7 @@ from tests.cluster.data import (
     executor_dies_once,
     wanted,
 )
-from tests.cluster.test_aggregates import OPTIONS, SETTINGS, assert_equal, scored
+from tests.cluster.test_compare import OPTIONS, SETTINGS, assert_equal, scored, with_texts
 from tests.jobs.support import command
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def test_an_executor_dies_and_nothing_is_lost(session: Any, tmp_path: Path) -> N
     assert_frame_equal(result, wanted(), check_exact=True)
 
 
-@pytest.mark.parametrize("options", [OPTIONS[2], OPTIONS[5]], ids=str)
+@pytest.mark.parametrize("options", [OPTIONS[2], OPTIONS[4], OPTIONS[6]], ids=str)
 def test_a_comparison_equals_that_of_the_rows(session: Any, options: dict[str, Any]) -> None:
-    frame = scored(1, 240)
+    frame = with_texts(scored(1, 240))
     rows = session.createDataFrame(frame.with_columns(pl.col("a_label").cast(pl.String)).to_arrow())
-    found = aggregate_spark(rows, **(SETTINGS | {"candidate": None}), **options, parts=3).compare()
-    assert_equal(found, pe.compare(frame, **SETTINGS, **options))
+    found = compare(rows, **(SETTINGS | options), max_items=500)
+    assert_equal(found, pe.compare(frame, **(SETTINGS | options)))
 
 
 def test_files(session: Any, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import polars_evals as pe
+from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.quantiles import Arms, mean_ratio
 from polars_evals.suite.measure import Measure, measures_of
 
@@ -237,7 +238,7 @@ def test_a_search_for_slices_sees_measures() -> None:
 )
 def test_bad_measures_are_refused_by_name(measures: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        pe.ComparisonSpec(version="model", baseline="v1", measures=measures)
+        ComparisonSpec(version="model", baseline="v1", measures=measures)
 
 
 def test_columns_that_are_no_measures() -> None:
@@ -272,7 +273,7 @@ def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: 
          "m_score": rng.normal(0.5, 0.01, len(hours)), "latency_ms": took}
     )  # fmt: skip
     line = pe.timeline(frame, time="ts", reference=14, measures="latency_ms")
-    row = line.changes.row(by_predicate=pl.col("metric") == "latency_ms", named=True)
+    row = line.summary.row(by_predicate=pl.col("metric") == "latency_ms", named=True)
     assert row["verdict"] == verdict
     assert row["reference_mean"] == pytest.approx(took[: 24 * 14].mean())
     windows = line.windows.filter(pl.col("metric") == "latency_ms")
@@ -285,7 +286,7 @@ def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: 
     # Another unit, the same verdict and the same evidence.
     seconds = pe.timeline(
         frame.with_columns(s=pl.col("latency_ms") / 1000), time="ts", reference=14, measures={"s": SLOWER}
-    ).changes.row(by_predicate=pl.col("metric") == "s", named=True)
+    ).summary.row(by_predicate=pl.col("metric") == "s", named=True)
     assert seconds["verdict"] == verdict
     assert seconds["p_always_valid"] == pytest.approx(row["p_always_valid"])
 

@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
+from polars_evals.drift import ComparisonSpec
 
 from .frames import drawn, label, versions
 
@@ -185,7 +186,7 @@ def test_expressions_are_slices(*, lazy: bool) -> None:
     assert found.items.filter(pl.col("length") == "false").collect().height == 30
     assert pe.compare(frame, by=pl.col("topic"), **options).spec.by == (("topic",),)
     line = pe.timeline(frame, time="ts", reference=5, by=[LENGTH])
-    assert line.changes["slice"].to_list() == [None, "length=false", "length=true"]
+    assert line.summary["slice"].to_list() == [None, "length=false", "length=true"]
 
 
 def test_expressions_need_a_name_and_a_frame() -> None:
@@ -193,6 +194,6 @@ def test_expressions_need_a_name_and_a_frame() -> None:
     with pytest.raises(ValueError, match="needs a name of its own, 'input' is taken"):
         pe.compare(frame, version="model", baseline="a", by=[pl.col("input").str.len_chars()])
     with pytest.raises(TypeError, match="expressions are for compare and timeline"):
-        pe.ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]
+        ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="name a column here"):
-        pe.ComparisonSpec(version="model", baseline="a", by=[("topic", LENGTH)])  # type: ignore[list-item]
+        ComparisonSpec(version="model", baseline="a", by=[("topic", LENGTH)])  # type: ignore[list-item]

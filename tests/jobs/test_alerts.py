@@ -3,7 +3,6 @@
 import json
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -104,9 +103,7 @@ def test_a_redirect_is_no_delivery(tmp_path: Path, code: int) -> None:
 def test_a_server_that_never_answers(tmp_path: Path) -> None:
     ended = Event()
     with serving(lambda _: ended.wait(20)) as url:
-        began = time.monotonic()
         outcome = run(red_job(tmp_path, f'webhook = "{url}"'))
-        assert time.monotonic() - began < 15
         ended.set()
     assert outcome.exit_code() == 1
     assert any("timed out" in note for note in outcome.notes)
@@ -136,9 +133,7 @@ def test_a_server_that_answers_a_byte_at_a_time(tmp_path: Path) -> None:
         thread = Thread(target=drip, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}"
-        began = time.monotonic()
         outcome = run(red_job(tmp_path, f'webhook = "{url}"'))
-        assert time.monotonic() - began < 60
         ended.set()
     thread.join()
     assert outcome.exit_code() == 1
@@ -170,10 +165,10 @@ def test_those_who_were_told_are_not_told_again_because_others_were_not(tmp_path
 
 def test_a_command_that_leaves_something_running(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    script = f"echo told >> {told}; sleep 30 &"
-    began = time.monotonic()
+    ended = tmp_path / "ended"
+    script = f"echo told >> {told}; (sleep 60; touch {ended}) &"
     outcome = run(red_job(tmp_path, f"command = {json.dumps(['sh', '-c', script])}"))
-    assert time.monotonic() - began < 20
+    assert not ended.exists()
     assert not any("alert" in note for note in outcome.notes)
     assert told.read_text() == "told\n"
 

@@ -11,7 +11,7 @@
 #include "traces/reading.hpp"
 #include "traces/splitter.hpp"
 #include "traces/text_columns.hpp"
-#include "traces/utf8.hpp"
+#include "unicode/utf8.hpp"
 
 namespace {
 
@@ -66,7 +66,7 @@ void test_utf8(std::size_t rows, Random& random) {
                 default: text += "eight bytes";
             }
         }
-        check(pe::traces::is_utf8(Exact(text).view()) == reference_utf8(text), "UTF-8", text);
+        check(pe::unicode::is_utf8(Exact(text).view()) == reference_utf8(text), "UTF-8", text);
     }
 }
 
@@ -75,7 +75,7 @@ struct Tree {
     std::string written;  // as JSON
     std::string text;     // of a string
     std::vector<std::pair<std::string, Tree>> members;
-    pe::traces::TapeKind kind = pe::traces::TapeKind::null;
+    pe::json::Kind kind = pe::json::Kind::null;
 };
 
 // A string and how JSON may write it.
@@ -97,14 +97,14 @@ std::pair<std::string, std::string> random_string(Random& random) {
 std::string space(Random& random) { return random() % 8 ? "" : random() % 2 ? " " : "\n\t\r "; }
 
 Tree random_tree(Random& random, int depth) {
-    static const std::pair<const char*, pe::traces::TapeKind> scalars[] = {
-        {"null", pe::traces::TapeKind::null}, {"true", pe::traces::TapeKind::boolean}, {"false", pe::traces::TapeKind::boolean}, {"-0.5e+10", pe::traces::TapeKind::number},
-        {"18446744073709551617", pe::traces::TapeKind::number}, {"NaN", pe::traces::TapeKind::null}, {"-Infinity", pe::traces::TapeKind::number}};
+    static const std::pair<const char*, pe::json::Kind> scalars[] = {
+        {"null", pe::json::Kind::null}, {"true", pe::json::Kind::boolean}, {"false", pe::json::Kind::boolean}, {"-0.5e+10", pe::json::Kind::number},
+        {"18446744073709551617", pe::json::Kind::number}, {"NaN", pe::json::Kind::null}, {"-Infinity", pe::json::Kind::number}};
     Tree tree;
     if (depth == 0 || random() % 3 == 0) {
         if (random() % 2) {
             const auto [text, written] = random_string(random);
-            tree.kind = pe::traces::TapeKind::string;
+            tree.kind = pe::json::Kind::string;
             tree.text = text;
             tree.written = "\"" + written + "\"";
         } else {
@@ -115,7 +115,7 @@ Tree random_tree(Random& random, int depth) {
         return tree;
     }
     const bool is_object = random() % 2;
-    tree.kind = is_object ? pe::traces::TapeKind::object : pe::traces::TapeKind::array;
+    tree.kind = is_object ? pe::json::Kind::object : pe::json::Kind::array;
     tree.written = is_object ? "{" : "[";
     for (std::size_t count = random() % 4; count > 0; --count) {
         tree.written += (tree.members.empty() ? "" : ",") + space(random);
@@ -132,19 +132,19 @@ Tree random_tree(Random& random, int depth) {
     return tree;
 }
 
-void check_same(pe::traces::Value value, const Tree& tree, const std::string& text) {
+void check_same(pe::json::Value value, const Tree& tree, const std::string& text) {
     check(value.kind() == tree.kind, "kind", text);
     check(value.raw() == pe::Text(tree.written), "raw", text);
     check(value.count() == tree.members.size(), "count", text);
-    if (tree.kind == pe::traces::TapeKind::string) check(value.text() == tree.text, "text", text);
+    if (tree.kind == pe::json::Kind::string) check(value.text() == tree.text, "text", text);
     std::size_t at = 0;
-    value.each([&](pe::traces::Value child) {
+    value.each([&](pe::json::Value child) {
         const auto& [key, member] = tree.members[at++];
-        if (tree.kind == pe::traces::TapeKind::object) check(child.has_key(key), "key", text);
+        if (tree.kind == pe::json::Kind::object) check(child.has_key(key), "key", text);
         check_same(child, member, text);
     });
     check(at == tree.members.size(), "every member", text);
-    for (std::size_t i = 0; i < tree.members.size() && tree.kind == pe::traces::TapeKind::array; ++i) {
+    for (std::size_t i = 0; i < tree.members.size() && tree.kind == pe::json::Kind::array; ++i) {
         check_same(value.at(static_cast<std::int64_t>(i)), tree.members[i].second, text);
         check_same(value.at(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(tree.members.size())), tree.members[i].second, text);
     }
@@ -167,7 +167,7 @@ std::string broken(std::string text, Random& random) {
 }
 
 void test_tape(std::size_t rows, Random& random) {
-    pe::traces::Tape tape;
+    pe::json::Tape tape;
     pe::json::JsonDocument document;
     for (std::size_t row = 0; row < rows; ++row) {
         const Tree tree = random_tree(random, 4);
@@ -268,14 +268,14 @@ void test_reader(std::size_t rows, Random& random) {
                              "['message.content']", "attributes.prompt", "prompt", "kwargs.messages", "documents", "[", "['", "a..b", "[x", ""})
         paths.emplace_back(path);
     pe::traces::FieldReader used;
-    pe::traces::Tape tape;
+    pe::json::Tape tape;
     for (std::size_t row = 0; row < rows; ++row) {
         std::string record = random_record(random, 5);
         if (record.front() != '{') record = "{\"" + one_of({"messages", "output", "input", "prompt"}, random) + "\":" + record + "}";
         if (random() % 4 == 0) record = broken(record, random);
         Exact text(record);
         if (!used.open(text.view())) continue;
-        const bool is_utf8 = pe::traces::is_utf8(record);
+        const bool is_utf8 = pe::unicode::is_utf8(record);
         pe::traces::TextColumns columns({"a"});
         for (const pe::traces::Path& path : paths)
             for (const std::string& name : functions) {
@@ -285,7 +285,7 @@ void test_reader(std::size_t rows, Random& random) {
                 const std::string said = out.substr(before);
                 columns.drop(0);
                 if (!found) continue;
-                if (is_utf8) check(pe::traces::is_utf8(said), "what is read is text", record);
+                if (is_utf8) check(pe::unicode::is_utf8(said), "what is read is text", record);
                 if (name == "calls" || name == "contexts" || name == "json" || name == "opened") check(tape.read(said), "what is read is JSON", record);
                 // Nothing of earlier records is left behind.
                 pe::traces::FieldReader fresh;

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.traces.canonical import CANONICAL
+from polars_evals.traces.rows import CANONICAL
 from tests.traces.helpers import digest
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals.traces import content, trace_files
-from polars_evals.traces.tables import read_records
+from polars_evals.traces.read import read_records
 from tests.traces.helpers import digest
 
 
@@ -226,7 +226,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from polars_evals.traces import records
+    from polars_evals.traces import read as records
 
     monkeypatch.setattr(records, "LONGEST_RECORD", 1 << 20)
     (tmp_path / "a.jsonl").write_bytes(b'{"output": "' + b"x" * (20 << 20))
@@ -278,7 +278,7 @@ def test_a_column_that_nobody_asks_for_is_not_read(tmp_path: Path, monkeypatch: 
         asked.append(len(fields))
         return read_records(texts, fields)
 
-    monkeypatch.setattr("polars_evals.traces.streams.read_records", read)
+    monkeypatch.setattr("polars_evals.traces.source.read_records", read)
     traces = pe.scan_traces(file, rows="all")
     traces.collect()
     traces.select("output").collect()

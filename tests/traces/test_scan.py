@@ -16,8 +16,8 @@ from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 from polars_evals._polars import TIME_CASTS
-from polars_evals.traces.canonical import CANONICAL
 from polars_evals.traces.detect import AmbiguousFormatError, UnknownFormatError
+from polars_evals.traces.rows import CANONICAL
 from tests.traces.helpers import digest
 
 if TYPE_CHECKING:

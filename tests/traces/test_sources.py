@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from polars_evals.traces import check_traces, detect_traces, scan_traces
-from polars_evals.traces.canonical import CANONICAL
 from polars_evals.traces.platforms import PLATFORMS
+from polars_evals.traces.rows import CANONICAL
 from tests.traces.helpers import digest
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../json/reader.hpp"
 #include "found.hpp"
 
 namespace pe::clean {
@@ -17,144 +18,53 @@ namespace pe::clean {
 class ExtractJson {
 public:
     Found operator()(Text text) {
-        at_ = text.data();
-        end_ = at_ + text.size();
-        const char *begin = nullptr, *behind = nullptr;
+        const char* at = text.data();
+        const char* const end = at + text.size();
+        begin_ = behind_ = nullptr;
         std::size_t again = text.size();
-        while (at_ < end_) {
-            if (*at_ != '{' && *at_ != '[') {
-                ++at_;
+        while (at < end) {
+            if (*at != '{' && *at != '[') {
+                ++at;
                 continue;
             }
             suspect_ = nullptr;
-            const char* const failed = read(begin, behind);
-            if (!failed) continue;
-            at_ = failed;
-            if (suspect_ && suspect_ < failed && static_cast<std::size_t>(failed - suspect_) <= again) {
-                again -= static_cast<std::size_t>(failed - suspect_);
-                at_ = suspect_;
+            open_.clear();
+            if (reader_.read_value(at, end, *this)) continue;
+            if (suspect_ && suspect_ < at && static_cast<std::size_t>(at - suspect_) <= again) {
+                again -= static_cast<std::size_t>(at - suspect_);
+                at = suspect_;
             }
         }
-        return begin ? found_text(between(begin, behind)) : nothing_in(text);
+        return begin_ ? found_text(between(begin_, behind_)) : nothing_in(text);
     }
 
 private:
-    struct Open {
-        const char* begin;
-        bool is_object;
-    };
+    friend class json::Reader;
 
-    // Reads a container and what it holds; returns where to go on if it is not JSON. The last complete container is
-    // left in `begin` and `behind`.
-    const char* read(const char*& begin, const char*& behind) {
-        open_.clear();
-        while (true) {
-            skip_space();
-            if (at_ < end_ && (*at_ == '{' || *at_ == '[')) {
-                open_.push_back({at_, *at_ == '{'});
-                ++at_;
-                skip_space();
-                if (at_ == end_ || *at_ != closing()) {
-                    if (open_.back().is_object && !read_key()) return failed_;
-                    continue;
-                }
-            } else if (!read_scalar()) return failed_;
-            while (true) {
-                skip_space();
-                if (at_ == end_) return at_;
-                if (*at_ == ',') {
-                    ++at_;
-                    skip_space();
-                    if (open_.back().is_object && !read_key()) return failed_;
-                    break;
-                }
-                if (*at_ != closing()) return at_;
-                ++at_;
-                if (at_ >= behind) {
-                    begin = open_.back().begin;
-                    behind = at_;
-                }
-                open_.pop_back();
-                if (open_.empty()) return nullptr;
-            }
-        }
-    }
-    char closing() const { return open_.back().is_object ? '}' : ']'; }
-    void skip_space() {
-        while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
-    }
-    bool fail(const char* resume) {
-        failed_ = resume;
-        return false;
-    }
-    bool read_key() {
-        if (at_ == end_ || *at_ != '"') return fail(at_);
-        if (!read_string()) return false;
-        skip_space();
-        if (at_ == end_ || *at_ != ':') return fail(at_);
-        ++at_;
+    bool begin(json::Kind, const char* at) {
+        open_.push_back(at);
         return true;
     }
-    bool read_scalar() {
-        if (at_ == end_) return fail(at_);
-        if (*at_ == '"') return read_string();
-        const Text rest = between(at_, end_);
-        for (const Text word : {Text("true"), Text("false"), Text("null")}) {
-            if (rest.substr(0, word.size()) != word) continue;
-            at_ += word.size();
-            return true;
+    bool end(const char* behind) {
+        if (behind >= behind_) {
+            begin_ = open_.back();
+            behind_ = behind;
         }
-        return read_number();
-    }
-    // Inside a string that has no end may stand the start of a value.
-    bool read_string() {
-        const char* const inside = ++at_;
-        for (; at_ < end_ && static_cast<unsigned char>(*at_) >= 0x20; ++at_) {
-            if (*at_ == '"') {
-                if (!suspect_ && between(inside, at_).find_first_of("{[") != Text::npos) suspect_ = inside;
-                ++at_;
-                return true;
-            }
-            if (*at_ != '\\') continue;
-            if (++at_ == end_) break;
-            if (*at_ == 'u') {
-                for (int i = 0; i < 4; ++i)
-                    if (++at_ == end_ || !is_hex(*at_)) return fail(inside);
-            } else if (Text("\"\\/bfnrt").find(*at_) == Text::npos) return fail(inside);
-        }
-        return fail(inside);
-    }
-    static bool is_hex(char c) {
-        const char lower = static_cast<char>(c | 0x20);
-        return unicode::is_ascii_digit(static_cast<unsigned char>(c)) || (lower >= 'a' && lower <= 'f');
-    }
-    bool read_number() {
-        const char* const begin = at_;
-        if (*at_ == '-') ++at_;
-        const char* const whole = at_;
-        if (!read_digits() || (*whole == '0' && at_ - whole > 1)) return fail(at_ == begin ? begin : at_);
-        if (at_ < end_ && *at_ == '.') {
-            ++at_;
-            if (!read_digits()) return fail(at_);
-        }
-        if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
-            ++at_;
-            if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-            if (!read_digits()) return fail(at_);
-        }
+        open_.pop_back();
         return true;
     }
-    bool read_digits() {
-        const char* const begin = at_;
-        while (at_ < end_ && unicode::is_ascii_digit(static_cast<unsigned char>(*at_))) ++at_;
-        return at_ > begin;
+    bool key(Text inside, bool escaped) { return string(inside, escaped); }
+    bool string(Text inside, bool) {
+        if (!suspect_ && inside.find_first_of("{[") != Text::npos) suspect_ = inside.data();
+        return true;
     }
+    static bool literal(json::Kind, Text) { return true; }
+    static bool number(const char*& at, const char* end) { return json::Number().read(at, end); }
 
-    const char* at_ = nullptr;
-    const char* end_ = nullptr;
-    const char* failed_ = nullptr;
-    const char* suspect_ = nullptr;  // the first string with a bracket in it, in what is being read
-    std::vector<Open> open_;
+    json::Reader reader_;
+    const char *begin_ = nullptr, *behind_ = nullptr;  // the last complete container
+    const char* suspect_ = nullptr;                    // the first string with a bracket in it, in what is being read
+    std::vector<const char*> open_;
 };
 
 // What is in the last \boxed{…} or \fbox{…}, braces inside included.

@@ -14,8 +14,6 @@ struct Found {
 inline Found nothing_in(Text text) { return {text, false}; }
 inline Found found_text(Text text) { return {unicode::strip(text), true}; }
 
-inline Text between(const char* begin, const char* end) { return {begin, static_cast<std::size_t>(end - begin)}; }
-
 // The last place of a byte that `is_wanted`, or npos. Without a branch for each byte, so that compilers make vector code of it.
 template <class IsWanted>
 std::size_t find_last_if(Text text, IsWanted&& is_wanted) {

@@ -19,18 +19,19 @@ public:
             to_do_.pop_back();
             if (left->kind != right->kind) return false;
             switch (left->kind) {
-                case JsonKind::number:
+                case Kind::number:
                     if (left->negative != right->negative || left->exponent != right->exponent) return false;
                     [[fallthrough]];
-                case JsonKind::string:
+                case Kind::boolean:
+                case Kind::string:
                     if (left->text != right->text) return false;
                     break;
-                case JsonKind::array:
+                case Kind::array:
                     if (left->count != right->count) return false;
                     for (std::size_t i = 0; i < left->count; ++i)
                         to_do_.push_back({&output.child(*left, i), &expected.child(*right, i)});
                     break;
-                case JsonKind::object:
+                case Kind::object:
                     if (!pair_members(output, *left, expected, *right, subset)) return false;
                     break;
                 default: break;

@@ -52,21 +52,21 @@ private:
 
     Value first(Value value, std::initializer_list<const char*> names) {
         for (const char* name : names)
-            if (const Value found = lookup(value, name, shelf_); found && found.kind() != TapeKind::null) return found;
+            if (const Value found = lookup(value, name, shelf_); found && found.kind() != Kind::null) return found;
         return {};
     }
-    static std::string written(Value value) { return value.is(TapeKind::string) ? value.text() : std::string(value.raw()); }
-    static std::string word(Value value) { return value.is(TapeKind::string) ? value.text() : std::string(); }
+    static std::string written(Value value) { return value.is(Kind::string) ? value.text() : std::string(value.raw()); }
+    static std::string word(Value value) { return value.is(Kind::string) ? value.text() : std::string(); }
 
     bool gather(Value value, int depth) {
         if (!value || depth > deepest) return false;
         switch (value.kind()) {
-            case TapeKind::string: {
+            case Kind::string: {
                 const Value inner = shelf_.opened(value);
-                return inner && !inner.is(TapeKind::string) && gather(inner, depth + 1);
+                return inner && !inner.is(Kind::string) && gather(inner, depth + 1);
             }
-            case TapeKind::array: return gather_list(value, depth);
-            case TapeKind::object: return gather_object(value, depth);
+            case Kind::array: return gather_list(value, depth);
+            case Kind::object: return gather_object(value, depth);
             default: return false;
         }
     }
@@ -74,7 +74,7 @@ private:
     bool gather_list(Value list, int depth) {
         if (list.count() == 0) return false;
         const Value head = list.at(0);
-        if (head.is(TapeKind::array)) {
+        if (head.is(Kind::array)) {
             if (is_pair(head)) {
                 bool all = true;
                 list.each([&](Value pair) { all = all && is_pair(pair) && add_pair(pair); });
@@ -82,7 +82,7 @@ private:
             }
             return list.count() == 1 && gather(head, depth + 1);  // a batch of one
         }
-        if (!head.is(TapeKind::object)) return false;
+        if (!head.is(Kind::object)) return false;
         if (list.count() == 1 && gather_object(head, depth + 1)) return true;
         if (is_calls(list)) {
             Message message;
@@ -105,8 +105,8 @@ private:
         return all && messages_.size() > before;
     }
     static bool is_pair(Value value) {
-        return value.is(TapeKind::array) && value.count() == 2 && value.at(0).is(TapeKind::string) &&
-               value.at(1).is(TapeKind::string) && role_named(value.at(0).text()) != Role::none;
+        return value.is(Kind::array) && value.count() == 2 && value.at(0).is(Kind::string) &&
+               value.at(1).is(Kind::string) && role_named(value.at(0).text()) != Role::none;
     }
     bool add_pair(Value pair) {
         Message message;
@@ -120,7 +120,7 @@ private:
     static bool is_calls(Value list) {
         bool all = true;
         list.each([&](Value call) {
-            all = all && call.is(TapeKind::object) && word(call.member("type")) == "function" && call.member("function").is(TapeKind::object);
+            all = all && call.is(Kind::object) && word(call.member("type")) == "function" && call.member("function").is(Kind::object);
         });
         return all;
     }
@@ -128,7 +128,7 @@ private:
     static bool is_parts(Value list) {
         bool all = true;
         list.each([&](Value part) {
-            const std::string type = part.is(TapeKind::object) ? word(part.member("type")) : "";
+            const std::string type = part.is(Kind::object) ? word(part.member("type")) : "";
             all = all && (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
                   !part.member("role") && (part.member("text") || part.member("content") || type != "text");
         });
@@ -137,21 +137,21 @@ private:
 
     bool gather_object(Value object, int depth) {
         if (add_message(object, depth)) return true;
-        if (const Value list = first(object, {"messages", "new_messages"}); list && (list.is(TapeKind::array) || list.is(TapeKind::string))) {
+        if (const Value list = first(object, {"messages", "new_messages"}); list && (list.is(Kind::array) || list.is(Kind::string))) {
             add_system(object);
             return gather(list, depth + 1);
         }
-        if (const Value choices = object.member("choices"); choices.is(TapeKind::array) && choices.count()) {
+        if (const Value choices = object.member("choices"); choices.is(Kind::array) && choices.count()) {
             const Value choice = choices.at(0);
-            if (choice.is(TapeKind::object)) {
+            if (choice.is(Kind::object)) {
                 if (add_message(choice, depth + 1)) return true;
-                if (const Value text = choice.member("text"); text.is(TapeKind::string)) return add_text(text, choice);
+                if (const Value text = choice.member("text"); text.is(Kind::string)) return add_text(text, choice);
             }
             return false;
         }
-        if (const Value candidates = object.member("candidates"); candidates.is(TapeKind::array) && candidates.count()) {
+        if (const Value candidates = object.member("candidates"); candidates.is(Kind::array) && candidates.count()) {
             const Value candidate = candidates.at(0);
-            if (!candidate.is(TapeKind::object) || !candidate.member("content").is(TapeKind::object)) return false;
+            if (!candidate.is(Kind::object) || !candidate.member("content").is(Kind::object)) return false;
             Message message;
             message.role = Role::assistant;
             read_content(first(candidate.member("content"), {"parts", "text"}), message);
@@ -161,34 +161,34 @@ private:
         }
         if (const Value contents = object.member("contents")) {
             add_system(object);
-            if (contents.is(TapeKind::string)) return add_user(contents);
+            if (contents.is(Kind::string)) return add_user(contents);
             return gather(contents, depth + 1);
         }
-        if (const Value generations = object.member("generations"); generations.is(TapeKind::array) && generations.count()) {
+        if (const Value generations = object.member("generations"); generations.is(Kind::array) && generations.count()) {
             Value generation = generations.at(0);
-            if (generation.is(TapeKind::array)) generation = generation.at(-1);
-            if (!generation.is(TapeKind::object)) return false;
+            if (generation.is(Kind::array)) generation = generation.at(-1);
+            if (!generation.is(Kind::object)) return false;
             if (const Value message = generation.member("message"); message && add_message(message, depth + 1)) return true;
-            if (const Value text = generation.member("text"); text.is(TapeKind::string)) return add_text(text, generation);
+            if (const Value text = generation.member("text"); text.is(Kind::string)) return add_text(text, generation);
             return false;
         }
         if (const Value output = object.member("output")) {
-            if (output.is(TapeKind::object) && output.member("message") && gather(output.member("message"), depth + 1)) {
+            if (output.is(Kind::object) && output.member("message") && gather(output.member("message"), depth + 1)) {
                 finish_last(word(first(object, {"stopReason", "stop_reason"})), false);
                 return true;
             }
-            if (output.is(TapeKind::array) && output.count() && is_item(output.at(-1))) return gather_list(output, depth + 1);
+            if (output.is(Kind::array) && output.count() && is_item(output.at(-1))) return gather_list(output, depth + 1);
         }
         if (const Value input = object.member("input"); input && object.member("instructions")) {
             add_system(object);
-            if (input.is(TapeKind::string)) return add_user(input);
+            if (input.is(Kind::string)) return add_user(input);
             return gather(input, depth + 1);
         }
         return false;
     }
     // An entry of what OpenAI's Responses API takes and gives.
     static bool is_item(Value item) {
-        const std::string type = item.is(TapeKind::object) ? word(item.member("type")) : "";
+        const std::string type = item.is(Kind::object) ? word(item.member("type")) : "";
         return type == "message" || type == "function_call" || type == "function_call_output" || type == "reasoning";
     }
     void add_system(Value object) {
@@ -196,7 +196,7 @@ private:
         if (!system) return;
         Message message;
         message.role = Role::system;
-        read_content(system.is(TapeKind::object) ? first(system, {"parts", "text"}) : system, message);
+        read_content(system.is(Kind::object) ? first(system, {"parts", "text"}) : system, message);
         if (message.has_text && !message.text.empty()) messages_.push_back(std::move(message));
     }
     bool add_user(Value text) {
@@ -217,19 +217,19 @@ private:
 
     // Adds an entry that is a message, or that a list of messages may hold; false for anything else.
     bool add_message(Value entry, int depth) {
-        if (!entry.is(TapeKind::object) || depth > deepest) return false;
+        if (!entry.is(Kind::object) || depth > deepest) return false;
         const std::string type = word(entry.member("type"));
         if (type == "reasoning" && !entry.member("role")) return true;  // of the Responses API: no message
         if (type == "function_call" || type == "function_call_output") return add_item(entry, type);
         Message message;
         Value body = entry;
         Role role = role_named(word(first(entry, {"role", "message.role", "from"})));
-        if (role == Role::none && entry.member("lc") && entry.member("kwargs").is(TapeKind::object)) {
+        if (role == Role::none && entry.member("lc") && entry.member("kwargs").is(Kind::object)) {
             const Value id = entry.member("id");
-            if (id.is(TapeKind::array)) role = role_named(word(id.at(-1)));
+            if (id.is(Kind::array)) role = role_named(word(id.at(-1)));
             body = entry.member("kwargs");
         }
-        if (role == Role::none && entry.member("data").is(TapeKind::object)) {
+        if (role == Role::none && entry.member("data").is(Kind::object)) {
             role = role_named(type);
             body = entry.member("data");
         }
@@ -239,7 +239,7 @@ private:
         if (role == Role::none) {
             // A choice, or an OpenInference entry: {"message": {...}}.
             for (const char* name : {"message", "delta"})
-                if (const Value inner = message_in(entry.member(name)); inner.is(TapeKind::object) && add_message(inner, depth + 1)) {
+                if (const Value inner = message_in(entry.member(name)); inner.is(Kind::object) && add_message(inner, depth + 1)) {
                     finish_last(word(first(entry, {"finish_reason", "finishReason", "stop_reason"})), true);
                     return true;
                 }
@@ -255,7 +255,7 @@ private:
         read_calls(body, message);
         message.finish = word(first(body, {"finish_reason", "stop_reason", "finishReason", "response_metadata.finish_reason"}));
         if (message.finish.empty())
-            if (const Value about = body.member("response_metadata"); about.is(TapeKind::object))
+            if (const Value about = body.member("response_metadata"); about.is(Kind::object))
                 message.finish = word(first(about, {"finish_reason", "stop_reason"}));
         messages_.push_back(std::move(message));
         return true;
@@ -273,7 +273,7 @@ private:
         return nothing;
     }
     // A message may be written as text: events of OpenTelemetry hold no objects.
-    Value message_in(Value value) { return value.is(TapeKind::string) ? shelf_.opened(value) : value; }
+    Value message_in(Value value) { return value.is(Kind::string) ? shelf_.opened(value) : value; }
     bool add_item(Value item, const std::string& type) {
         Message message;
         if (type == "function_call") {
@@ -289,19 +289,19 @@ private:
 
     void read_content(Value content, Message& message) {
         if (!content) return;
-        if (content.is(TapeKind::string)) {
+        if (content.is(Kind::string)) {
             content.append_text(message.text);
             message.has_text = true;
-        } else if (content.is(TapeKind::array)) {
+        } else if (content.is(Kind::array)) {
             content.each([&](Value part) { read_part(part, message); });
-        } else if (content.is(TapeKind::object)) {
+        } else if (content.is(Kind::object)) {
             read_part(content, message);
         }
     }
     void read_part(Value part, Message& message) {
-        if (part.is(TapeKind::string)) return read_content(part, message);
-        if (!part.is(TapeKind::object)) return;
-        if (const Value inner = part.member("message_content"); inner.is(TapeKind::object)) return read_part(inner, message);
+        if (part.is(Kind::string)) return read_content(part, message);
+        if (!part.is(Kind::object)) return;
+        if (const Value inner = part.member("message_content"); inner.is(Kind::object)) return read_part(inner, message);
         const std::string type = word(first(part, {"type", "message_content.type", "part_kind", "kind"}));
         if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse"))
             return add_call(part, message);
@@ -319,10 +319,10 @@ private:
         }
         const bool is_text = type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
         const Value text = first(part, {"text", "content", "message_content.text"});
-        if (is_text && text.is(TapeKind::string)) {
+        if (is_text && text.is(Kind::string)) {
             text.append_text(message.text);
             message.has_text = true;
-        } else if (is_text && text.is(TapeKind::array)) {
+        } else if (is_text && text.is(Kind::array)) {
             read_content(text, message);
         } else if (type != "reasoning" && type != "thinking" && type != "redacted_thinking") {
             message.other.append(part.raw());
@@ -335,18 +335,18 @@ private:
         if (!message.calls.empty()) return;  // LangChain writes Anthropic's calls twice: as parts, and as tool_calls
         Value calls = first(body, {"tool_calls", "message.tool_calls"});
         if (!calls || calls.count() == 0)
-            if (const Value more = body.member("additional_kwargs"); more.is(TapeKind::object)) calls = more.member("tool_calls");
-        if (calls.is(TapeKind::string)) calls = shelf_.opened(calls);
-        if (calls.is(TapeKind::array)) calls.each([&](Value call) { add_call(call, message); });
-        else if (const Value call = body.member("function_call"); call.is(TapeKind::object)) add_call(call, message);
+            if (const Value more = body.member("additional_kwargs"); more.is(Kind::object)) calls = more.member("tool_calls");
+        if (calls.is(Kind::string)) calls = shelf_.opened(calls);
+        if (calls.is(Kind::array)) calls.each([&](Value call) { add_call(call, message); });
+        else if (const Value call = body.member("function_call"); call.is(Kind::object)) add_call(call, message);
     }
     void add_call(Value call, Message& message) {
-        if (!call.is(TapeKind::object)) return;
+        if (!call.is(Kind::object)) return;
         for (const char* wrapper : {"tool_call", "function", "functionCall", "toolUse"})
-            if (const Value inner = call.member(wrapper); inner.is(TapeKind::object)) return add_call(inner, message);
+            if (const Value inner = call.member(wrapper); inner.is(Kind::object)) return add_call(inner, message);
         const Value name = first(call, {"name", "tool_name", "tool_call.function.name", "function.name"});
-        if (!name.is(TapeKind::string)) {
-            if (const Value function = call.member("function"); function.is(TapeKind::string))  // Inspect
+        if (!name.is(Kind::string)) {
+            if (const Value function = call.member("function"); function.is(Kind::string))  // Inspect
                 add_named(function, call, message);
             return;
         }

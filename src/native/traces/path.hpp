@@ -9,13 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "tape.hpp"
+#include "../json/tape.hpp"
 
 namespace pe::traces {
 
+using json::Kind;
+using json::Shelf;
+using json::Value;
+
 // OTLP says of each value what it is: {"stringValue": "..."}.
 inline Value any_value(Value value) {
-    if (!value.is(TapeKind::object) || value.count() != 1) return value;
+    if (!value.is(Kind::object) || value.count() != 1) return value;
     for (const Text kind : {"stringValue", "intValue", "doubleValue", "boolValue"})
         if (const Value inner = value.member(kind)) return inner;
     for (const Text kind : {"arrayValue", "kvlistValue"})
@@ -28,15 +32,15 @@ template <class Visit>
 void each_member(Value value, Visit&& visit) {
     const auto name = [](Value held) {
         std::string out;
-        if (held.node().key_escaped) unescape(held.node().key, out);
+        if (held.node().key_escaped) json::unescape(held.node().key, out);
         else out = held.node().key;
         return out;
     };
-    if (value.is(TapeKind::object)) value.each([&](Value member) { visit(name(member), member); });
-    else if (value.is(TapeKind::array))
+    if (value.is(Kind::object)) value.each([&](Value member) { visit(name(member), member); });
+    else if (value.is(Kind::array))
         value.each([&](Value pair) {
-            const Value key = pair.is(TapeKind::object) ? pair.member("key") : Value{};
-            if (key.is(TapeKind::string)) visit(key.text(), any_value(pair.member("value")));
+            const Value key = pair.is(Kind::object) ? pair.member("key") : Value{};
+            if (key.is(Kind::string)) visit(key.text(), any_value(pair.member("value")));
         });
 }
 
@@ -44,7 +48,7 @@ void each_member(Value value, Visit&& visit) {
 inline Value counted(Value value, const std::string& name, Shelf& shelf) {
     std::vector<std::string> entries;
     each_member(value, [&](const std::string& key, Value held) {
-        if (!held || held.is(TapeKind::null) || key.size() < name.size() + 2 || key.compare(0, name.size(), name) != 0 || key[name.size()] != '.') return;
+        if (!held || held.is(Kind::null) || key.size() < name.size() + 2 || key.compare(0, name.size(), name) != 0 || key[name.size()] != '.') return;
         std::size_t end = name.size() + 1, number = 0;
         for (; end < key.size() && key[end] >= '0' && key[end] <= '9' && number < 10'000; ++end)
             number = 10 * number + static_cast<std::size_t>(key[end] - '0');
@@ -65,14 +69,14 @@ inline Value counted(Value value, const std::string& name, Shelf& shelf) {
 inline Value lookup(Value value, const std::string& name, Shelf& shelf) {
     Value found;
     bool has_counted = false;
-    if (value.is(TapeKind::object)) {
+    if (value.is(Kind::object)) {
         value.each([&](Value member) {
-            const TapeNode& node = member.node();
+            const json::TapeNode& node = member.node();
             if (member.has_key(name)) found = member;
             else has_counted |= node.key.size() > name.size() + 1 && node.key[name.size()] == '.' &&
                                 node.key[name.size() + 1] <= '9' && node.key.compare(0, name.size(), name) == 0;
         });
-    } else if (value.is(TapeKind::array)) {
+    } else if (value.is(Kind::array)) {
         each_member(value, [&](const std::string& key, Value held) {
             if (key == name) found = held;
             else has_counted |= key.size() > name.size() + 1 && key[name.size()] == '.' && key.compare(0, name.size(), name) == 0;
@@ -105,7 +109,7 @@ public:
     // The value in a record; a null there is none.
     Value find(Value record, Shelf& shelf) const {
         if (whole_ == "$") return record;
-        if (const Value found = record.member(whole_); found && found.kind() != TapeKind::null) return found;
+        if (const Value found = record.member(whole_); found && found.kind() != Kind::null) return found;
         return find(record, 0, shelf);
     }
 
@@ -124,26 +128,26 @@ private:
     }
 
     Value find(Value value, std::size_t at, Shelf& shelf) const {
-        if (at == steps_.size()) return value.kind() == TapeKind::null ? Value{} : value;
-        if (value.is(TapeKind::string)) {
+        if (at == steps_.size()) return value.kind() == Kind::null ? Value{} : value;
+        if (value.is(Kind::string)) {
             value = shelf.opened(value);
-            if (value.is(TapeKind::string)) value = shelf.opened(value);
+            if (value.is(Kind::string)) value = shelf.opened(value);
         }
-        if (!value || value.is(TapeKind::null)) return {};
+        if (!value || value.is(Kind::null)) return {};
         const Step& step = steps_[at];
         Value found;
         switch (step.kind) {
             case Step::index: return find(value.at(step.number), at + 1, shelf);
             case Step::any:
-                if (!value.is(TapeKind::array)) return {};
+                if (!value.is(Kind::array)) return {};
                 value.each([&](Value child) { found = found ? found : find(child, at + 1, shelf); });
                 return found;
             case Step::where:
-                if (!value.is(TapeKind::array)) return {};
+                if (!value.is(Kind::array)) return {};
                 value.each([&](Value child) {
-                    if (found || !child.is(TapeKind::object)) return;
+                    if (found || !child.is(Kind::object)) return;
                     const Value name = child.member(step.name);
-                    if (name.is(TapeKind::string) && name.text() == step.value) found = find(child, at + 1, shelf);
+                    if (name.is(Kind::string) && name.text() == step.value) found = find(child, at + 1, shelf);
                 });
                 return found;
             case Step::literal: return find(lookup(value, step.name, shelf), at + 1, shelf);

@@ -56,7 +56,7 @@ public:
     // Opens a record; whether it is a JSON object.
     bool open(Text record) {
         shelf_.clear();
-        return tape_.read(record) && tape_[0].kind == TapeKind::object;
+        return tape_.read(record) && tape_[0].kind == Kind::object;
     }
     // Reads the value at a path; false where there is none.
     bool read(const Path& path, Function function, std::string& out) {
@@ -67,8 +67,8 @@ public:
 private:
     // A string's content; anything else as it is written.
     bool text(Value value, std::string& out) {
-        if (value.is(TapeKind::null)) return false;
-        if (value.is(TapeKind::string)) value.append_text(out);
+        if (value.is(Kind::null)) return false;
+        if (value.is(Kind::string)) value.append_text(out);
         else out.append(value.raw());
         return true;
     }
@@ -97,7 +97,7 @@ private:
     }
     // An object or a list that holds nothing says nothing.
     static bool is_empty(Value value) {
-        return (value.is(TapeKind::object) || value.is(TapeKind::array)) && value.count() == 0;
+        return (value.is(Kind::object) || value.is(Kind::array)) && value.count() == 0;
     }
     // The same where the platform writes the text "null" for none.
     bool stated(Value value, std::string& out) { return value.raw() != "\"null\"" && answer(value, out); }
@@ -105,28 +105,28 @@ private:
     bool chat(Value value, std::string& out) { return !chat_.read(value).empty() && answer(value, out); }
     // The answer in a text that is JSON by its platform's rules, and so a string has quotes around it.
     bool decoded(Value value, std::string& out) {
-        if (!value.is(TapeKind::string)) return answer(value, out);
+        if (!value.is(Kind::string)) return answer(value, out);
         const Value inner = shelf_.read(value.text());
         return inner ? answer(inner, out) : text(value, out);
     }
     // The same where a text that is no JSON is broken, and so no answer.
     bool parsed(Value value, std::string& out) {
-        const Value inner = value.is(TapeKind::string) ? shelf_.read(value.text()) : value;
+        const Value inner = value.is(Kind::string) ? shelf_.read(value.text()) : value;
         return inner && answer(inner, out);
     }
     // The JSON that a text holds, as it is written there.
     bool opened(Value value, std::string& out) {
-        const Value inner = value.is(TapeKind::string) ? shelf_.read(value.text()) : value;
+        const Value inner = value.is(Kind::string) ? shelf_.read(value.text()) : value;
         return inner && json(inner, out);
     }
     bool reference(Value value, std::string& out) {
-        if (const Value inner = value.is(TapeKind::string) ? shelf_.opened(value) : value; inner.is(TapeKind::object)) {
+        if (const Value inner = value.is(Kind::string) ? shelf_.opened(value) : value; inner.is(Kind::object)) {
             bool nothing = true;
-            inner.each([&](Value member) { nothing = nothing && member.is(TapeKind::null); });
+            inner.each([&](Value member) { nothing = nothing && member.is(Kind::null); });
             if (nothing) return false;
         }
-        if (value.is(TapeKind::array) && value.count() == 0) return false;
-        if (value.is(TapeKind::array) && value.count() == 1 && value.at(0).is(TapeKind::string)) return text(value.at(0), out);
+        if (value.is(Kind::array) && value.count() == 0) return false;
+        if (value.is(Kind::array) && value.count() == 1 && value.at(0).is(Kind::string)) return text(value.at(0), out);
         return answer(value, out);
     }
     // The same where a blank text stands for none.
@@ -165,7 +165,7 @@ private:
         const std::vector<Message>& messages = chat_.read(value);
         if (messages.empty()) {
             const Value inner = shelf_.opened(value);
-            if (inner && !inner.is(TapeKind::string)) write_canonical(inner, out, true);
+            if (inner && !inner.is(Kind::string)) write_canonical(inner, out, true);
             else text(value, out);
             return;
         }
@@ -199,14 +199,14 @@ private:
         for (int depth = 0; depth < 4; ++depth) {
             const Value inner = shelf_.opened(value);
             const Value object = inner ? inner : value;
-            if (!object.is(TapeKind::object)) {
-                const bool is_one = object.is(TapeKind::array) && object.count() == 1 && object.at(0).is(TapeKind::string);
+            if (!object.is(Kind::object)) {
+                const bool is_one = object.is(Kind::array) && object.count() == 1 && object.at(0).is(Kind::string);
                 return is_one ? object.at(0) : value;
             }
             if (!chat_.read(object).empty()) return object;
             if (const Value arguments = object.member("args"), named = object.member("kwargs"); arguments && named && object.count() == 2) {
-                if (arguments.is(TapeKind::array) && arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
-                else if (arguments.count() == 0 && named.is(TapeKind::object)) value = named;
+                if (arguments.is(Kind::array) && arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
+                else if (arguments.count() == 0 && named.is(Kind::object)) value = named;
                 else return value;
                 continue;
             }
@@ -233,7 +233,7 @@ private:
     }
     // What tells nothing about the question: the model, its parameters, ids and times.
     static bool is_setting(Value member) {
-        return member.is(TapeKind::null) ||
+        return member.is(Kind::null) ||
                is_one_of(member, {"model", "model_name", "model_id", "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens",
                                   "max_output_tokens", "stream", "stream_options", "seed", "timeout", "session_id", "thread_id", "run_id", "request_id", "trace_id",
                                   "span_id", "conversation_id", "user_id", "timestamp", "id", "_id", "uuid", "item_id", "example_id", "created_at", "extra_headers", "extra_body", "presence_penalty",
@@ -242,8 +242,8 @@ private:
     // JSON in one spelling: keys in order, no spaces, settings left out at the top.
     static void write_canonical(Value value, std::string& out, bool is_top) {
         switch (value.kind()) {
-            case TapeKind::string: append_quoted(value.text(), out); return;
-            case TapeKind::array: {
+            case Kind::string: append_quoted(value.text(), out); return;
+            case Kind::array: {
                 out.push_back('[');
                 bool later = false;
                 value.each([&](Value entry) {
@@ -253,7 +253,7 @@ private:
                 out.push_back(']');
                 return;
             }
-            case TapeKind::object: {
+            case Kind::object: {
                 std::vector<std::pair<std::string, Value>> members;
                 each_member(value, [&](std::string name, Value member) {
                     if (!is_top || !is_setting(member)) members.emplace_back(std::move(name), member);
@@ -300,13 +300,13 @@ private:
     // What was retrieved, as a JSON list of texts, or of ids where there are no texts.
     bool contexts(Value value, std::string& out) {
         if (const Value inner = shelf_.opened(value)) value = inner;
-        if (value.is(TapeKind::object))
+        if (value.is(Kind::object))
             for (const char* name : {"documents", "contexts", "output", "results", "source_documents", "retrieval.documents"})
-                if (const Value inner = lookup(value, name, shelf_); inner.is(TapeKind::array)) {
+                if (const Value inner = lookup(value, name, shelf_); inner.is(Kind::array)) {
                     value = inner;
                     break;
                 }
-        if (!value.is(TapeKind::array) || value.count() == 0) return false;
+        if (!value.is(Kind::array) || value.count() == 0) return false;
         std::string list;
         bool all = true;
         value.each([&](Value entry) {
@@ -320,16 +320,16 @@ private:
         return true;
     }
     bool context_of(Value entry, std::string& out) {
-        if (entry.is(TapeKind::string)) return text(entry, out);
-        if (!entry.is(TapeKind::object)) return false;
+        if (entry.is(Kind::string)) return text(entry, out);
+        if (!entry.is(Kind::object)) return false;
         for (const char* name : {"document", "kwargs"})
-            if (const Value inner = entry.member(name); inner.is(TapeKind::object)) return context_of(inner, out);
+            if (const Value inner = entry.member(name); inner.is(Kind::object)) return context_of(inner, out);
         for (const char* name : {"page_content", "content", "text", "document.content", "chunk", "document", "document.id", "id", "doc_id"})
-            if (const Value found = entry.member(name); found && !found.is(TapeKind::null)) return text(found, out);
+            if (const Value found = entry.member(name); found && !found.is(Kind::null)) return text(found, out);
         return false;
     }
 
-    Tape tape_;
+    json::Tape tape_;
     Shelf shelf_;
     Chat chat_{shelf_};
 };

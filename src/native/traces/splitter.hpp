@@ -1,10 +1,11 @@
 // Cuts JSON that comes in pieces into records: the values of a document's main list, or the documents themselves.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "../core/text.hpp"
+#include "../json/reader.hpp"
 
 namespace pe::traces {
 
@@ -44,12 +45,7 @@ private:
         bool expects_key;
     };
 
-    static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-    static bool is_blank(Text text) {
-        for (const char c : text)
-            if (!is_space(c)) return false;
-        return true;
-    }
+    static bool is_blank(Text text) { return std::all_of(text.begin(), text.end(), json::is_space); }
     std::string& target() { return in_record_ ? record_ : document_; }
 
     void take(char c, std::vector<Record>& records) {
@@ -65,7 +61,7 @@ private:
             }
             return;
         }
-        if (is_space(c)) {
+        if (json::is_space(c)) {
             if (levels_.empty()) end_scalar(records);
             if (!target().empty()) target().push_back(c);
             return;

@@ -17,6 +17,7 @@
 #include "lowercase_table.hpp"
 #include "sigma_1_35_table.hpp"
 #include "sigma_1_40_table.hpp"
+#include "utf8.hpp"
 
 namespace pe::unicode {
 
@@ -35,8 +36,6 @@ inline bool is_ascii(Text text) {
 }
 
 inline constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
-inline constexpr std::uint32_t replacement = 0xFFFD;
 
 // The code point at `at`, which it moves behind. Bytes that are not UTF-8 give U+FFFD, one byte each: Polars never
 // holds such text, but foreign Arrow buffers might, and no input may read past its end.

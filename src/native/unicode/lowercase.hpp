@@ -29,8 +29,8 @@ private:
         for (std::uint32_t code = 0x80; code < pairs_.size(); ++code) {
             const std::uint32_t low = LowercasePages::get()(code);
             if (code == capital_sigma || code == dotted_capital_i || low >= 0x800) continue;
-            const unsigned char bytes[2] = {static_cast<unsigned char>(0xC0 | low >> 6),
-                                            static_cast<unsigned char>(0x80 | (low & 0x3F))};
+            char bytes[4];
+            if (encode(low, bytes) == 1) continue;
             std::memcpy(&pairs_[code], bytes, 2);
         }
     }
@@ -72,10 +72,10 @@ PE_ALWAYS_INLINE bool lower_in_place(char* at, const char* end) {
     const std::uint32_t code = next_inline(behind, end);
     const std::uint32_t low = LowercasePages::get()(code);
     if (low == code) return true;
-    const auto size = behind - at;
-    if (size != (low < 0x80 ? 1 : low < 0x800 ? 2 : low < 0x10000 ? 3 : 4)) return false;
-    for (auto i = size - 1; i > 0; --i) at[i] = static_cast<char>(0x80 | (low >> (6 * (size - 1 - i)) & 0x3F));
-    at[0] = static_cast<char>(0xF00u >> size | low >> (6 * (size - 1)));
+    char bytes[4];
+    const std::size_t size = encode(low, bytes);
+    if (size != static_cast<std::size_t>(behind - at)) return false;
+    std::memcpy(at, bytes, size);
     return true;
 }
 

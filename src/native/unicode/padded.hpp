@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../core/text.hpp"
+#include "utf8.hpp"
 
 namespace pe::unicode {
 
@@ -37,17 +38,8 @@ public:
         size_ += size;
     }
     void push_code_point(std::uint32_t code) {
-        if (code < 0x80) return push(static_cast<char>(code));
-        if (code < 0x800) push(static_cast<char>(0xC0 | code >> 6));
-        else {
-            if (code < 0x10000) push(static_cast<char>(0xE0 | code >> 12));
-            else {
-                push(static_cast<char>(0xF0 | code >> 18));
-                push(static_cast<char>(0x80 | (code >> 12 & 0x3F)));
-            }
-            push(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
-        }
-        push(static_cast<char>(0x80 | (code & 0x3F)));
+        char bytes[4];
+        append(bytes, encode(code, bytes));
     }
     // Keeps the first `size` bytes.
     void shrink(std::size_t size) { size_ = size; }

@@ -159,8 +159,8 @@ def report(
     with explained():
         from polars_evals.drift import compare_spec
         from polars_evals.jobs.judging import timeline_of
-        from polars_evals.jobs.reports import write_whole
         from polars_evals.jobs.scoring import scan_scored
+        from polars_evals.storage.objects import write_file
 
         need_pages("report", output)
         comparison = compare_spec(scan_scored(scored), spec)
@@ -171,7 +171,7 @@ def report(
                 scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
             )
         )
-        write_whole(output, comparison.to_html(timeline=line))
+        write_file(output, comparison.to_html(timeline=line))
         result = {**comparison.outcome(), "html": str(output)}
         show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
 
@@ -306,7 +306,7 @@ def demo(
 
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
-    from polars_evals.jobs.errors import InputError
+    from polars_evals._errors import InputError
     from polars_evals.jobs.rules.verdicts import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
@@ -315,7 +315,7 @@ def need_pairs(comparison: Comparison) -> None:
 
 def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
     """Leave with the exit code of the worst verdict."""
-    from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE
+    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
 
     if "regressed" in verdicts:
         raise typer.Exit(GATE_FAILED)

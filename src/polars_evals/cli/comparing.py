@@ -50,7 +50,7 @@ def spec_of(
     from polars_evals.drift import ComparisonSpec
 
     return ComparisonSpec(
-        version=version, baseline=baseline, candidates=candidate or None, item=item, cluster=cluster,
+        version=version, baseline=baseline, candidate=candidate or None, item=item, cluster=cluster,
         by=slices(by), metrics=metrics or None, measures=named_measures(measures), min_effect=min_effect,
         alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
     )  # fmt: skip

@@ -10,14 +10,14 @@ from typing import Any, cast, get_args
 
 import polars as pl
 
+from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
-from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
-from polars_evals.traces.answers import Rows
 from polars_evals.traces.files import is_parquet
+from polars_evals.traces.rows import Rows
 from polars_evals.wording import did_you_mean
 
 ROWS = get_args(Rows)

@@ -1,22 +1,11 @@
-"""The same suite on Ray and on Spark, and comparisons of tables that no machine holds."""
+"""The same suite on Ray and on Spark, and comparisons of what they scored."""
 
-from polars_evals.cluster.files import score_files
-from polars_evals.cluster.ray import aggregate_ray, rank_ray, score_ray
-from polars_evals.cluster.spark import aggregate_spark, rank_spark, score_spark
-from polars_evals.drift.parts import Aggregates, aggregate, merge
+from polars_evals.cluster.compare import compare, rank
+from polars_evals.cluster.engines import score_files
+from polars_evals.cluster.ray import score_ray
+from polars_evals.cluster.spark import score_spark
 
-__all__ = [
-    "Aggregates",
-    "aggregate",
-    "aggregate_ray",
-    "aggregate_spark",
-    "merge",
-    "rank_ray",
-    "rank_spark",
-    "score_files",
-    "score_ray",
-    "score_spark",
-]
+__all__ = ["compare", "rank", "score_files", "score_ray", "score_spark"]
 
 
 def __dir__() -> list[str]:

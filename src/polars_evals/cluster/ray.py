@@ -1,25 +1,20 @@
-"""Suites and comparisons on Ray Data."""
+"""Suites on Ray Data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pyarrow as pa
 
-from polars_evals.cluster.batches import MAX_BYTES, THREADS
-from polars_evals.cluster.engine import aggregate_on, rank_on, score_on
-from polars_evals.cluster.steps import GROUP, item_groups
+from polars_evals.cluster.score import MAX_BYTES, THREADS, score_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ray.data import Dataset
 
-    from polars_evals.cluster.batches import Scorer
-    from polars_evals.cluster.engine import MapTables
-    from polars_evals.drift.parts import Aggregates, Ranking, RankOptions, SpecOptions
+    from polars_evals.cluster.score import MapTables, Scorer
     from polars_evals.suite import Suite
 
 
@@ -68,57 +63,6 @@ def score_ray(
     return score_on(RayEngine(num_cpus), dataset, suite, signatures=signatures, max_bytes=max_bytes)
 
 
-def aggregate_ray(
-    dataset: Dataset,
-    *,
-    parts: int = 200,
-    **compared: Unpack[SpecOptions],
-) -> Aggregates:
-    """
-    Sum up a scored Ray dataset, to compare versions that no machine holds.
-
-    Parameters
-    ----------
-    dataset
-        The scored dataset. Only the columns that a comparison needs are shuffled.
-    parts
-        Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row.
-    **compared
-        As in `polars_evals.compare`. `by` names the columns. Without `candidate`, the version column is read
-        first to find all others. `max_flips` (1,000) is how many flips and unmatched items to keep for each
-        candidate and metric; all are counted.
-
-    Examples
-    --------
-    >>> from polars_evals.cluster import aggregate_ray
-    >>> aggregates = aggregate_ray(scored, version="model", baseline="v1", item="item_id")  # doctest: +SKIP
-    >>> aggregates.compare(min_effect=0.005).verdict  # doctest: +SKIP
-    'no_change'
-    """
-    return aggregate_on(RayEngine(), dataset, compared, parts=parts)
-
-
-def rank_ray(dataset: Dataset, *, parts: int = 200, **ranked: Unpack[RankOptions]) -> Ranking:
-    """
-    Rank the versions of a scored Ray dataset.
-
-    Parameters
-    ----------
-    dataset
-        The scored data. Only the columns that a ranking needs are shuffled.
-    parts
-        Into how many parts the items are shuffled.
-    **ranked
-        As in `polars_evals.rank`, without `cluster`: clusters may lie in several parts.
-
-    Examples
-    --------
-    >>> from polars_evals.cluster import rank_ray
-    >>> rank_ray(scored, version="model", item="item_id").table  # doctest: +SKIP
-    """
-    return rank_on(RayEngine(), dataset, ranked, parts=parts)
-
-
 @dataclass(frozen=True)
 class RayEngine:
     """Ray Data, with so many processors for a task that scores."""
@@ -154,29 +98,6 @@ class RayEngine:
         """Map block by block."""
         return _map(data, _each, function)
 
-    def with_groups(self, data: Dataset, item: str, groups: int) -> Dataset:
-        """Add the group of each row."""
-        return _map(data, _add_group, item, groups)
-
-    def map_groups(
-        self,
-        data: Dataset,
-        function: Callable[[pa.Table], pa.Table],
-        schema: pa.Schema,
-        groups: int,
-    ) -> Dataset:
-        """Shuffle by group, and map."""
-        grouped = data.groupby(GROUP, num_partitions=groups)
-        return grouped.map_groups(_alone(function), batch_format="pyarrow", num_cpus=1)
-
-    def run(self, data: Dataset) -> Dataset:
-        """Run, and leave out empty blocks, which Ray cannot shuffle: they have lost their schema."""
-        import ray
-
-        blocks = data.to_arrow_refs()
-        rows = ray.get([ray.remote(_count_rows).remote(block) for block in blocks])
-        return ray.data.from_arrow_refs([block for block, count in zip(blocks, rows, strict=True) if count])
-
     def collect(self, data: Dataset) -> Iterator[pa.Table]:
         """Bring the blocks to the driver."""
         return iter(data.iter_batches(batch_size=None, batch_format="pyarrow"))
@@ -184,15 +105,6 @@ class RayEngine:
 
 def _each(table: pa.Table, function: MapTables) -> Iterator[pa.Table]:
     yield from function([table])
-
-
-def _add_group(table: pa.Table, item: str, parts: int) -> pa.Table:
-    frame = pl.DataFrame(pl.from_arrow(table.select([item])))
-    return table.append_column(GROUP, frame.select(item_groups(pl.col(item), parts)).to_series().to_arrow())
-
-
-def _count_rows(table: pa.Table) -> int:
-    return int(table.num_rows)
 
 
 def _map(dataset: Dataset, function: Any, *arguments: Any, num_cpus: int = 1) -> Dataset:

@@ -1,27 +1,23 @@
-"""Suites and comparisons on Spark."""
+"""Suites on Spark."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from polars_evals.cluster.batches import MAX_BYTES, THREADS
-from polars_evals.cluster.engine import aggregate_on, rank_on, score_on
-from polars_evals.cluster.steps import GROUP
+from polars_evals.cluster.score import MAX_BYTES, THREADS, score_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from polars_evals.cluster.batches import Scorer
-    from polars_evals.cluster.engine import MapTables
-    from polars_evals.drift.parts import Aggregates, Ranking, RankOptions, SpecOptions
+    from polars_evals.cluster.score import MapTables, Scorer
     from polars_evals.suite import Suite
 
 
@@ -67,59 +63,6 @@ def score_spark(
     return score_on(SparkEngine(), dataframe, suite, signatures=signatures, max_bytes=max_bytes)
 
 
-def aggregate_spark(
-    dataframe: DataFrame,
-    *,
-    parts: int = 200,
-    **compared: Unpack[SpecOptions],
-) -> Aggregates:
-    """
-    Sum up a scored Spark DataFrame, to compare versions that no machine holds.
-
-    Parameters
-    ----------
-    dataframe
-        The scored DataFrame. Only the columns that a comparison needs are shuffled.
-    parts
-        Into how many parts the items are shuffled. A part must fit a worker, with about 200 bytes a row.
-    **compared
-        As in `polars_evals.compare`. `by` names the columns. Without `candidate`, the version column is read
-        first to find all others. `max_flips` (1,000) is how many flips and unmatched items to keep for each
-        candidate and metric; all are counted.
-
-    Examples
-    --------
-    >>> from polars_evals.cluster import aggregate_spark
-    >>> aggregates = aggregate_spark(scored, version="model", baseline="v1", item="item_id")  # doctest: +SKIP
-    >>> aggregates.compare(min_effect=0.005).verdict  # doctest: +SKIP
-    'no_change'
-    """
-    with _threads(dataframe.sparkSession):
-        return aggregate_on(SparkEngine(), dataframe, compared, parts=parts)
-
-
-def rank_spark(dataframe: DataFrame, *, parts: int = 200, **ranked: Unpack[RankOptions]) -> Ranking:
-    """
-    Rank the versions of a scored Spark DataFrame.
-
-    Parameters
-    ----------
-    dataframe
-        The scored data. Only the columns that a ranking needs are shuffled.
-    parts
-        Into how many parts the items are shuffled.
-    **ranked
-        As in `polars_evals.rank`, without `cluster`: clusters may lie in several parts.
-
-    Examples
-    --------
-    >>> from polars_evals.cluster import rank_spark
-    >>> rank_spark(scored, version="model", item="item_id").table  # doctest: +SKIP
-    """
-    with _threads(dataframe.sparkSession):
-        return rank_on(SparkEngine(), dataframe, ranked, parts=parts)
-
-
 class SparkEngine:
     """Spark, on the session of the data, or the one that is active or that the environment configures."""
 
@@ -162,34 +105,8 @@ class SparkEngine:
 
     def map(self, data: DataFrame, function: MapTables, schema: pa.Schema) -> DataFrame:
         """Map partition by partition."""
-        return data.mapInArrow(lambda batches: _each(batches, function), _spark_schema(schema))
-
-    def with_groups(self, data: DataFrame, item: str, groups: int) -> DataFrame:
-        """Add the group of each row."""
-        from pyspark.sql import functions
-
-        anywhere = functions.monotonically_increasing_id()
-        key = functions.when(data[item].isNull(), anywhere).otherwise(functions.xxhash64(data[item]))
-        return data.withColumn(GROUP, functions.pmod(key, functions.lit(groups)))
-
-    def map_groups(
-        self,
-        data: DataFrame,
-        function: Callable[[pa.Table], pa.Table],
-        schema: pa.Schema,
-        groups: int,
-    ) -> DataFrame:
-        """Shuffle by group, and map."""
-
-        def only(table: pa.Table) -> pa.Table:
-            # One argument, whatever else the function could take: with two, Spark would pass the key too.
-            return function(table)
-
-        return data.groupBy(GROUP).applyInArrow(only, _spark_schema(schema))
-
-    def run(self, data: DataFrame) -> DataFrame:
-        """Leave the plan as it is: Spark shuffles any result."""
-        return data
+        with _threads(data.sparkSession):
+            return data.mapInArrow(lambda batches: _each(batches, function), _spark_schema(schema))
 
     def collect(self, data: DataFrame) -> Iterator[pa.Table]:
         """Bring the data to the driver."""

@@ -1,4 +1,4 @@
-"""What is summed up of clusters: their totals, by size, and how the sums of parts merge."""
+"""What is summed up of clusters: their totals, by size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from polars_evals.drift.columns import aggregated
-from polars_evals.drift.merging import Summed, add, cubes, mean, products, squares
 from polars_evals.drift.robust import NOTHING, Spread, one_mean, two_means
 
 if TYPE_CHECKING:
@@ -60,19 +59,19 @@ def _about(name: str) -> pl.Expr:
 # Of the totals of clusters of one size: how many, their means, and the squares, cubes and products of their
 # deviations, so that the mean over all clusters can be moved to later.
 SPREAD = {
-    "groups": Summed(pl.len().cast(pl.Int64), add),
-    "mean": Summed(pl.col("total").mean(), mean("groups")),
-    "mean_b": Summed(pl.col("total_b").mean(), mean("groups")),
-    "squares": Summed(_about("total").pow(2).sum(), squares("mean", "groups")),
-    "squares_b": Summed(_about("total_b").pow(2).sum(), squares("mean_b", "groups")),
-    "products": Summed((_about("total") * _about("total_b")).sum(), products("mean", "mean_b", "groups")),
-    "cubes": Summed(_about("total").pow(3).sum(), cubes("mean", pl.col("squares"), "groups")),
+    "groups": pl.len().cast(pl.Int64),
+    "mean": pl.col("total").mean(),
+    "mean_b": pl.col("total_b").mean(),
+    "squares": _about("total").pow(2).sum(),
+    "squares_b": _about("total_b").pow(2).sum(),
+    "products": (_about("total") * _about("total_b")).sum(),
+    "cubes": _about("total").pow(3).sum(),
 }
 
 
 def cluster_spread(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Sum up whole clusters, given totals and sizes of each, for each combination of `keys` and size."""
-    values = [one.value.alias(name) for name, one in SPREAD.items()]
+    values = [one.alias(name) for name, one in SPREAD.items()]
     return aggregated(sums.lazy().group_by(*keys, *SIZES, maintain_order=True).agg(values)).sort(SIZES)
 
 

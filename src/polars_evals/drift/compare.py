@@ -152,7 +152,7 @@ def compare(
     """
     table, names = with_slices(scored, by)
     spec = ComparisonSpec(
-        version=version, baseline=baseline, candidates=candidate, item=item, cluster=cluster, by=names,
+        version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster, by=names,
         metrics=metrics, measures=measures, min_effect=min_effect, alpha=alpha, margin=margin,
         unanswered=unanswered, seed=seed, max_flips=max_flips,
     )  # fmt: skip
@@ -173,12 +173,12 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     Examples
     --------
     >>> import polars as pl
-    >>> import polars_evals as pe
+    >>> from polars_evals.drift import ComparisonSpec, compare_spec
     >>> scores = {"a_score": [0.9, 0.8, 1.0] * 4 + [0.5, 0.3, 0.6] * 4}
     >>> models = {"case_id": [*range(12), *range(12)], "model": ["v1"] * 12 + ["v2"] * 12}
     >>> scored = pl.DataFrame(models | scores)
-    >>> spec = pe.ComparisonSpec(version="model", baseline="v1", item="case_id", alpha=0.01)
-    >>> pe.compare_spec(scored, spec).headline
+    >>> spec = ComparisonSpec(version="model", baseline="v1", item="case_id", alpha=0.01)
+    >>> compare_spec(scored, spec).headline
     'regressed: v2 against v1'
     """
     scores = read(scored, spec)

@@ -1,8 +1,7 @@
 """
 Means, differences and their standard errors, as Polars aggregations over all items or by slice.
 
-In two steps: `moments` and `cluster_spread` sum up the rows, `estimate_sums` makes estimates of the sums, so
-that the sums of several parts of a table can be merged in between.
+`moments` and `cluster_spread` sum up the rows, `estimate_sums` makes estimates of the sums.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import polars as pl
 from polars_evals.drift.clusters import cluster_spread, cluster_sums, spread_of
 from polars_evals.drift.columns import aggregated
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.merging import Summed, add, cubes, highest, lowest, mean, variance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,61 +133,51 @@ def _cubed(value: pl.Expr) -> pl.Expr:
     return (apart * apart * apart).sum()
 
 
-def _sum_of_squares(variance: str, n: str) -> pl.Expr:
-    return (pl.col(n) - 1).clip(lower_bound=0) * pl.col(variance)
-
-
 LOWEST, HIGHEST = pl.min_horizontal(B.min(), C.min()), pl.max_horizontal(B.max(), C.max())
 
-# What is summed up of items, for every slice, and how parts merge. A new sum is one line here.
+# What is summed up of items, for every slice.
 PAIRED = {
-    "n": Summed(D.count().cast(pl.Int64), add),
-    "n_baseline_only": Summed((B.is_not_null() & C.is_null()).sum().cast(pl.Int64), add),
-    "n_candidate_only": Summed((C.is_not_null() & B.is_null()).sum().cast(pl.Int64), add),
-    "baseline_mean": Summed(pl.col("both_b").mean(), mean("n")),
-    "candidate_mean": Summed(pl.col("both_c").mean(), mean("n")),
-    "difference": Summed(D.mean(), mean("n")),
-    "var_d": Summed(D.var(), variance("difference", "n")),
-    "var_b": Summed(pl.col("both_b").var(), variance("baseline_mean", "n")),
-    "var_c": Summed(pl.col("both_c").var(), variance("candidate_mean", "n")),
-    "baseline_pass_rate": Summed(pl.col("both_bp").mean(), mean("labels")),
-    "candidate_pass_rate": Summed(pl.col("both_cp").mean(), mean("labels")),
-    "pass_rate_difference": Summed(DP.mean(), mean("labels")),
-    "var_dp": Summed(DP.var(), variance("pass_rate_difference", "labels")),
-    "cubes_d": Summed(_cubed(D), cubes("difference", _sum_of_squares("var_d", "n"), "n")),
-    "cubes_dp": Summed(
-        _cubed(DP), cubes("pass_rate_difference", _sum_of_squares("var_dp", "labels"), "labels")
-    ),
-    "newly_failing": Summed(pl.col("failing").sum().cast(pl.Int64), add),
-    "newly_passing": Summed(pl.col("passing").sum().cast(pl.Int64), add),
-    "labels": Summed(DP.count().cast(pl.Int64), add),
-    "repeated": Summed(pl.col("many").sum().cast(pl.Int64), add),
-    "lowest": Summed(LOWEST, lowest),
-    "highest": Summed(HIGHEST, highest),
+    "n": D.count().cast(pl.Int64),
+    "n_baseline_only": (B.is_not_null() & C.is_null()).sum().cast(pl.Int64),
+    "n_candidate_only": (C.is_not_null() & B.is_null()).sum().cast(pl.Int64),
+    "baseline_mean": pl.col("both_b").mean(),
+    "candidate_mean": pl.col("both_c").mean(),
+    "difference": D.mean(),
+    "var_d": D.var(),
+    "var_b": pl.col("both_b").var(),
+    "var_c": pl.col("both_c").var(),
+    "baseline_pass_rate": pl.col("both_bp").mean(),
+    "candidate_pass_rate": pl.col("both_cp").mean(),
+    "pass_rate_difference": DP.mean(),
+    "var_dp": DP.var(),
+    "cubes_d": _cubed(D),
+    "cubes_dp": _cubed(DP),
+    "newly_failing": pl.col("failing").sum().cast(pl.Int64),
+    "newly_passing": pl.col("passing").sum().cast(pl.Int64),
+    "labels": DP.count().cast(pl.Int64),
+    "repeated": pl.col("many").sum().cast(pl.Int64),
+    "lowest": LOWEST,
+    "highest": HIGHEST,
 }
 
 # The same where versions are not paired.
 UNPAIRED = {
-    "n_baseline_only": Summed(B.count().cast(pl.Int64), add),
-    "n_candidate_only": Summed(C.count().cast(pl.Int64), add),
-    "baseline_mean": Summed(B.mean(), mean("n_baseline_only")),
-    "candidate_mean": Summed(C.mean(), mean("n_candidate_only")),
-    "var_b": Summed(B.var(), variance("baseline_mean", "n_baseline_only")),
-    "var_c": Summed(C.var(), variance("candidate_mean", "n_candidate_only")),
-    "baseline_pass_rate": Summed(pl.col("bp").mean(), mean("baseline_labels")),
-    "candidate_pass_rate": Summed(pl.col("cp").mean(), mean("candidate_labels")),
-    "var_bp": Summed(pl.col("bp").var(), variance("baseline_pass_rate", "baseline_labels")),
-    "var_cp": Summed(pl.col("cp").var(), variance("candidate_pass_rate", "candidate_labels")),
-    "cubes_b": Summed(
-        _cubed(B), cubes("baseline_mean", _sum_of_squares("var_b", "n_baseline_only"), "n_baseline_only")
-    ),
-    "cubes_c": Summed(
-        _cubed(C), cubes("candidate_mean", _sum_of_squares("var_c", "n_candidate_only"), "n_candidate_only")
-    ),
-    "lowest": Summed(LOWEST, lowest),
-    "highest": Summed(HIGHEST, highest),
-    "baseline_labels": Summed(pl.col("bp").count().cast(pl.Int64), add),
-    "candidate_labels": Summed(pl.col("cp").count().cast(pl.Int64), add),
+    "n_baseline_only": B.count().cast(pl.Int64),
+    "n_candidate_only": C.count().cast(pl.Int64),
+    "baseline_mean": B.mean(),
+    "candidate_mean": C.mean(),
+    "var_b": B.var(),
+    "var_c": C.var(),
+    "baseline_pass_rate": pl.col("bp").mean(),
+    "candidate_pass_rate": pl.col("cp").mean(),
+    "var_bp": pl.col("bp").var(),
+    "var_cp": pl.col("cp").var(),
+    "cubes_b": _cubed(B),
+    "cubes_c": _cubed(C),
+    "lowest": LOWEST,
+    "highest": HIGHEST,
+    "baseline_labels": pl.col("bp").count().cast(pl.Int64),
+    "candidate_labels": pl.col("cp").count().cast(pl.Int64),
 }
 
 
@@ -197,7 +185,7 @@ def moments(frame: pl.DataFrame, keys: Sequence[str], *, paired: bool) -> pl.Dat
     """Count, average and take the variance of `scores_of`, for each combination of `keys`."""
     summed = PAIRED if paired else UNPAIRED
     prepared = _prepared(frame.lazy()) if paired else frame.lazy()
-    values = [one.value.alias(name) for name, one in summed.items()]
+    values = [one.alias(name) for name, one in summed.items()]
     return aggregated(prepared.group_by(keys).agg(values) if keys else prepared.select(values))
 
 

@@ -29,16 +29,21 @@ FEWEST_CLUSTERS = 10
 TEXTS = {"input", "output", "expected"}
 
 
-def searchable(frame: pl.LazyFrame, schema: Schema, taken: set[str]) -> list[str]:
-    """Return the columns with 2 to 20 values of text, number or truth that play no other part."""
+def may_be_searched(schema: Schema, taken: set[str]) -> list[str]:
+    """Return the columns of text, number or truth that play no other part."""
     apart = ("_score", "_label", "_signature")
-    names = [
+    return [
         name
         for name, dtype in schema.items()
         if name not in taken | TEXTS
         and not name.endswith(apart)
         and (dtype.is_integer() or dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum))
     ]
+
+
+def searchable(frame: pl.LazyFrame, schema: Schema, taken: set[str]) -> list[str]:
+    """Return those that have 2 to 20 values."""
+    names = may_be_searched(schema, taken)
     # The first rows rule out most columns before any is read in full.
     for part in (frame.head(20_000), frame):
         if not names:

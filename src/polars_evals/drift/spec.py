@@ -53,25 +53,25 @@ class ComparisonSpec:
     """
     What to compare and how, checked as far as that can be done without the table.
 
-    The fields are the arguments of `polars_evals.compare`, which explains them; `candidates` takes one
+    The fields are the arguments of `polars_evals.compare`, which explains them; `candidate` takes one
     version or any collection of them. Specifications that mean the same are equal, however they are written.
 
     Examples
     --------
     >>> import polars as pl
-    >>> import polars_evals as pe
-    >>> spec = pe.ComparisonSpec(version="model", baseline="v1", candidates="v2", item="case_id", by="topic")
-    >>> spec.candidates, spec.by
+    >>> from polars_evals.drift import ComparisonSpec
+    >>> spec = ComparisonSpec(version="model", baseline="v1", candidate="v2", item="case_id", by="topic")
+    >>> spec.candidate, spec.by
     (('v2',), (('topic',),))
-    >>> spec == pe.ComparisonSpec(
-    ...     version="model", baseline="v1", candidates=pl.Series(["v2"]), item="case_id", by=["topic"]
+    >>> spec == ComparisonSpec(
+    ...     version="model", baseline="v1", candidate=pl.Series(["v2"]), item="case_id", by=["topic"]
     ... )
     True
     """
 
     version: str
     baseline: Any
-    candidates: Any = None
+    candidate: Any = None
     item: str | None = None
     cluster: str | None = None
     by: By = None
@@ -98,19 +98,13 @@ class ComparisonSpec:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
         if self.max_flips is not None and self.max_flips < 0:
             raise ValueError(f"max_flips must be at least 0, got {self.max_flips!r}")
-        self._put("candidates", None if self.candidates is None else _versions(self.candidates))
+        self._put("candidate", None if self.candidate is None else _versions(self.candidate))
         self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
         self._put("metrics", None if self.metrics is None else _metrics(self.metrics))
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
 
     def _put(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
-
-    @classmethod
-    def of(cls, options: SpecOptions) -> ComparisonSpec:
-        """Make a specification of the arguments of `compare`."""
-        given: dict[str, Any] = dict(options)
-        return ComparisonSpec(candidates=given.pop("candidate", None), **given)
 
     def require_columns(self, schema: Schema) -> list[str]:
         """Raise unless the table has the columns that are named, and return its metrics."""
@@ -131,28 +125,15 @@ class ComparisonSpec:
         """Return the measures; where they are left to the table, those that it has."""
         return measures_of(self.measures, schema)
 
-    def resolve(self, schema: Schema, present: Collection[str] | None = None) -> ResolvedSpec:
-        """
-        Check against a table, and fill in what was left to it.
-
-        Parameters
-        ----------
-        schema
-            The columns of the table.
-        present
-            The versions in it, as text. None if they are not known: candidates must then be named, and
-            whether they are there is for later, see `ResolvedSpec.require_versions`.
-        """
+    def resolve(self, schema: Schema, present: Collection[str]) -> ResolvedSpec:
+        """Check against the columns of a table and its versions, as text, and fill in what was left to it."""
         metrics = self.require_columns(schema)
         before = columns.version_text(schema, self.version, self.baseline)
-        if self.candidates is not None:
-            after = [columns.version_text(schema, self.version, one) for one in self.candidates]
-        elif present is not None:
-            after = [one for one in present if one != before]
+        if self.candidate is not None:
+            after = [columns.version_text(schema, self.version, one) for one in self.candidate]
         else:
-            raise ValueError("name the candidates: the versions of the table are not known")
-        if present is not None:
-            _require_versions(before, after, self.version, present)
+            after = [one for one in present if one != before]
+        _require_versions(before, after, self.version, present)
         if before in after or len(set(after)) < len(after):
             raise ValueError(
                 f"baseline and candidates must all differ, got baseline {before!r}, candidates {after!r}"
@@ -160,7 +141,7 @@ class ComparisonSpec:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         found = {
             "baseline": before,
-            "candidates": tuple(after),
+            "candidate": tuple(after),
             "metrics": tuple(metrics),
             "measures": self.measures_in(schema),
         }
@@ -172,10 +153,15 @@ class ResolvedSpec(ComparisonSpec):
     """A specification that fits a table: its columns are there, its versions are texts."""
 
     baseline: str
-    candidates: tuple[str, ...]
+    candidate: tuple[str, ...]
     by: Slices | Literal["auto"]
     metrics: tuple[str, ...]
     measures: Measures
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The versions that are judged."""
+        return self.candidate
 
     def measure(self, name: str) -> Measure | None:
         """Return what is known of a row that is no metric: a measure, or a share of answers."""
@@ -233,15 +219,11 @@ class ResolvedSpec(ComparisonSpec):
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         del plain["max_flips"]
         return plain | {
-            "candidates": list(self.candidates),
+            "candidate": list(self.candidates),
             "by": "auto" if self.automatic else [list(group) for group in self.slices],
             "metrics": list(self.metrics),
             "measures": {name: one.plain for name, one in self.measures.items()},
         }
-
-    def require_versions(self, present: Collection[str]) -> None:
-        """Raise unless baseline and candidates are all there."""
-        _require_versions(self.baseline, self.candidates, self.version, present)
 
     def needed(self, existing: Iterable[str]) -> list[str]:
         """Return the columns that the numbers of a comparison need, of those that exist."""
@@ -287,7 +269,7 @@ def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
 
 def slice_sets(by: By) -> Slices:
     """Return the columns of each set of slices."""
-    if any(isinstance(one, pl.Expr) for group in _listed(by) for one in _listed(group)):
+    if slice_expressions(by):
         raise TypeError(
             "by: expressions are for compare and timeline, which have the frame; name a column here, made "
             'before: scored.with_columns(length=pl.col("input").str.len_chars())'
@@ -300,6 +282,11 @@ def slice_sets(by: By) -> Slices:
     if any(not group or len(set(group)) < len(group) for group in sets) or len(set(sets)) < len(sets):
         raise ValueError(f"by must name each slice once, got {by!r}")
     return sets
+
+
+def slice_expressions(by: SomeBy) -> list[pl.Expr]:
+    """Return the expressions among what to slice by."""
+    return [one for group in _listed(by) for one in _listed(group) if isinstance(one, pl.Expr)]
 
 
 def _listed(one: Any) -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
-from polars_evals.drift.windows import check_length
-from polars_evals.jobs.errors import ConfigError
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.rules import require_metric
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
@@ -30,7 +30,7 @@ def read_compare(section: Section, suite: Suite) -> ComparisonSpec:
     given = {
         "version": section.take("version", str, "the column of versions", needed=True),
         "baseline": section.take("baseline", (str, int, float), "the version to compare with", needed=True),
-        "candidates": section.texts("candidate", "a version or a list of versions"),
+        "candidate": section.texts("candidate", "a version or a list of versions"),
         "item": section.take("item", str, "the column of test cases"),
         "cluster": section.take("cluster", str, "a column"),
         "by": read_by(section),

@@ -7,14 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.asked import names_of
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, one_line
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, listed
 
 
@@ -53,18 +54,18 @@ def compared(
             present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
             there = set(present.to_series().drop_nulls())
             others = there - {version_text(schema, spec.version, spec.baseline)}
-            missing = [one for one in spec.candidates or () if one not in there]
+            missing = [one for one in spec.candidate or () if one not in there]
             if missing:
                 notes.append(f"no rows yet of {', '.join(missing)}{too_old(job) if rows_went else ''}")
                 absent = tuple(missing) if others or rows_went else ()
-                others = there.intersection(spec.candidates)
+                others = there.intersection(spec.candidate)
             if not others:
                 notes.append(
                     f"nothing to compare {spec.baseline} with yet{too_old(job) if rows_went else ''}"
                 )
                 return None, absent
             if missing:
-                spec = replace(spec, candidates=[one for one in spec.candidates if one in there])
+                spec = replace(spec, candidate=[one for one in spec.candidate if one in there])
         return compare_spec(scored, spec), absent
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         hint = too_old(job) if rows_went else ""

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from polars_evals._polars import scan_ndjson, scan_ndjson_files
 from polars_evals.jobs.memory import line_bytes
 from polars_evals.traces.alike import likeness, scan_apart, unanswered
-from polars_evals.traces.answers import Rows
 from polars_evals.traces.content import Kind, is_packed, pieces
 from polars_evals.traces.plan import ScanPlan
+from polars_evals.traces.rows import Rows
 
 # What is small enough to be read with many others, when it is unpacked.
 SMALL_BYTES, SMALL_ROWS = 1 << 20, 2_000

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from polars_evals.traces.answers import Rows
-from polars_evals.traces.canonical import OF_FILE, finished, kept_name
 from polars_evals.traces.plan import Group, ScanPlan, no_answers
-from polars_evals.traces.streams import Stream
+from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
+from polars_evals.traces.source import Stream
 
 
 def likeness(plan: ScanPlan) -> Hashable:

@@ -8,13 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from polars_evals.traces.answers import is_answer
-from polars_evals.traces.canonical import OF_FILE, QUESTION
 from polars_evals.traces.detect import FormatError, look
-from polars_evals.traces.fields import NUMBER
 from polars_evals.traces.files import Paths, expand
 from polars_evals.traces.plan import Group, ScanPlan, make_plan, no_answers
-from polars_evals.traces.tables import BROKEN
+from polars_evals.traces.read import BROKEN, NUMBER
+from polars_evals.traces.rows import OF_FILE, QUESTION, is_answer
 from polars_evals.wording import counted, verb
 
 _FILES = {

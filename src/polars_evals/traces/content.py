@@ -8,16 +8,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import unquote, urlparse
 
 import polars as pl
 
-from polars_evals._polars import scan_lines
+from polars_evals._polars import GZIP, scan_lines
+from polars_evals.storage.paths import ending, local_path
 
 Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
 
@@ -33,7 +31,6 @@ ENDINGS: dict[str, Kind] = {
     ".yml": "yaml",
     ".eval": "eval",
 }
-_PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 
 # How much is read at once.
 PIECE_BYTES = 8 << 20
@@ -44,25 +41,11 @@ UNPACKED_TIMES = 400
 LONGEST_RECORD = 256 << 20
 
 _HEAD_BYTES = 64 << 10
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
 _READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
 )
-
-
-def ending(file: str) -> str:
-    """Return the ending that says what a file is, without that of its packing."""
-    return Path(_PACKED.sub("", file.lower())).suffix
-
-
-def local_path(file: str) -> str | None:
-    """Return the path of a file on this machine; None for one of an object store."""
-    if file.startswith("file://"):
-        path = unquote(urlparse(file).path)
-        # With Windows, the drive comes behind a slash: file:///C:/traces.
-        return path[1:] if os.path.splitdrive(path[1:])[0] else path
-    return None if "://" in file else file
 
 
 def kind_of(file: str) -> Kind:
@@ -113,13 +96,13 @@ def _is_object(line: bytes) -> bool:
 def is_packed(path: str) -> bool:
     """Say whether a file of this machine is packed by gzip or Zstandard."""
     with open(path, "rb") as stream:
-        return stream.read(4).startswith((_GZIP, _ZSTD))
+        return stream.read(4).startswith((GZIP, ZSTD))
 
 
 def _head(path: str) -> bytes:
     with open(path, "rb") as stream:
         head = stream.read(_HEAD_BYTES)
-    if not head.startswith((_GZIP, _ZSTD)):
+    if not head.startswith((GZIP, ZSTD)):
         return head
     return next(iter(pieces(path, size=_HEAD_BYTES)), b"")
 
@@ -135,9 +118,9 @@ def pieces(
     with open(path, "rb") as stream:
         begin = stream.read(4)
         stream.seek(0)
-        if begin == _ZSTD:
+        if begin == ZSTD:
             yield from guarded(file, _polars_pieces(path, None, size), os.path.getsize(path))
-        elif begin.startswith(_GZIP):
+        elif begin.startswith(GZIP):
             with gzip.open(stream) as unpacked:
                 yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
         else:

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import polars as pl
 
 from polars_evals._polars import scan_ndjson
-from polars_evals.traces.fields import Field, as_text
+from polars_evals.traces.source import Field, as_text
 from polars_evals.wording import counted, listed, verb
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)

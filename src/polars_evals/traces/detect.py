@@ -14,15 +14,12 @@ import polars as pl
 
 from polars_evals._polars import TIME_CASTS
 from polars_evals.traces.content import Kind, kind_of
-from polars_evals.traces.fields import TIME
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
-from polars_evals.traces.platforms.tables import TABLES
-from polars_evals.traces.records import sample
+from polars_evals.traces.read import sample
+from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
 
 _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
-# Those whose marks are theirs alone; tables of answers are told where none of them fits.
-_MARKED = [platform for platform in PLATFORMS.values() if platform not in (*TABLES, GENERIC)]
 # Kinds of files that folders of traces hold for other reasons too.
 _OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
 
@@ -201,9 +198,11 @@ def _keys(records: Iterable[str]) -> tuple[list[str], set[str]]:
 
 def tell(seen: Seen) -> tuple[Platform, str]:
     """Choose the one platform whose marks a file shows; more than one, or none, is an error."""
-    fitting = _fitting(_MARKED, seen) or _fitting(TABLES, seen)
+    others = [platform for platform in PLATFORMS.values() if platform is not GENERIC]
+    fitting = _fitting([platform for platform in others if not platform.common], seen)
+    are_tables = not fitting
+    fitting = fitting or _fitting([platform for platform in others if platform.common], seen)
     own = _fitting([GENERIC], seen)
-    are_tables = all(PLATFORMS[name] in TABLES for name in fitting)
     # A table with our names, which may have some other column too, is told by the marks that say more.
     if own and fitting and are_tables and len(own[GENERIC.name]) >= max(map(len, fitting.values())):
         fitting = {}

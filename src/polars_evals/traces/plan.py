@@ -8,14 +8,22 @@ from typing import Any
 
 import polars as pl
 
-from polars_evals.traces.answers import Rows, choose_rows, is_answer
-from polars_evals.traces.canonical import OF_FILE, SCORES, finished, kept_name, spans_frame
 from polars_evals.traces.detect import Detection, Seen, Told, choose_files, platform_named, tell_all
-from polars_evals.traces.fields import FILE, LINE, Candidate, candidates, instance
 from polars_evals.traces.files import Paths, expand, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.streams import Stream
-from polars_evals.traces.tables import Table, read_records
+from polars_evals.traces.platforms.base import Candidate, candidates
+from polars_evals.traces.read import FILE, LINE, read_records
+from polars_evals.traces.rows import (
+    OF_FILE,
+    SCORES,
+    Rows,
+    choose_rows,
+    finished,
+    is_answer,
+    kept_name,
+    spans_frame,
+)
+from polars_evals.traces.source import Stream, Table, instance
 from polars_evals.wording import counted, did_you_mean
 
 # Of more files than this, only one of each group is looked into for answers before the scan.

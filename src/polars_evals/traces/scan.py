@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.traces.answers import Rows
-from polars_evals.traces.canonical import CANONICAL, kept_name
 from polars_evals.traces.detect import Detection, choose_files, platform_named
 from polars_evals.traces.files import Paths, expand
 from polars_evals.traces.plan import make_plan
+from polars_evals.traces.rows import CANONICAL, Rows, kept_name
 from polars_evals.traces.scores import with_scores
 from polars_evals.wording import did_you_mean
 

@@ -9,14 +9,11 @@ from typing import Any
 import polars as pl
 
 from polars_evals.lift import elementwise
-from polars_evals.traces.answers import Rows
-from polars_evals.traces.canonical import CANONICAL, SCORES, finished, kept_name
 from polars_evals.traces.detect import look, scores_of
-from polars_evals.traces.fields import LINE, Candidate
 from polars_evals.traces.plan import Group, ScanPlan
-from polars_evals.traces.platforms.base import Platform, Scores, ScoreTable, score
-from polars_evals.traces.records import record_frames
-from polars_evals.traces.tables import read_records
+from polars_evals.traces.platforms.base import Candidate, Platform, Scores, ScoreTable, score
+from polars_evals.traces.read import LINE, read_records, record_frames
+from polars_evals.traces.rows import CANONICAL, SCORES, Rows, finished, kept_name
 
 # How scores that stood in a table of their own are written into the records that they belong to.
 _BESIDE = "@beside"

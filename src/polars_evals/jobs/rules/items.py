@@ -48,15 +48,15 @@ class MustNotFlip(Gate):
         few = seen.scored.filter(item.is_in(list(self.items)))
         rows = few.collect(engine="streaming")
         present = set(rows.get_column(spec.version).cast(pl.String))
-        candidates = [one for one in spec.candidates if one in present]
-        absent = [one for one in spec.candidates if one not in present]
+        candidates = [one for one in spec.candidate if one in present]
+        absent = [one for one in spec.candidate if one not in present]
         if spec.baseline not in present or not candidates:
             lacking = spec.baseline if spec.baseline not in present else listed(absent)
             return Findings(0, reason=f"{lacking} has none of the items {listed(self.items)}")
         watched = ComparisonSpec(
             version=spec.version,
             baseline=spec.baseline,
-            candidates=candidates,
+            candidate=candidates,
             item=spec.item,
             metrics=self.metrics(seen),
             max_flips=None,

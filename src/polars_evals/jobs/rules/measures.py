@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift.answers import ERROR, error_of
 from polars_evals.drift.columns import as_text
-from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
 from polars_evals.wording import counted, have
@@ -43,7 +43,7 @@ class RowsGate(Gate):
         if seen.comparison is not None:
             spec = seen.comparison.spec
             groups["version"] = as_text(seen.schema, spec.version)
-            frame = frame.filter(groups["version"].is_in(spec.candidates))
+            frame = frame.filter(groups["version"].is_in(spec.candidate))
         if self.by is not None:
             seen.require(self.by)
             groups["slice"] = as_text(seen.schema, self.by)

@@ -42,7 +42,7 @@ class MinPassRate(Gate):
         if seen.comparison is not None:
             spec = seen.comparison.spec
             groups["version"] = as_text(seen.schema, spec.version)
-            frame = frame.filter(groups["version"].is_in(spec.candidates))
+            frame = frame.filter(groups["version"].is_in(spec.candidate))
         if self.by is not None:
             seen.require(self.by)
             groups["slice"] = as_text(seen.schema, self.by)

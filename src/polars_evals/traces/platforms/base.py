@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
 
@@ -13,6 +13,37 @@ Scores: TypeAlias = dict[str, tuple[float | None, str | None]]
 
 # Kinds of spans that are no answers: what scores one, and what runs an evaluation, whose examples are traces.
 SCORER, EVALUATION = "scorer", "evaluation"
+
+# How each field is read where a platform does not say so: readings of src/native/traces/reading.hpp.
+READINGS: Mapping[str, str] = {
+    "trace_id": "text",
+    "span_id": "text",
+    "ts": "text",
+    "end": "text",
+    "question": "item",
+    "input": "asked",
+    "output": "answer",
+    "expected": "reference",
+    "tool_calls": "calls",
+    "contexts": "contexts",
+    "scores": "json",
+}
+
+# What a record may say beside the canonical columns, from which they are made.
+HELPERS = (
+    *(
+        "question",
+        "parent_id",
+        "end",
+        "status",
+        "status_message",
+        "error_type",
+        "record",
+        "latency_s",
+        "latency_ns",
+        "scores",
+    ),
+)
 
 
 class BrokenRecordError(ValueError):
@@ -71,6 +102,8 @@ class Platform:
         Where an export has several tables, a pattern of the files that hold its traces.
     leave_out
         A pattern of files that the platform writes beside its traces.
+    common
+        The marks are words that others use too: they count where no other platform's marks fit.
     hint
         What to do where the export holds no answers.
     """
@@ -88,7 +121,39 @@ class Platform:
     score_table: ScoreTable | None = None
     folder: str | None = None
     leave_out: str | None = None
+    common: bool = False
     hint: str = ""
+
+
+class Candidate(NamedTuple):
+    """A place that may hold a field, and how it is read there."""
+
+    path: str
+    reading: str
+
+
+def candidates(platform: Platform, name: str) -> list[Candidate]:
+    """List the places of a field, best first."""
+    reading = READINGS.get(name, "word")
+    places = [_candidate(place, reading) for place in platform.columns.get(name, ())]
+    if name == "question" and not places:
+        return [Candidate(place.path, "item") for place in candidates(platform, "input")]
+    if name == "record" and not platform.spans and platform.name != "generic":
+        return [Candidate("$", "hash")]
+    if name in ("tool_calls", "finish_reason"):
+        # What an answer says of itself.
+        own = "calls" if name == "tool_calls" else "finish"
+        places += [
+            Candidate(place.path, own)
+            for place in candidates(platform, "output")
+            if place.reading in ("answer", "decoded", "parsed", "chat")
+        ]
+    return places
+
+
+def _candidate(written: str, reading: str) -> Candidate:
+    path, _, named = written.partition(" as ")
+    return Candidate(path, named or reading)
 
 
 def marks(*sets: str) -> tuple[frozenset[str], ...]:
@@ -129,3 +194,13 @@ def scores_by_name(held: Any) -> Scores:
         label = value.get("label") if isinstance(value, dict) else None
         found[str(name)] = score(inner, label)
     return {name: values for name, values in found.items() if values != (None, None)}
+
+
+def numbers_as_scores(*known: str) -> Callable[[Record, Record], Iterable[Record]]:
+    """Take the numbers of a table that are in no known column as its scores."""
+
+    def unpack(record: Record, around: Record) -> Iterable[Record]:
+        names = record.keys() - {*known}
+        yield record | {"scores": {name: record[name] for name in names if number(record[name]) is not None}}
+
+    return unpack

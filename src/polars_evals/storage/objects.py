@@ -1,0 +1,512 @@
+"""Folders and files, of this machine or of an object store, with one interface.
+
+Object stores are Amazon S3 and what speaks like it, Google Cloud Storage and Azure, by obstore.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from uuid import uuid4
+
+from polars_evals._errors import ConfigError, InputError, JobError, StoreError
+from polars_evals.storage import atomic
+from polars_evals.storage.secrets import Options, keep_environment_secret, one_line
+
+SCHEMES = ("s3", "gs", "az", "abfss")
+# Options of the connection rather than of a kind of store; some tools write a kind before them.
+CLIENT = re.compile(
+    r"(?:aws_|azure_|google_)?(allow_http|allow_invalid_certificates|connect_timeout|timeout|proxy_url)"
+)
+# What other readers of the same options understand, and this one need not.
+OTHERS = re.compile(r"(aws_)?(max_retries|retry_.*|file_cache_ttl|s3_locking_provider)")
+UNSAFE = "s3_allow_unsafe_rename"
+RETRIES = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+ATTEMPTS, STREAMS, CHUNK = 5, 8, 8 << 20
+
+# What a server says, and what that means.
+MEANINGS = {
+    r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|without LOCATION|301 ": (
+        "the region is wrong"
+    ),
+    r"RequestTimeTooSkewed": "the clock of this machine is wrong",
+    r"NoSuchBucket|ContainerNotFound|bucket does not exist|notFound.*bucket": "there is no such bucket",
+    r"InvalidAccessKeyId|SignatureDoesNotMatch|AccessDenied|AuthenticationFailed|AuthorizationFailure"
+    r"|InvalidToken|ExpiredToken|40[13] |Unauthenticated|PermissionDenied|Unauthorized|Forbidden"
+    r"|credential": "the credentials are not accepted, or may not do this",
+    r"error sending request|[Cc]onnection|dns error|timed? ?out": "it cannot be reached",
+}
+
+
+CHANGED = "it changed while it was read; the next run reads it again"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that a folder holds: its size, when it was written, and an object's mark of its content."""
+
+    size: int
+    time_ns: int
+    etag: str = ""
+
+
+class Folder(ABC):
+    """A place for files, which are named by paths relative to it."""
+
+    # What Polars and Delta Lake need to get there.
+    options: Mapping[str, str] | None = None
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """What people call it."""
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """What Delta Lake calls it."""
+
+    @abstractmethod
+    def path(self, name: str) -> str:
+        """Return what Polars calls a file."""
+
+    @abstractmethod
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        """List the files right in a folder of it, by name; none if there is no such folder."""
+
+    @abstractmethod
+    def folders(self) -> list[str]:
+        """List the folders right in it."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+
+    @abstractmethod
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file at once and for good; if the name is taken, nothing happens but FileExistsError."""
+
+    @abstractmethod
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file at once, in the place of what was there."""
+
+    @abstractmethod
+    def take(self, file: str, name: str) -> None:
+        """Take in a file that was written to the staging folder."""
+
+    @abstractmethod
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files; one that is not there is no matter."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Insist that files can be kept here."""
+
+    def sync(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Make files last that another library wrote; an object store does so by itself."""
+
+    @contextmanager
+    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold it for one run, where there are locks; the commit is what keeps runs apart."""
+        yield
+
+    @contextmanager
+    @abstractmethod
+    def staging(self) -> Iterator[Path]:
+        """Give a folder on this machine to write to, from which `take` is cheap."""
+
+
+class LocalFolder(Folder):
+    """A folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def address(self) -> str:
+        """The path."""
+        return str(self.root)
+
+    @property
+    def url(self) -> str:
+        """The path as a URL."""
+        return self.root.resolve().as_uri()
+
+    def path(self, name: str) -> str:
+        """Return the path of a file."""
+        return str(self.root / name)
+
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        """List a folder."""
+        held = dict[str, Entry]()
+        try:
+            with os.scandir(self.root / folder) as entries:
+                for entry in entries:
+                    # One that another process removes meanwhile is not there.
+                    with suppress(FileNotFoundError):
+                        if entry.is_file():
+                            about = entry.stat()
+                            held[entry.name] = Entry(about.st_size, about.st_mtime_ns)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return dict(sorted(held.items()))
+
+    def folders(self) -> list[str]:
+        """List the folders."""
+        if not self.root.is_dir():
+            return []
+        return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir())
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        return (self.root / name).read_bytes()
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file under another name and give it its own once it is complete on disk."""
+        atomic.create_file(self.root / name, content)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, whatever was there."""
+        atomic.replace_file(self.root / name, content)
+
+    def take(self, file: str, name: str) -> None:
+        """Rename a file, which is complete on disk."""
+        os.rename(file, self.root / name)
+        atomic.sync_folder(self.root)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files."""
+        for name in names:
+            (self.root / name).unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Make the folder."""
+        (self.root / "_evals").mkdir(parents=True, exist_ok=True)
+
+    def sync(self, names: Iterable[str]) -> None:
+        """Make files and their names last."""
+        folders = {self.root}
+        for name in names:
+            with suppress(FileNotFoundError), open(self.root / name, "rb") as file:
+                atomic.sync(file.fileno())
+            folders.add((self.root / name).parent)
+        for folder in folders:
+            atomic.sync_folder(folder)
+
+    @contextmanager
+    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold the folder for one run; another that comes meanwhile waits."""
+        own = self.root / "_evals"
+        with atomic.locked(own / "lock", waiting):
+            for abandoned in own.glob("staging-*"):
+                shutil.rmtree(abandoned, ignore_errors=True)
+            yield
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Give a folder inside: on the same file system, and unread."""
+        with atomic.temporary_folder(self.root / "_evals" / f"staging-{uuid4().hex}") as folder:
+            yield folder
+
+
+def obstore() -> Any:
+    """Import the library, or say how to install it."""
+    try:
+        import obstore
+        import obstore.exceptions
+        import obstore.store
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "object stores need the package obstore: pip install 'polars-evals[cloud]'"
+        ) from None
+    return obstore
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is an address of an object store."""
+    # A single letter before the colon is a drive of Windows.
+    return "://" in path[2:]
+
+
+@dataclass(frozen=True)
+class Address:
+    """A bucket or container, and a path in it."""
+
+    scheme: str
+    host: str
+    path: str
+
+    @classmethod
+    def of(cls, address: str) -> Address:
+        """Read an address."""
+        scheme, _, rest = address.partition("://")
+        if scheme not in SCHEMES:
+            raise ConfigError(
+                f"{address!r}: {scheme}:// is no object store that is known; there are "
+                f"{', '.join(f'{one}://' for one in SCHEMES)}"
+            )
+        host, _, path = rest.partition("/")
+        if not host:
+            raise ConfigError(f"{address!r} names no bucket: {scheme}://bucket/path")
+        return cls(scheme, host, path.strip("/"))
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}" + (f"/{self.path}" if self.path else "")
+
+    def open(self, options: Mapping[str, str] | None, *, prefix: str) -> Any:
+        """Connect."""
+        stores = obstore().store
+        keep_environment_secret()
+        # The library takes from the environment what is about a kind of store, but not about the connection.
+        around = {name: value for name, value in os.environ.items() if CLIENT.fullmatch(name.lower())}
+        config, client = split_options({**prefixed(around), **(options or {})})
+        kind = {"s3": stores.S3Store, "gs": stores.GCSStore}.get(self.scheme, stores.AzureStore)
+        container, _, account = self.host.partition("@")
+        if account:
+            config.setdefault("azure_storage_account_name", account.split(".")[0])
+        try:
+            return kind(
+                container, prefix=prefix or None, config=config, client_options=client, retry_config=RETRIES
+            )
+        except Exception as error:
+            raise ConfigError(f"{self}: storage_options: {one_line(error)}") from None
+
+
+def prefixed(variables: Mapping[str, str]) -> dict[str, str]:
+    """Keep the variables that name a kind of store: others may be meant for anything."""
+    return {
+        name: value for name, value in variables.items() if name.startswith(("AWS_", "AZURE_", "GOOGLE_"))
+    }
+
+
+def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tell the options of a kind of store from those of the connection."""
+    config, client = dict[str, Any](), dict[str, Any]()
+    for name, value in options.items():
+        key = name.lower()
+        if UNSAFE in key and value.lower() in ("true", "1"):
+            raise ConfigError(
+                f"storage_options: `{name}` gives up that rows are added exactly once; leave it out"
+            )
+        found = CLIENT.fullmatch(key)
+        if found:
+            flag = {"true": True, "false": False}.get(value.lower())
+            client[found[1]] = value if flag is None else flag
+        elif not OTHERS.fullmatch(key) and UNSAFE not in key:
+            config[key] = value
+    return config, client
+
+
+@contextmanager
+def explained(address: object, problem: type[JobError]) -> Iterator[None]:
+    """Say in a line what is wrong with an object store."""
+    try:
+        yield
+    except (JobError, OSError):
+        raise
+    except Exception as error:
+        if not isinstance(error, obstore().exceptions.BaseError):
+            raise
+        text = str(error)
+        meaning = next((meant for words, meant in MEANINGS.items() if re.search(words, text)), None)
+        code = re.search(r"<Code>(\w+)</Code>", text)
+        detail = code[1] if code else one_line(error)
+        raise problem(f"{address}: {meaning} ({detail})" if meaning else f"{address}: {detail}") from None
+
+
+class RemoteFolder(Folder):
+    """A prefix of an object store."""
+
+    def __init__(self, address: str, options: Mapping[str, str] | None = None) -> None:
+        self.place = Address.of(address)
+        self.options = Options(options) if options else None
+        self.store = self.place.open(options, prefix=self.place.path)
+        self.library = obstore()
+
+    @property
+    def address(self) -> str:
+        """The address."""
+        return str(self.place)
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return str(self.place)
+
+    def path(self, name: str) -> str:
+        """Return the address of a file."""
+        return f"{self.place}/{name}"
+
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        """List a folder."""
+        with explained(self.place, StoreError):
+            found = self.library.list_with_delimiter(self.store, prefix=folder or None)["objects"]
+        start = len(folder) + 1 if folder else 0
+        return {one["path"][start:]: entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
+
+    def folders(self) -> list[str]:
+        """List the folders."""
+        with explained(self.place, StoreError):
+            return sorted(self.library.list_with_delimiter(self.store)["common_prefixes"])
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        with explained(self.place, StoreError):
+            try:
+                return bytes(self.library.get(self.store, name).bytes())
+            except (FileNotFoundError, self.library.exceptions.NotFoundError):
+                raise FileNotFoundError(f"{self.path(name)} is not there") from None
+
+    def create(self, name: str, content: bytes) -> None:
+        """Put an object, if there is none of that name: the store itself sees to that."""
+        with explained(self.place, StoreError):
+            try:
+                self.library.put(self.store, name, content, mode="create")
+            except self.library.exceptions.AlreadyExistsError:
+                # An answer that got lost on its way is asked for again, and finds what it wrote.
+                if not content or self.read(name) != content:
+                    raise FileExistsError(f"{self.path(name)} is there already") from None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put an object, whatever was there."""
+        with explained(self.place, StoreError):
+            self.library.put(self.store, name, content)
+
+    def take(self, file: str, name: str) -> None:
+        """Upload a file; it is there as a whole or not at all."""
+        with explained(self.place, StoreError):
+            self.library.put(self.store, name, Path(file))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects."""
+        with explained(self.place, StoreError):
+            for name in names:
+                try:
+                    self.library.delete(self.store, name)
+                except (FileNotFoundError, self.library.exceptions.NotFoundError):
+                    continue
+
+    def check(self) -> None:
+        """Insist that the store refuses to overwrite when asked to: commits depend on nothing else."""
+        name = f"_evals/probe-{uuid4().hex}"
+        self.create(name, b"1")
+        try:
+            with explained(self.place, StoreError):
+                self.library.put(self.store, name, b"2", mode="create")
+        except StoreError as error:
+            if "already" not in str(error).lower() and "precondition" not in str(error).lower():
+                raise self.unsafe(one_line(error)) from None
+        else:
+            raise self.unsafe("a second object of one name took the place of the first")
+        finally:
+            self.remove([name])
+
+    def unsafe(self, why: str) -> StoreError:
+        """Say that this store cannot keep rows exactly once."""
+        return StoreError(
+            f"{self.place}: the object store has no conditional put, without which runs could overwrite each "
+            f"other: {why}; name another store"
+        )
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Give a folder of this machine, from which files are uploaded."""
+        with atomic.temporary_folder(Path(mkdtemp(prefix="polars-evals-"))) as folder:
+            yield folder
+
+
+def entry_of(found: Mapping[str, Any]) -> Entry:
+    """Read what a listing says of an object."""
+    return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
+
+
+def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[str, Entry]:
+    """List an object, or all objects below a folder, by their paths in the bucket."""
+    library, store = obstore(), address.open(options, prefix="")
+    with explained(address, InputError):
+        if address.path:
+            try:
+                return {address.path: entry_of(library.head(store, address.path))}
+            except (FileNotFoundError, library.exceptions.NotFoundError):
+                pass
+        pages = library.list(store, prefix=address.path or None, chunk_size=1000)
+        return {one["path"]: entry_of(one) for page in pages for one in page}
+
+
+def download(
+    files: Mapping[str, Entry], folder: Path, options: Mapping[str, str] | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Copy objects to a folder, as they were when they were listed; returns the copies and the failures."""
+    stores = dict[str, Any]()
+    for file in files:
+        address = Address.of(file)
+        if address.host not in stores:
+            stores[address.host] = address.open(options, prefix="")
+    copies, failures = dict[str, str](), dict[str, str]()
+
+    def fetch(file: str) -> None:
+        address = Address.of(file)
+        # The folders keep their names, for some formats say with them what is inside.
+        copy = folder / uuid4().hex / address.path
+        copy.parent.mkdir(parents=True)
+        try:
+            with explained(file, InputError):
+                fetch_one(stores[address.host], address.path, files[file], copy)
+            copies[file] = str(copy)
+        except (InputError, OSError) as error:
+            failures[file] = one_line(error)
+
+    with ThreadPoolExecutor(STREAMS) as pool:
+        list(pool.map(fetch, files))
+    return copies, failures
+
+
+def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
+    """Copy an object; where the connection breaks, the rest is asked for."""
+    library = obstore()
+    done, attempt = 0, 0
+    with open(copy, "wb") as target:
+        while done < entry.size or entry.size == 0:
+            options: dict[str, Any] = {"if_match": entry.etag} if entry.etag else {}
+            if done:
+                options["range"] = {"offset": done}
+            try:
+                for chunk in library.get(store, key, options=options).stream(min_chunk_size=CHUNK):
+                    done += target.write(chunk)
+                break
+            except (FileNotFoundError, library.exceptions.NotFoundError):
+                raise InputError("it is no longer there") from None
+            except library.exceptions.PreconditionError:
+                raise InputError(CHANGED) from None
+            except library.exceptions.BaseError:
+                attempt += 1
+                if attempt == ATTEMPTS:
+                    raise
+    if done != entry.size:
+        raise InputError(CHANGED)
+
+
+def open_folder(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Folder:
+    """Open a folder of this machine or of an object store, which need not exist yet."""
+    if is_remote(str(path)):
+        return RemoteFolder(str(path), storage_options)
+    return LocalFolder(Path(path))
+
+
+def write_file(
+    path: str | Path, content: str | bytes, storage_options: Mapping[str, str] | None = None
+) -> None:
+    """Write a file at once: a reader finds the old one or the new one."""
+    folder, name = os.path.split(str(path))
+    content = content.encode() if isinstance(content, str) else content
+    open_folder(folder or ".", storage_options).write(name, content)

@@ -1,0 +1,63 @@
+"""Values that are never shown: not in a log, not in an error, not in a report."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from polars_evals.wording import line
+
+# Names of options and variables whose values are secret. An account's name and a region are not.
+SECRET = re.compile(r"secret|token|password|credential|(access|account|storage|encryption)_key$|sas|_key$")
+# What a signed address carries in its query.
+SIGNED = re.compile(r"(?i)\b(sig|signature|x-amz-[a-z-]+|x-goog-[a-z-]+)=[^&\s\"'>]+")
+# What a library could not read, byte by byte: it may be a key.
+BYTES = re.compile(r"\[\s*(?:\d{1,3},\s*){7,}[\d,\s]*\]?")
+HIDDEN = "***"
+SHORTEST = 4
+
+_known: set[str] = set()
+
+
+class Options(dict[str, str]):
+    """Options of an object store, which show their names only."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        keep_secrets(values)
+
+    def __repr__(self) -> str:
+        return f"Options({', '.join(self)})"
+
+    __str__ = __repr__
+
+
+def keep_secrets(values: Mapping[str, str]) -> None:
+    """Keep the secret ones of some values out of all that is shown from now on."""
+    _known.update(
+        value for name, value in values.items() if SECRET.search(name.lower()) and len(value) >= SHORTEST
+    )
+
+
+def keep_environment_secret() -> None:
+    """Do so with what the environment says about object stores."""
+    keep_secrets(
+        {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GCP_"))
+        }
+    )
+
+
+def redacted(text: str) -> str:
+    """Return a text without the secrets that are known."""
+    for secret in sorted(_known, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return BYTES.sub(HIDDEN, SIGNED.sub(rf"\1={HIDDEN}", text))
+
+
+def one_line(error: BaseException) -> str:
+    """Return the first line of an error, made safe to show."""
+    return line(redacted(str(error).strip().split("\n")[0]) or type(error).__name__)

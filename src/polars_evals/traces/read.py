@@ -1,0 +1,437 @@
+"""Read files: a file's records as JSON texts, one a row, with their place in the file; fields of records."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+import polars as pl
+import yaml
+
+from polars_evals import _native
+from polars_evals._polars import is_map, read_ndjson, scan_lines
+from polars_evals.lift import elementwise, json_text
+from polars_evals.traces.content import (
+    LONGEST_RECORD,
+    UNPACKED_BYTES,
+    Kind,
+    guarded,
+    local_path,
+    pieces,
+    too_long,
+)
+from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Platform, Record
+from polars_evals.wording import line
+
+# Where a row comes from: its file, its record as text, and the record's number in the file.
+FILE = "source_file"
+LINE = "source_line"
+NUMBER = "source_number"
+# What is wrong with a record; null where nothing is.
+BROKEN = "@broken"
+
+# How many records, and how many bytes of them, make a frame.
+_BATCH_RECORDS = 4096
+BATCH_BYTES = 4 << 20
+# Of how many records the keys say what a file is.
+_SAMPLE_RECORDS = 100
+
+KEPT = "@kept"
+
+
+def record_frames(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    unpack: Callable[[Record, Record], Iterable[Record]] | None,
+    *,
+    kept: Sequence[str] = (),
+    storage_options: dict[str, Any] | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Read a file's records, in frames of some megabytes.
+
+    A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
+    should keep of it stands under `KEPT`.
+    """
+    if unpack is None and kind == "lines":
+        yield from _lines(file, storage_options)
+        return
+    around: Record = {}
+    for frame in _frames(file, kind, lists, around, storage_options):
+        yield frame if unpack is None else _unpacked(frame, unpack, around | {"file": file}, around, kept)
+
+
+def _frames(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    around: Record,
+    storage_options: dict[str, Any] | None,
+) -> Iterator[pl.DataFrame]:
+    if kind == "lines":
+        yield from _lines(file, storage_options)
+    elif kind == "parquet":
+        yield from _rows(file, storage_options)
+    else:
+        yield from _batched(_texts(file, kind, lists, around, storage_options))
+
+
+def _texts(
+    file: str,
+    kind: Kind,
+    lists: Sequence[Sequence[str]],
+    around: Record,
+    storage_options: dict[str, Any] | None,
+) -> Iterator[bytes]:
+    """Read the records of a file that is neither lines nor a table of Parquet."""
+    reader = {"eval": _archive, "yaml": _yaml, "csv": _csv}.get(kind)
+    if reader is None:
+        return _documents(file, lists, around, storage_options)
+    return reader(file, lists, around)
+
+
+def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
+    # Without a query, which costs more than a small file.
+    numbered = texts.to_frame().with_row_index(NUMBER, first)
+    return numbered.replace_column(0, numbered.get_column(NUMBER).cast(pl.Int64))
+
+
+def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+    held, number, is_first = b"", 1, True
+    for piece in _and_end(pieces(file, storage_options=storage_options)):
+        if piece is None:
+            data, held = held, b""
+        else:
+            cut = piece.rfind(b"\n") + 1
+            if cut == 0:
+                held += piece
+                if len(held) > LONGEST_RECORD:
+                    raise too_long(file)
+                continue
+            data, held = held + piece[:cut], piece[cut:]
+        if is_first:
+            data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
+        if not data:
+            continue
+        lines = pl.DataFrame(_native.split_lines(data, name=LINE)).to_series()
+        frame = _frame(lines, number)
+        number += lines.len()
+        if data.startswith(b"{") and data.count(b"\n{") + 1 == lines.len():
+            yield frame
+        else:
+            yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
+
+
+def _and_end(found: Iterator[bytes]) -> Iterator[bytes | None]:
+    yield from found
+    yield None
+
+
+def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
+    number, held, size = 1, list[str | None](), 0
+    for text in texts:
+        try:
+            held.append(text.decode())
+        except UnicodeDecodeError:
+            held.append(None)
+        size += len(text)
+        if len(held) >= _BATCH_RECORDS or size >= BATCH_BYTES:
+            yield _frame(pl.Series(LINE, held, pl.String), number)
+            number, held, size = number + len(held), [], 0
+    if held:
+        yield _frame(pl.Series(LINE, held, pl.String), number)
+
+
+def _documents(
+    file: str, lists: Sequence[Sequence[str]], around: Record, storage_options: dict[str, Any] | None
+) -> Iterator[bytes]:
+    """Cut JSON into records: entries of the list at the top, or of one of the lists, else whole documents."""
+    splitter = _native.JsonSplitter([list(keys) for keys in lists])
+    had_entries = False
+    for piece in pieces(file, storage_options=storage_options, size=1 << 20):
+        for is_document, text in splitter.feed(piece):
+            if is_document:
+                # What is left of a document whose records have come already.
+                if not had_entries:
+                    yield text
+                had_entries = False
+                continue
+            if not had_entries:
+                around.update(_object(splitter.around()))
+            had_entries = True
+            yield text
+        if splitter.pending() > LONGEST_RECORD:
+            raise too_long(file)
+    if splitter.is_open():
+        # Cut off: what there is of it is a broken record.
+        yield b'{"cut off'
+
+
+def _object(text: bytes) -> Record:
+    """Read what stands around a list; a comma or a key may be left at its end."""
+    for tail in (b"", b"null"):
+        try:
+            closing = text[len(text.rstrip(b"}]")) :]
+            value = json.loads(text[: len(text) - len(closing)].rstrip(b", \n\r\t") + tail + closing)
+        except ValueError:
+            continue
+        return value if isinstance(value, dict) else {}
+    return {}
+
+
+def _archive(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read the samples of an Inspect log, which is a zip; its entries may be packed with Zstandard."""
+    path = local_path(file)
+    if path is None:
+        raise pl.exceptions.ComputeError(
+            f"{file!r}: an archive is read from this machine; copy it here first"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            for name in ("_journal/start.json", "header.json"):
+                if name in entries:
+                    around.update(_object(b"".join(_entry(file, archive, entries[name]))))
+            samples = sorted(
+                name for name in entries if name.startswith("samples/") and name.endswith(".json")
+            )
+            if not samples and "header.json" not in entries:
+                raise pl.exceptions.ComputeError(
+                    f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
+                )
+            for name in samples:
+                yield b"".join(_entry(file, archive, entries[name]))
+    except (OSError, pl.exceptions.PolarsError):
+        raise
+    except Exception as error:
+        # One bit makes an entry encrypted, or packed in another way: each has an error of its own class, and
+        # the end of a file inside an entry has no words.
+        why = line(str(error)) or "its entries are cut off"
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; fetch it again") from None
+
+
+_ZSTANDARD = 93
+
+
+def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    if entry.file_size > LONGEST_RECORD:
+        raise too_long(f"{file}/{entry.filename}")
+
+    def unpacked() -> Iterator[bytes]:
+        if entry.compress_type == _ZSTANDARD:
+            # Older Pythons cannot unpack it.
+            kind, entry.compress_type = entry.compress_type, zipfile.ZIP_STORED
+            size, entry.file_size = entry.file_size, entry.compress_size
+            crc, entry.CRC = entry.CRC, 0
+            try:
+                with archive.open(entry) as stream:
+                    stream._expected_crc = None  # type: ignore[attr-defined]
+                    packed = stream.read()
+            finally:
+                entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
+            yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
+            return
+        with archive.open(entry) as stream:
+            while piece := stream.read(1 << 20):
+                yield piece
+
+    yield from guarded(f"{file}/{entry.filename}", unpacked(), entry.compress_size)
+
+
+def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
+    """Unpack with Arrow, a piece at a time; where there is none, with a query of Polars, which is slower."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        lines = scan_lines(io.BytesIO(packed)).collect().get_column("line")
+        yield "\n".join(lines).encode()
+        return
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            while piece := stream.read(1 << 20):
+                yield piece
+    except OSError as error:
+        raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
+
+
+def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read YAML, which is read as a whole."""
+    text = bytearray()
+    for piece in pieces(file):
+        text += piece
+        if len(text) > UNPACKED_BYTES:
+            raise pl.exceptions.ComputeError(
+                f"{file!r} has more than {UNPACKED_BYTES >> 20} MB of YAML, which is read as a whole; write "
+                "JSON Lines"
+            )
+    try:
+        value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}") from None
+    if isinstance(value, dict):
+        for keys in lists:
+            inner: Any = value
+            for key in keys:
+                inner = inner.get(key) if isinstance(inner, dict) else None
+            if isinstance(inner, list):
+                around.update({key: held for key, held in value.items() if key not in keys})
+                value = inner
+                break
+    for record in value if isinstance(value, list) else [value]:
+        yield _written(record).encode()
+
+
+def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+    """Read the rows of a CSV file as records, for platforms whose rows must be unpacked."""
+    table = pl.scan_csv(file, glob=False, infer_schema=False)
+    start = 0
+    while (rows := table.slice(start, _BATCH_RECORDS).collect()).height:
+        yield from (_written(row).encode() for row in rows.iter_rows(named=True))
+        start += rows.height
+
+
+def _rows(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+    """Read the rows of a Parquet file as records, for platforms whose rows must be unpacked."""
+    table = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+    record = as_record(table.collect_schema())
+    start = 0
+    while True:
+        texts = table.slice(start, _BATCH_RECORDS).select(record.alias(LINE)).collect().to_series()
+        if texts.is_empty():
+            return
+        yield _frame(texts, start + 1)
+        start += texts.len()
+
+
+def _written(record: Any) -> str:
+    return json.dumps(record, separators=(",", ":"), default=str)
+
+
+def _unpacked(
+    frame: pl.DataFrame,
+    unpack: Callable[[Record, Record], Iterable[Record]],
+    shown: Record,
+    around: Record,
+    kept: Sequence[str],
+) -> pl.DataFrame:
+    numbers, texts = list[int](), list[str | None]()
+    for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
+        try:
+            record = None if text is None else json.loads(text)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            numbers.append(number)
+            texts.append(text)
+            continue
+        held = {name: record[name] for name in kept if name in record}
+        try:
+            made = [_written(each | {KEPT: held} if held else each) for each in unpack(record, shown)]
+        except BrokenRecordError:
+            made = ["broken"]
+        numbers += [number] * len(made)
+        texts += made
+    around.update({key: value for key, value in shown.items() if key != "file"})
+    return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
+
+
+def sample(
+    file: str, kind: Kind, platforms: Iterable[Platform], storage_options: dict[str, Any] | None
+) -> list[str]:
+    """Read a file's first records, before its platform is known."""
+    lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
+    if kind not in ("lines", "parquet"):
+        return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
+    for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
+        if frame.height:
+            return [text for text in frame.get_column(LINE).head(_SAMPLE_RECORDS) if text is not None]
+    return []
+
+
+def _decoded(texts: Iterable[bytes]) -> list[str]:
+    found = list[str]()
+    for text in texts:
+        with suppress(UnicodeDecodeError):
+            found.append(text.decode())
+    return found
+
+
+def stable_hash(text: pl.Expr) -> pl.Expr:
+    """Hash each text with BLAKE2b (16 bytes, in hexadecimal) of its UTF-8 bytes; null stays null."""
+    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
+
+
+def read_records(texts: pl.Series, columns: Mapping[str, Sequence[Candidate]]) -> pl.DataFrame:
+    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`."""
+    plan = [(name, [(place.path, place.reading) for place in places]) for name, places in columns.items()]
+    found = _native.read_records(texts, plan, broken=BROKEN, threads=pl.thread_pool_size())
+    return pl.concat([pl.DataFrame(piece) for piece in found], rechunk=False)
+
+
+def read_text(texts: pl.Expr, places: Sequence[Candidate]) -> pl.Expr:
+    """Read a field of records that are texts."""
+
+    def read(batch: Sequence[pl.Series]) -> pl.Series:
+        return read_records(batch[0], {"value": places}).get_column("value")
+
+    return elementwise("scan_traces", {"texts": texts}, read, pl.String())
+
+
+def as_record(schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Write columns as one JSON object a row."""
+    return json_text(pl.struct(_encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()))
+
+
+def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    if is_map(dtype):
+        return expr.cast(pl.List(pl.Struct({"key": dtype.key, "value": dtype.value})))
+    if isinstance(dtype, pl.Categorical | pl.Enum | pl.Decimal | pl.Duration):
+        return expr.cast(pl.String)
+    if isinstance(dtype, pl.Binary):
+        return expr.cast(pl.String, strict=False)
+    return expr
+
+
+# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
+SUSPECT_LINES = 1_000
+
+
+def is_blank(file: str) -> bool:
+    """Say whether a file of JSON Lines has no line with anything in it."""
+    return all(frame.is_empty() for frame in record_frames(file, "lines", (), None))
+
+
+def broken_line(file: str) -> tuple[int, str] | None:
+    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
+    if next(pieces(file, size=3), b"") == b"\xef\xbb\xbf":
+        return 1, "Unexpected UTF-8 BOM"
+    line, tried = pl.col(LINE), 0
+    suspect = ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
+    for frame in record_frames(file, "lines", (), None):
+        for number, text in frame.filter(suspect.fill_null(True)).select(NUMBER, LINE).iter_rows():
+            if text is None:
+                return number, "it is not valid UTF-8"
+            try:
+                read_ndjson(text)
+            except pl.exceptions.PolarsError:
+                return number, _reason(text)
+            tried += 1
+            if tried == SUSPECT_LINES:
+                return None
+    return None
+
+
+def _reason(line: str) -> str:
+    """Say what is wrong with a line that cannot be read."""
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        return f"{error.msg} (column {error.colno:,})"
+    except (ValueError, RecursionError):
+        return "it is nested too deeply, or holds a number that is too long"
+    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"

@@ -1,0 +1,561 @@
+"""From the fields of a source to rows: canonical columns, one answer a row, a session a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from polars_evals._polars import NOTHING_OF_EMPTY, format_text
+from polars_evals.traces.platforms.base import (
+    EVALUATION,
+    HELPERS,
+    READINGS,
+    SCORER,
+    Candidate,
+    Platform,
+    candidates,
+)
+from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_text, stable_hash
+from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, numbered
+
+Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+CANONICAL: Mapping[str, pl.DataType] = {
+    "item_id": pl.String(),
+    "trace_id": pl.String(),
+    "span_id": pl.String(),
+    "session_id": pl.String(),
+    "ts": TIME,
+    "model": pl.String(),
+    "version": pl.String(),
+    "input": pl.String(),
+    "output": pl.String(),
+    "expected": pl.String(),
+    "kind": pl.String(),
+    "error": pl.String(),
+    "finish_reason": pl.String(),
+    "latency_ms": pl.Float64(),
+    "input_tokens": pl.Int64(),
+    "output_tokens": pl.Int64(),
+    "cost": pl.Float64(),
+    "tool_calls": pl.List(pl.Struct({"name": pl.String(), "arguments": pl.String()})),
+    "contexts": pl.List(pl.String()),
+}
+
+# What the platforms call the kinds of a span.
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "llm": (
+        *(
+            "llm",
+            "generation",
+            "chat_model",
+            "chat",
+            "text_completion",
+            "completion",
+            "generate_content",
+            "model",
+        ),
+        *("ai.generatetext.dogenerate", "ai.streamtext.dostream", "ai.generateobject.dogenerate", "response"),
+    ),
+    "tool": ("tool", "execute_tool", "ai.toolcall"),
+    "agent": ("agent", "invoke_agent", "create_agent"),
+    "retriever": ("retriever", "reranker", "retrieval"),
+    "embedding": ("embedding", "embeddings"),
+    "chain": (
+        *(
+            "chain",
+            "span",
+            "workflow",
+            "task",
+            "parser",
+            "prompt",
+            "unknown",
+            "event",
+            "evaluator",
+            "guardrail",
+            "eval",
+        ),
+        *("score", "function", "ai.generatetext", "ai.streamtext", "ai.generateobject"),
+    ),
+}
+_ERRORS = ("error", "failed", "status_code_error", "2", "traceststatus.error", "exception")
+
+# Fields that are texts until an answer has been chosen, for lists of several spans are joined as texts.
+CALLS, CONTEXTS, SCORES, PARENT = "@tool_calls", "@contexts", "@scores", "@parent_id"
+OF_FILE = "@file"
+# The question's hash, which is the item where there is no other.
+QUESTION = "@question"
+
+
+def kept_name(column: str) -> str:
+    """Name a kept source column; one that has a canonical name is set apart."""
+    return f"source_{column}" if column in CANONICAL else column
+
+
+def spans_frame(
+    group: Table | Stream,
+    platform: Platform,
+    *,
+    columns: Mapping[str, str | pl.Expr],
+    keep: Sequence[str],
+    storage_options: dict[str, Any] | None = None,
+) -> pl.LazyFrame:
+    """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
+    fields = {
+        name: _field(name, group, platform, columns)
+        for name in (*CANONICAL, *HELPERS)
+        if name not in ("ts", "end")
+    }
+    texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
+    times = {name: _times(name, group, platform, columns) for name in ("ts", "end")}
+    kept = {kept_name(name): _kept(name, group) for name in keep}
+    mapped = {
+        name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()
+    }
+    own = {name: group.source_field(name).expr for name in mapped} if isinstance(group, Stream) else {}
+    frame = group.scan(storage_options)
+    if isinstance(group, Table):
+        frame = numbered(frame).with_columns(pl.lit(None, pl.String).alias(BROKEN))
+    elif own:
+        frame = frame.with_columns(**own)
+    written = {f"@{name}": found[1] for name, found in times.items() if found[1] is not None}
+    frame = frame.with_columns(
+        **{f"@{name}": pl.lit(None, pl.String) if expr is None else expr for name, expr in texts.items()},
+        **kept,
+        **{f"{name}_text": expr for name, expr in written.items()},
+    )
+    for name in written:
+        frame = with_text_as_time(frame, f"{name}_text")
+    instants = {
+        name: _first([*found[0], *([pl.col(f"@{name}_text")] if found[1] is not None else [])], TIME)
+        for name, found in times.items()
+    }
+    broken = _broken(group, platform)
+    return frame.with_columns(**{"@ts": instants["ts"], "@end": instants["end"]}).select(
+        *_typed(broken, has_record=texts["record"] is not None),
+        *kept,
+        PARENT,
+        CALLS,
+        CONTEXTS,
+        SCORES,
+        QUESTION,
+        NUMBER,
+        broken.alias(BROKEN),
+        pl.col(FILE).alias(OF_FILE),
+    )
+
+
+def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
+    """Give each canonical column its type."""
+    status = pl.col("@status").str.to_lowercase().str.split(".").list.last()
+    failed = pl.when(status.is_in(_ERRORS)).then(pl.coalesce("@status_message", pl.lit("error")))
+    kind = pl.col("@kind").str.to_lowercase()
+    names = {word: name for name, words in _KINDS.items() for word in words}
+    took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
+    place = format_text("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
+    typed = {
+        "item_id": pl.col("@item_id"),
+        "ts": pl.col("@ts"),
+        "kind": kind.replace_strict(names, default=kind, return_dtype=pl.String),
+        "error": pl.coalesce(pl.when(broken.is_not_null()).then(place), "@error", failed, "@error_type"),
+        "latency_ms": pl.coalesce(
+            _number("@latency_ms"), _number("@latency_ns") / 1e6, took, _number("@latency_s") * 1000
+        ),
+        "input_tokens": _number("@input_tokens").cast(pl.Int64),
+        "output_tokens": _number("@output_tokens").cast(pl.Int64),
+        "cost": _number("@cost"),
+    }
+    if has_record:
+        # An answer without an id is named by its file and by all that it says.
+        name = pl.col(FILE).str.extract(r"([^/\\]+)$")
+        typed["trace_id"] = pl.coalesce("@trace_id", format_text("{}#{}", name, "@record"))
+    plain = {name: pl.col(f"@{name}") for name in CANONICAL if name not in ("tool_calls", "contexts")}
+    return [expr.alias(name) for name, expr in (plain | typed).items()]
+
+
+def _number(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64, strict=False)
+
+
+def finished(frame: pl.LazyFrame, kept: Sequence[str], *, has_own_item: bool) -> pl.LazyFrame:
+    """Read the lists, and settle which item a row belongs to."""
+    lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
+    item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
+    # What took nothing and gave nothing was never counted.
+    counts = {
+        name: pl.when((pl.col(name) != 0) | pl.col("output").is_not_null()).then(pl.col(name))
+        for name in ("input_tokens", "output_tokens", "cost")
+    }
+    return frame.with_columns(item_id=item, **lists, **counts).select(*CANONICAL, *kept)
+
+
+def _field(
+    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
+) -> Field | None:
+    """Find one field; None where these files do not hold it."""
+    named = {"question": "input"}.get(name, name)
+    if named in columns:
+        mapped, reading = columns[named], "item" if name == "question" else "text"
+        if reading == "text" and name in ("tool_calls", "contexts"):
+            reading = READINGS[name]
+        if isinstance(mapped, pl.Expr):
+            text = mapped.cast(pl.String)
+            if reading == "text":
+                return Field(text, pl.String())
+            return Field(
+                read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)]),
+                pl.String(),
+            )
+        return (
+            group.source_field(mapped, reading)
+            if isinstance(group, Stream)
+            else group.field([Candidate(mapped, reading)])
+        )
+    return group.field(candidates(platform, name))
+
+
+def _first(found: Sequence[pl.Expr], dtype: pl.DataType) -> pl.Expr:
+    """Take the first that is not null; one alone stays bare, so that filters pass through it to the scan."""
+    return pl.coalesce(found) if len(found) > 1 else found[0] if found else pl.lit(None, dtype)
+
+
+def _times(
+    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
+) -> tuple[list[pl.Expr], pl.Expr | None]:
+    """Find the times, and the texts that have yet to be read as times."""
+    times, texts = list[pl.Expr](), list[pl.Expr]()
+    mapped = columns.get(name)
+    if isinstance(mapped, pl.Expr):
+        return [mapped.cast(TIME)], None
+    if isinstance(group, Stream):
+        found = group.source_field(mapped) if mapped else group.field(candidates(platform, name))
+        return [], None if found is None else found.expr
+    for place in [Candidate(mapped, "text")] if mapped else candidates(platform, name):
+        field = group.field([place])
+        if field is None:
+            continue
+        held = group.schema.get(place.path)
+        field = Field(field.expr, held) if held is not None and held.is_nested() else field
+        if isinstance(field.dtype, pl.String):
+            texts.append(field.expr)
+        elif (time := as_time(field)) is None:
+            raise pl.exceptions.SchemaError(
+                f"column {place.path!r} in {group.files[0]!r} has type {field.dtype}, which is not a time; "
+                'map another one with columns={"ts": ...}'
+            )
+        else:
+            times.append(time)
+    return times, _first(texts, pl.String()) if texts else None
+
+
+def _kept(name: str, group: Table | Stream) -> pl.Expr:
+    if isinstance(group, Stream):
+        return group.source_field(name).expr
+    if name in group.schema or name in group.hive or name == FILE:
+        return pl.col(name)
+    found = group.field([Candidate(name, "text")])
+    return pl.lit(None) if found is None else found.expr
+
+
+def _broken(group: Table | Stream, platform: Platform) -> pl.Expr:
+    """Say what is wrong with a record, or with a cell that must hold JSON; null where nothing is."""
+    if isinstance(group, Stream):
+        return pl.col(BROKEN)
+    texts = [name for name in platform.json if isinstance(group.schema.get(name), pl.String)]
+    reasons = []
+    for name in texts:
+        # Only where there is no answer need the JSON be checked.
+        text = pl.when(pl.col("@output").is_null()).then(pl.col(name))
+        is_json = read_text(
+            pl.struct(value=text).struct.json_encode(), [Candidate("value", "opened")]
+        ).is_not_null()
+        is_blank = text.str.strip_chars().is_in(["", "null"])
+        reasons.append(
+            pl.when(text.is_not_null() & ~is_blank & ~is_json).then(pl.lit(f"the JSON in {name} is broken"))
+        )
+    return pl.coalesce(reasons) if reasons else pl.lit(None, pl.String)
+
+
+_OFFSET = r"[+-]\d{2}:?\d{2}$"
+_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
+_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
+
+
+def as_time(field: Field) -> pl.Expr | None:
+    """Read dates, times, or numbers since 1970, as UTC times; None for other types."""
+    expr, dtype = field
+    if isinstance(dtype, pl.Datetime):
+        zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
+        return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
+    if isinstance(dtype, pl.Date):
+        return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    if dtype.is_numeric():
+        return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
+    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
+
+
+def with_text_as_time(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """Read a column of texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
+
+    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing. This goes in steps of
+    the frame, for an expression that repeats its input grows with every repetition.
+    """
+    text, stamp, common = pl.col(column), pl.col("__stamp"), pl.col("__common")
+    bare = text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z")
+    rare = pl.when(common.is_null()).then(stamp)
+    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
+        text.str.strip_chars()
+    )
+    return (
+        frame.with_columns(__stamp=bare)
+        .with_columns(__stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
+        .with_columns(__stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
+        .with_columns(__common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
+        .with_columns(
+            pl.coalesce(
+                common,
+                *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
+                _epoch(number.cast(pl.Int64, strict=False)),
+                _epoch(number.cast(pl.Float64, strict=False)),
+            ).alias(column)
+        )
+        .drop("__stamp", "__common")
+    )
+
+
+def _epoch(number: pl.Expr) -> pl.Expr:
+    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
+
+    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
+    """
+    microseconds = (
+        pl.when(number.abs() < 1e11)
+        .then((number * 1_000_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e14)
+        .then((number * 1_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e17)
+        .then(number.cast(pl.Int64, strict=False))
+        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
+    )
+    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+
+_TRACE, _PICK, _ORDER, _EVALUATES = "@trace", "@pick", "@order", "@evaluates"
+
+# Kinds of spans that never are the answer of a trace, even where they stand at its root.
+_HELPING = ("tool", "retriever", "embedding")
+
+
+def is_answer() -> pl.Expr:
+    """Whether a span says something: a text, a call of a tool, or that it failed."""
+    return pl.col("output").is_not_null() | pl.col(CALLS).is_not_null() | pl.col("error").is_not_null()
+
+
+def choose_rows(
+    frame: pl.LazyFrame,
+    rows: Rows,
+    kept: Sequence[str],
+    *,
+    are_spans: bool,
+    may_break: bool,
+    apart: bool = False,
+) -> pl.LazyFrame:
+    """Keep the rows that were asked for, and those that are broken.
+
+    With `apart`, what two files say of one trace is two rows.
+    """
+    if rows == "all":
+        return frame
+    if rows == "outputs":
+        has_output = pl.col("output").is_not_null()
+        return frame.filter(has_output | pl.col(BROKEN).is_not_null() if may_break else has_output)
+    if not are_spans:
+        return frame
+    if rows == "spans":
+        # Where nothing says what a span is, one that names a model is a call of it.
+        is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
+        return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
+    return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE])
+
+
+def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> pl.LazyFrame:
+    """Make each trace one row: its root where that has an answer, else its last model call."""
+    is_root = pl.col(PARENT).is_null()
+    is_call = pl.col("kind") == "llm"
+    helps = pl.col("kind").is_in(_HELPING).fill_null(False)
+    # A question that nobody answered is a row too, without an output.
+    asks = pl.col("input").is_not_null() & ~helps
+    rank = (
+        pl.when(pl.col("kind").is_in([SCORER, EVALUATION]).fill_null(False))
+        .then(0)
+        .when(~is_answer())
+        .then(asks.cast(pl.Int64))
+        .when(helps)
+        .then(2)
+        .when(is_root)
+        .then(5)
+        .when(is_call.fill_null(False))
+        .then(4)
+        .otherwise(3)
+    )
+    # The highest rank, and of equals the latest; times since 1970 in microseconds are far below this step.
+    late = pl.col("ts").dt.epoch("us").fill_null(0)
+    spans = frame.with_row_index("@row").with_columns(
+        pl.coalesce("trace_id", format_text("@{}", "@row")).alias(_TRACE),
+        (rank.cast(pl.Int64) * 2**58 + late).alias(_PICK),
+    )
+    # Of equals the last: in an order of all spans, none is equal to another. Not the first of a reversed
+    # column, of which Polars' streaming engine finds the wrong one where a file has two spans.
+    best = pl.col(_ORDER).arg_max()
+
+    def picked(name: str) -> pl.Expr:
+        return pl.col(name).get(best)
+
+    def in_time(name: str, where: pl.Expr) -> pl.Expr:
+        return pl.col(name).filter(where & pl.col(name).is_not_null())
+
+    def latest(name: str, where: pl.Expr) -> pl.Expr:
+        return in_time(name, where).last()
+
+    evaluates = (pl.col("kind") == EVALUATION).fill_null(False).any()
+    calls = is_call.fill_null(False)
+    retrieves = (pl.col("kind") == "retriever").fill_null(False)
+    anywhere = pl.lit(True)
+    found = {
+        **{
+            name: picked(name)
+            for name in (*CANONICAL, *kept, BROKEN, QUESTION, PARENT, OF_FILE)
+            if name not in ("tool_calls", "contexts", *trace)
+        },
+        "item_id": pl.coalesce(picked("item_id"), latest("item_id", anywhere)),
+        QUESTION: pl.coalesce(latest(QUESTION, is_root), picked(QUESTION), latest(QUESTION, anywhere)),
+        "input": pl.coalesce(latest("input", is_root), picked("input"), latest("input", anywhere)),
+        "session_id": pl.coalesce(picked("session_id"), latest("session_id", anywhere)),
+        "version": pl.coalesce(picked("version"), latest("version", anywhere)),
+        "expected": pl.coalesce(picked("expected"), latest("expected", anywhere)),
+        "model": pl.coalesce(picked("model"), latest("model", calls), latest("model", anywhere)),
+        "latency_ms": pl.coalesce(picked("latency_ms"), latest("latency_ms", calls)),
+        "finish_reason": pl.coalesce(latest("finish_reason", calls), picked("finish_reason")),
+        **{name: _total(name, calls, picked(name)) for name in ("input_tokens", "output_tokens", "cost")},
+        SCORES: pl.coalesce(picked(SCORES), latest(SCORES, anywhere)),
+        CALLS: _joined(in_time(CALLS, calls), picked(CALLS)),
+        CONTEXTS: _joined(
+            in_time(CONTEXTS, retrieves),
+            _joined(in_time(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
+        ),
+    }
+    return (
+        # Sorted once, for all: within a group the order stays.
+        spans.sort("ts", "@row", nulls_last=True)
+        .with_columns(pl.col(_PICK).rank("ordinal").alias(_ORDER))
+        .group_by(trace)
+        .agg(**found, **{_PICK: pl.col(_PICK).max(), "@row": pl.col("@row").min(), _EVALUATES: evaluates})
+        .filter(pl.col(_PICK) >= 2**58, ~pl.col(_EVALUATES))
+        .sort("@row")
+        .drop(_TRACE, _PICK, _EVALUATES, "@row")
+    )
+
+
+def _total(name: str, calls: pl.Expr, own: pl.Expr) -> pl.Expr:
+    """Sum over the model calls where they say it, else take the answer's own."""
+    counted = pl.col(name).filter(calls & pl.col(name).is_not_null())
+    return pl.when(counted.len() > 0).then(counted.sum()).otherwise(own)
+
+
+def _joined(lists: pl.Expr, own: pl.Expr) -> pl.Expr:
+    """Join the lists of several spans, which are JSON texts."""
+    inner = lists.str.strip_prefix("[").str.strip_suffix("]")
+    return pl.when(inner.len() > 0).then(format_text("[{}]", inner.str.join(","))).otherwise(own)
+
+
+_ROW = "__row"
+_TURNS = ("input", "output", "expected")
+_SUMS = ("latency_ms", "input_tokens", "output_tokens", "cost")
+_LISTS = ("tool_calls", "contexts")
+
+
+def conversations(traces: FrameT) -> FrameT:
+    """
+    Gather the spans of each session in one row, with the turns as lists in the order of time.
+
+    Parameters
+    ----------
+    traces
+        A frame with the canonical columns, as [`scan_traces`][polars_evals.scan_traces] gives.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        A row per session, in the order of their first spans in `traces`: the canonical columns, with lists in
+        `input`, `output` and `expected`. Tokens, cost and latency are sums, calls of tools and contexts those
+        of all turns; the other columns are those of the first turn.
+
+    Notes
+    -----
+    Spans without a session are gathered by trace; those without a trace too are conversations of one turn.
+    Spans of the same time keep their order in `traces`.
+
+    `item_id` is that of the turns where they share one, else the BLAKE2b hash of theirs in order, so that the
+    same questions in the same order pair up across versions.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> folder = mkdtemp()
+    >>> pl.DataFrame(
+    ...     {
+    ...         "session_id": ["s1", "s2", "s1"],
+    ...         "ts": ["2026-01-01T10:00:05Z", "2026-01-01T10:00:02Z", "2026-01-01T10:00:01Z"],
+    ...         "output": ["Paris", "4", "Hello!"],
+    ...         "expected": ["Paris", "4", "Hello"],
+    ...     }
+    ... ).write_parquet(f"{folder}/chat.parquet")
+    >>> traces = pe.scan_traces(f"{folder}/chat.parquet")
+    >>> pe.conversations(traces).select("session_id", "output", "expected").collect()
+    shape: (2, 3)
+    ┌────────────┬─────────────────────┬────────────────────┐
+    │ session_id ┆ output              ┆ expected           │
+    │ ---        ┆ ---                 ┆ ---                │
+    │ str        ┆ list[str]           ┆ list[str]          │
+    ╞════════════╪═════════════════════╪════════════════════╡
+    │ s1         ┆ ["Hello!", "Paris"] ┆ ["Hello", "Paris"] │
+    │ s2         ┆ ["4"]               ┆ ["4"]              │
+    └────────────┴─────────────────────┴────────────────────┘
+    """
+    session, trace = pl.col("session_id"), pl.col("trace_id")
+    by_trace = session.is_null() & trace.is_not_null()
+    keys = {
+        "__session": session,
+        "__trace": pl.when(by_trace).then(trace),
+        "__alone": pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)),
+    }
+    turns = traces.lazy().with_row_index(_ROW).with_columns(**keys).sort("ts", _ROW, nulls_last=True)
+    items = pl.col("item_id")
+    there = turns.collect_schema()
+    canonical = [name for name in CANONICAL if name in there]
+    first = [name for name in canonical if name not in ("item_id", *_TURNS, *_SUMS, *_LISTS)]
+    gathered = turns.group_by(*keys).agg(
+        pl.when(items.n_unique() == 1).then(items.first()).alias("item_id"),
+        items.alias("__items"),
+        pl.col(first).first(),
+        pl.col(*_TURNS),
+        *(_sum(name) for name in _SUMS if name in there),
+        *(_elements(name) for name in _LISTS if name in there),
+        pl.col(_ROW).min(),
+    )
+    own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
+    result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
+    return result.collect() if isinstance(traces, pl.DataFrame) else result
+
+
+def _elements(name: str) -> pl.Expr:
+    """Join lists to one; those that are null or empty add nothing."""
+    return pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
+
+
+def _sum(name: str) -> pl.Expr:
+    """Sum what is there; nothing at all is not nought."""
+    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

@@ -1,0 +1,270 @@
+"""Files of one platform as one lazy scan: tables (Parquet, CSV), and streams of records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_evals._polars import TIME_CASTS, is_map
+from polars_evals.lift import json_text
+from polars_evals.traces.content import Kind
+from polars_evals.traces.files import readable_copy
+from polars_evals.traces.platforms.base import Candidate, Record
+from polars_evals.traces.read import (
+    BATCH_BYTES,
+    BROKEN,
+    FILE,
+    KEPT,
+    LINE,
+    NUMBER,
+    as_record,
+    read_records,
+    read_text,
+    record_frames,
+)
+
+if TYPE_CHECKING:
+    from polars.datatypes import DataTypeClass
+
+TIME = pl.Datetime("us", "UTC")
+
+
+class Field(NamedTuple):
+    """An expression over a source file, and the type that it has there."""
+
+    expr: pl.Expr
+    dtype: pl.DataType
+
+
+def instance(dtype: DataTypeClass | pl.DataType) -> pl.DataType:
+    """Take a type written as a class, as Polars' nested types may hold it, as an instance."""
+    return dtype if isinstance(dtype, pl.DataType) else dtype()
+
+
+def as_text(field: Field) -> pl.Expr:
+    """Read a field as strings: nested values become JSON, a string stays as it is."""
+    expr, dtype = field
+    if isinstance(dtype, pl.String):
+        return expr
+    if isinstance(dtype, pl.Struct):
+        # A null struct is encoded as the text "null"; the root path turns that into a null.
+        return json_text(expr).str.json_path_match("$")
+    if is_map(dtype):
+        entries = pl.List(pl.Struct({"key": dtype.key, "value": dtype.value}))
+        return as_text(Field(expr.cast(entries), entries))
+    if isinstance(dtype, pl.List | pl.Array):
+        return json_text(pl.struct(value=expr)).str.json_path_match("$.value")
+    return expr.cast(pl.String)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Files of one kind whose columns have types that agree, so that one scan reads them."""
+
+    kind: Kind
+    hive: tuple[str, ...]
+    files: list[str] = field(default_factory=list)
+    schema: dict[str, pl.DataType] = field(default_factory=dict)
+
+    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+        """Scan the files."""
+        if self.kind == "csv":
+            tables = [
+                pl.scan_csv(
+                    file,
+                    glob=False,
+                    infer_schema=False,
+                    separator="\t" if ".tsv" in file.lower() else ",",
+                    storage_options=storage_options,
+                ).with_columns(pl.lit(file).alias(FILE))
+                for file in self.files
+            ]
+            return self._with_folders(pl.concat(tables, how="diagonal"))
+        read = [readable_copy(file) for file in self.files]
+        copied = read != self.files
+        table = pl.scan_parquet(
+            read,
+            schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
+            glob=False,
+            hive_partitioning=bool(self.hive) and not copied,
+            hive_schema=None if copied else dict.fromkeys(self.hive, pl.String()) or None,
+            missing_columns="insert",
+            extra_columns="ignore",
+            # Times are converted by the scan itself, so that a filter on them can skip row groups.
+            cast_options=pl.ScanCastOptions(
+                datetime_cast=list(TIME_CASTS.values()),
+                missing_struct_fields="insert",
+                extra_struct_fields="ignore",
+            ),
+            storage_options=storage_options,
+            include_file_paths=FILE,
+        )
+        if not copied:
+            return table
+        names = pl.col(FILE).replace(dict(zip(read, self.files, strict=True)))
+        return self._with_folders(table.with_columns(names))
+
+    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.with_columns(folder_value(key) for key in self.hive)
+
+    def column_of(self, path: str) -> str | None:
+        """Find the column that a path begins with: the longest, for columns may have dots in their names."""
+        known = [
+            column
+            for column in (*self.schema, *self.hive, FILE)
+            if path.startswith(column) and path[len(column) :][:1] in ("", ".", "[")
+        ]
+        return max(known, key=len, default=None)
+
+    def columns_of(self, path: str) -> list[str]:
+        """List the columns that a path may lead to: its own, and those that have counted names."""
+        if path == "$":
+            return list(self.schema)
+        column = self.column_of(path)
+        if column is not None:
+            return [column]
+        counted = re.compile(rf"{re.escape(path)}\.\d+\.")
+        return [name for name in self.schema if counted.match(name)]
+
+    def field(self, places: Sequence[Candidate]) -> Field | None:
+        """Find a field: a column itself where that is all there is to it, so that filters reach the scan."""
+        present = [(place, columns) for place in places if (columns := self.columns_of(place.path))]
+        if not present:
+            return None
+        whole = [
+            place
+            for place, columns in present
+            if columns == [place.path] and place.reading in ("text", "word")
+        ]
+        dtypes = {self.schema.get(place.path, pl.String()) for place in whole}
+        if len(whole) == len(present) and not any(dtype.is_nested() for dtype in dtypes):
+            if len(whole) == 1 and (whole[0].reading == "text" or pl.String() not in dtypes):
+                return Field(pl.col(whole[0].path), dtypes.pop())
+            return Field(pl.coalesce(self._plain(place) for place in whole), pl.String())
+        used = dict.fromkeys(column for _, columns in present for column in columns)
+        record = as_record({name: self.schema.get(name, pl.String()) for name in used})
+        return Field(read_text(record, [place for place, _ in present]), pl.String())
+
+    def _plain(self, place: Candidate) -> pl.Expr:
+        """Take a column as text, without the ways to write that there is none."""
+        text = as_text(Field(pl.col(place.path), self.schema.get(place.path, pl.String())))
+        return text if place.reading == "text" else text.replace(["", "null", "{}"], None)
+
+    def knows(self, name: str) -> bool:
+        """Say whether a path begins with a column of these files."""
+        return bool(self.columns_of(name))
+
+
+def folder_value(key: str) -> pl.Expr:
+    """Read what a folder named `key=value` says."""
+    return pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
+
+
+def numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Tables have no line numbers to tell."""
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(NUMBER))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Files of one platform's records."""
+
+    hive: tuple[str, ...]
+    lists: tuple[tuple[str, ...], ...]
+    unpack: Callable[[Record, Record], Iterable[Record]] | None
+    files: list[tuple[str, Kind]] = field(default_factory=list)
+    schema: dict[str, pl.DataType] = field(default_factory=dict)
+    # The fields that were asked for, and so must be read from the records.
+    used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
+    # The source's own keys that were asked for, which unpacking must keep.
+    kept: list[str] = field(default_factory=list)
+
+    def field(self, places: Sequence[Candidate]) -> Field | None:
+        """Find a field; folders named `key=value` stand in for keys that the records lack."""
+        if not places:
+            return None
+        name = f"@{len(self.used)}"
+        self.used[name] = list(places)
+        folders = [pl.col(place.path) for place in places if place.path in self.hive]
+        return Field(pl.coalesce(pl.col(name), *folders) if folders else pl.col(name), pl.String())
+
+    def source_field(self, path: str, reading: str = "text") -> Field:
+        """Find what a user names: a key or a path of the records as they are in the file."""
+        if path in (FILE, LINE) or path in self.hive:
+            return Field(pl.col(path), pl.String())
+        places = [Candidate(path, reading)]
+        if self.unpack is not None:
+            self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
+            places = [Candidate(f"{KEPT}.{path}", reading), *places]
+        found = self.field(places)
+        assert found is not None
+        return found
+
+    def knows(self, name: str) -> bool:
+        """Say whether a path begins with a key that was seen."""
+        known = (*self.schema, *self.hive, FILE, LINE)
+        return any(name.startswith(key) and name[len(key) :][:1] in ("", ".", "[") for key in known)
+
+    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+        """Scan the files: the fields that are used, as texts."""
+        text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        schema = pl.Schema({**text, NUMBER: pl.Int64()})
+
+        def source(
+            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            wanted = list(schema) if columns is None else columns
+            # Who wants a few rows need not wait for those of other files.
+            for frame in self._frames(wanted, storage_options, BATCH_BYTES if rows is None else 0):
+                found = frame if predicate is None else frame.filter(predicate)
+                if rows is not None:
+                    found = found.head(rows)
+                    rows -= found.height
+                yield found.select(wanted)
+                if rows == 0:
+                    return
+
+        scan = register_io_source(source, schema=schema)
+        return scan.with_columns(folder_value(key) for key in self.hive)
+
+    def _frames(
+        self, wanted: Sequence[str], storage_options: dict[str, Any] | None, at_once: int
+    ) -> Iterator[pl.DataFrame]:
+        fields = {name: places for name, places in self.used.items() if name in wanted}
+        for found in self.records(storage_options, at_once=at_once):
+            if fields or BROKEN in wanted:
+                yield found.hstack(read_records(found.get_column(LINE), fields))
+            else:
+                yield found
+
+    def records(
+        self,
+        storage_options: dict[str, Any] | None,
+        *,
+        at_once: int = BATCH_BYTES,
+        passed: Container[str] = (),
+    ) -> Iterator[pl.DataFrame]:
+        """Read the records of the files; those of small files come together, up to some bytes.
+
+        Of a file that is in `passed` by then, no more is read.
+        """
+        held, size = list[pl.DataFrame](), 0
+        for file, kind in self.files:
+            for frame in record_frames(
+                file, kind, self.lists, self.unpack, kept=self.kept, storage_options=storage_options
+            ):
+                if file in passed:
+                    break
+                name = pl.Series(FILE, [file], pl.String).new_from_index(0, frame.height)
+                held.append(frame.insert_column(frame.width, name))
+                size += int(frame.estimated_size())
+                if size >= at_once:
+                    yield pl.concat(held)
+                    held, size = [], 0
+        if held:
+            yield pl.concat(held)
