@@ -47,9 +47,9 @@ private:
 };
 
 // Rows of a result: a literal arrives with one row, also beside a column of none.
-inline std::size_t count_rows(const std::vector<Input>& inputs) {
-    for (const Input& input : inputs)
-        if (input.size() != 1) return input.size();
+inline std::size_t count_rows(const std::vector<Input>& inputs, std::size_t count = 2) {
+    for (std::size_t i = 0; i < std::min(count, inputs.size()); ++i)
+        if (inputs[i].size() != 1) return inputs[i].size();
     return 1;
 }
 

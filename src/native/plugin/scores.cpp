@@ -306,7 +306,7 @@ void check_sides(const std::string& metric, const char* expected_name, const Dty
 
 Pairs read_pairs(const std::vector<Input>& columns, bool alone, bool words) {
     Pairs pairs;
-    pairs.rows = count_rows(columns);
+    pairs.rows = count_rows(columns, alone ? 1 : 2);
     const Input &output = columns[0], &expected = columns[alone ? 0 : 1];
     const Input &output_texts = columns[words ? 2 : 0], &expected_texts = columns[words ? 3 : alone ? 0 : 1];
     const bool left_list = is_list(output.dtype()), right_list = is_list(expected.dtype());
