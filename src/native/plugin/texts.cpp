@@ -127,6 +127,19 @@ std::size_t count_words(Text text) {
 
 struct Nothing {};
 
+// Calls `read(row, output, expected)` for the rows that have one of both texts, for what is told of it all the same; the
+// other is null.
+template <class Read>
+void for_each_half(const TextColumn& output, const TextColumn& expected, const Result& result, const Read& read) {
+    TextColumn::Cursor left(output, 0), right(expected, 0);
+    for (std::size_t row = 0; row < result.size(); ++row, left.next(), right.next()) {
+        if (result.is_valid(row)) continue;
+        const bool has_left = left.array().is_valid(left.row()), has_right = right.array().is_valid(right.row());
+        const Text a = has_left ? left.array()[left.row()] : Text(), b = has_right ? right.array()[right.row()] : Text();
+        read(row, has_left ? &a : nullptr, has_right ? &b : nullptr);
+    }
+}
+
 class LengthBetween : public TextMetric {
 public:
     explicit LengthBetween(const Value& options)
@@ -269,22 +282,28 @@ protected:
         std::int64_t* right = result.add_choices("expected_choice", choices_);
         for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
             if (!scratch.extract) scratch.extract = std::make_unique<clean::ExtractChoice>(choices_);
-            const auto find = [&](Text text) -> std::int64_t {
-                const clean::Found found = (*scratch.extract)(text);
-                for (std::size_t i = 0; found.found && i < choices_.size(); ++i)
-                    if (found.text == choices_[i]) return static_cast<std::int64_t>(i);
-                return Result::no_whole;
-            };
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 const std::size_t row = batch.rows[i];
-                left[row] = find(batch.left[i]);
-                right[row] = find(batch.right[i]);
+                left[row] = find(*scratch.extract, batch.left[i]);
+                right[row] = find(*scratch.extract, batch.right[i]);
                 score[row] = left[row] == right[row] && right[row] != Result::no_whole;
             }
+        });
+        if (!common.details) return;
+        clean::ExtractChoice extract(choices_);
+        for_each_half(output, expected, result, [&](std::size_t row, const Text* a, const Text* b) {
+            if (a) left[row] = find(extract, *a);
+            if (b) right[row] = find(extract, *b);
         });
     }
 
 private:
+    std::int64_t find(clean::ExtractChoice& extract, Text text) const {
+        const clean::Found found = extract(text);
+        for (std::size_t i = 0; found.found && i < choices_.size(); ++i)
+            if (found.text == choices_[i]) return static_cast<std::int64_t>(i);
+        return Result::no_whole;
+    }
     std::vector<std::string> choices_;
 };
 
@@ -328,6 +347,12 @@ protected:
                 score[row] = matches(scratch.output, scratch.expected);
             }
         });
+        if (!common.details) return;
+        Side side;
+        for_each_half(output, expected, result, [&](std::size_t row, const Text* a, const Text* b) {
+            side.read(a ? *a : b ? *b : Text());
+            (a ? left : right)[row] = side.number;
+        });
     }
 
 private:
@@ -349,7 +374,7 @@ public:
           metric_(options["metric"].text()),
           expected_(options["expected"].text()),
           negates_(options.has("negate") && options["negate"].flag()) {
-        summary_.worst = options.has("negate") && negates_;
+        summary_.worst = negates_ || (options.has("worst") && options["worst"].flag());
         summary_.alone = options.has("alone") && options["alone"].flag();
         if (options.has("places")) details_.push_back({"place", Type::whole});
     }

@@ -20,12 +20,13 @@ def metric(
     *,
     fields: Fields | None = None,
     columns: Sequence[str] = ("output", "expected"),
-    negate: bool = False,
+    worst: bool = False,
     read: Callable[[pl.Series], pl.Series] | None = None,
 ) -> pl.Expr:
     """Make the expression of a metric whose kernel is Python.
 
-    `fields` is what the kernel's frame holds beside `score` where details are wanted; `read` brings columns
+    `fields` is what the kernel's frame holds beside `score` where details are wanted; of several
+    references the one with the `worst` score counts, or the best; `read` brings columns
     of other types to text. With one column, there is no expected value to miss.
     """
     name = function.__name__
@@ -35,8 +36,7 @@ def metric(
     kinds = result_fields(fields if details else None)
     common = {option: arguments[option] for option in ("threshold", "missing", "details")}
     options = {"metric": name, "expected": columns[-1], "alone": len(columns) == 1, "places": True, **common}
-    if negate:
-        options["negate"] = True
+    options["worst"] = worst
 
     def score(series: Sequence[pl.Series]) -> pl.Series:
         if read is not None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import repeat
@@ -21,8 +22,21 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[str | int, ...]
 
+# The errors of alternatives hold those of each, and where a schema refers to itself there are more than any
+# time allows. Whether a value is valid takes no such time.
+ALTERNATIVES, REFERENCES = ("anyOf", "oneOf"), ("$ref", "$dynamicRef", "$recursiveRef")
+
 # Deeper values are refused before Python reads them: its own limit depends on where it is called from.
 MAX_DEPTH = 255
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A compiled schema, and whether its errors may take too long to list."""
+
+    validator: "Validator"
+    explodes: bool
+
 
 LEAVES: Fields = {
     "agreeing": pl.Int64,
@@ -260,7 +274,7 @@ def json_fields(
     return python.metric(json_fields, arguments, kernel, fields=LEAVES)
 
 
-def validate(outputs: pl.Series, schemas: "Iterable[Validator | None]", *, explain: bool) -> pl.DataFrame:
+def validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
     """Score each text by its schema. With `explain`, say what is wrong with it."""
     scores: list[float | None] = []
     errors: list[str | None] = []
@@ -272,7 +286,7 @@ def validate(outputs: pl.Series, schemas: "Iterable[Validator | None]", *, expla
         elif not is_readable:
             scores.append(0.0)
             errors.append("not JSON, or out of bounds")
-        elif schema.is_valid(value):
+        elif schema.validator.is_valid(value):
             scores.append(1.0)
             errors.append(None)
         else:
@@ -281,9 +295,11 @@ def validate(outputs: pl.Series, schemas: "Iterable[Validator | None]", *, expla
     return pl.DataFrame({"score": scores, "error": errors}, schema={"score": pl.Float64, "error": pl.String})
 
 
-def first_error(schema: "Validator", value: Any) -> str:
+def first_error(schema: Schema, value: Any) -> str:
     """Say what is wrong, and where as a JSON pointer; not with which value, which may be long."""
-    error = next(schema.iter_errors(value))
+    if schema.explodes:
+        return "value is not valid"
+    error = next(iter(schema.validator.iter_errors(value)))
     path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.instance_path)
     return f"{path}: {error.message}" if path else error.message
 
@@ -294,12 +310,13 @@ def readable(texts: pl.Series) -> pl.Series:
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> "Validator":
+def compiled(text: str) -> Schema:
     """Compile a schema, once."""
     from jsonschema_rs import ReferencingError, validator_for
 
+    explodes = any(f'"{word}"' in text for word in ALTERNATIVES) and any(word in text for word in REFERENCES)
     try:
-        return validator_for(json.loads(text), mask="value", offline=True)
+        return Schema(validator_for(json.loads(text), mask="value", offline=True), explodes)
     except (ValueError, ReferencingError) as error:
         raise ValueError(f"not a valid JSON Schema: {error}") from None
 
@@ -316,7 +333,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
     return text
 
 
-def compile_column(schemas: pl.Series) -> "Iterable[Validator | None]":
+def compile_column(schemas: pl.Series) -> Iterable[Schema | None]:
     """Compile the schema of each row."""
     for text, is_readable in zip(schemas, readable(schemas), strict=True):
         if text is None:

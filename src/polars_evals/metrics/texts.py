@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
+from polars.exceptions import ComputeError, InvalidOperationError
 
 from polars_evals.expressions import python
 from polars_evals.expressions.native import as_expr, call, metric
@@ -268,17 +269,17 @@ def regex_match(
     arguments = locals()
     flag = "" if case_sensitive else "(?i)"
 
-    def search(output: pl.Expr, pattern: pl.Expr) -> pl.Expr:
-        return output.str.contains(flag + pattern)
+    def search(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        try:
+            found = left.str.contains(pl.select(flag + pl.lit(right)).to_series())
+        except ComputeError as error:
+            raise InvalidOperationError(
+                f"regex_match: a row of `pattern` is not a valid pattern: {error}"
+            ) from error
+        return pl.DataFrame({"score": ~found if negate else found})
 
     if not isinstance(pattern, str):
-        return python.metric(
-            regex_match,
-            arguments,
-            lambda left, right: pl.select(score=search(pl.lit(left), pl.lit(right))),
-            columns=("output", "pattern"),
-            negate=negate,
-        )
+        return python.metric(regex_match, arguments, search, columns=("output", "pattern"), worst=negate)
     check_options(regex_match, arguments)
     check_pattern("regex_match", pattern, flag)
     output = as_expr("regex_match", "output", output)
