@@ -43,7 +43,7 @@ from polars_evals.wording import listed
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
 
-LAYOUT = 1
+LAYOUT = 2
 KEPT = 10
 PART_BYTES = 512 << 20
 # Data files smaller than this are put together when there are so many of them.
@@ -98,17 +98,18 @@ class State:
         """Read the state, or say that this version cannot."""
         if stored["layout"] != LAYOUT:
             raise StoreError(
-                f"the store has layout {stored['layout']}; this version reads {LAYOUT}: upgrade polars-evals"
+                f"the store has layout {stored['layout']}, and this version of polars-evals reads {LAYOUT}: "
+                "install a version that reads it, or name another store"
             )
-        return cls(
-            tuple(stored["key"]),
-            stored["newest"],
-            dict(stored["signatures"]),
-            tuple(stored["score_columns"]),
-            dict(stored["inputs"]),
-            int(stored["runs"]),
-            stored.get("forgotten"),
-        )
+        given = {key: value for key, value in stored.items() if key != "layout"}
+        # What is not known here would be lost with the next commit.
+        if unknown := given.keys() - {one.name for one in fields(cls)}:
+            raise StoreError(
+                f"the store was written by a newer version of polars-evals, with "
+                f"{listed(sorted(unknown))}: upgrade polars-evals"
+            )
+        key, columns = tuple(given.pop("key")), tuple(given.pop("score_columns"))
+        return cls(key=key, score_columns=columns, **given)
 
 
 class Read(Protocol):
