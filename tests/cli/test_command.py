@@ -260,7 +260,7 @@ def test_importing_the_package_imports_no_extra() -> None:
 def test_a_missing_extra_is_told(tmp_path: Path) -> None:
     (tmp_path / "deltalake").mkdir()
     (tmp_path / "deltalake/__init__.py").write_text("raise ModuleNotFoundError('no', name='deltalake')")
-    job = make_job(tmp_path, "delta")
+    job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     ended = command("run", job, env=environment)

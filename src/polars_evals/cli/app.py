@@ -285,7 +285,7 @@ def demo(
 
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
-    from polars_evals.jobs.errors import InputError
+    from polars_evals._errors import InputError
     from polars_evals.jobs.rules.verdicts import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
@@ -294,7 +294,7 @@ def need_pairs(comparison: Comparison) -> None:
 
 def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
     """Leave with the exit code of the worst verdict."""
-    from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE
+    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
 
     if "regressed" in verdicts:
         raise typer.Exit(GATE_FAILED)

@@ -16,9 +16,9 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from polars_evals.jobs.errors import ConfigError, one_line
-from polars_evals.jobs.secrets import keep_secrets
+from polars_evals._errors import ConfigError
 from polars_evals.jobs.section import Section
+from polars_evals.storage.secrets import keep_secrets, one_line
 
 FORMS = ("slack", "json")
 ATTEMPTS, PATIENCE, TIMEOUT, LONGEST = 3, 1.0, 15.0, 70.0

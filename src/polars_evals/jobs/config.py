@@ -10,18 +10,18 @@ from typing import Any, get_args
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert, read_alert
 from polars_evals.jobs.asked import DAY, names_of, read_compare, read_timeline
-from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.inputs import Input, is_inside_of
-from polars_evals.jobs.open import STORES
-from polars_evals.jobs.remote import Address, is_remote
+from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, read_retention
 from polars_evals.jobs.rules import Context, Gate, read_gate
-from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
+from polars_evals.storage.objects import Address, is_remote
+from polars_evals.storage.paths import is_inside_of
+from polars_evals.storage.secrets import Options, keep_secrets
 from polars_evals.suite import Suite
 from polars_evals.suite.loading import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
@@ -42,7 +42,6 @@ class StoreConfig:
 
     path: str
     key: tuple[str, ...] = ("trace_id",)
-    format: str = "delta"
     newest: str | None = None
     storage_options: Options | None = None
     retention: Retention | None = None
@@ -265,12 +264,16 @@ def read_store(
         section.insist(Address.of, path)
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
-    form = section.choice("format", list(STORES)) or "delta"
+    if section.take("format", str, '"delta"') not in (None, "delta"):
+        raise ConfigError(
+            f"{section.where}: a store is a Delta table: leave out `format`, and another folder as `path` "
+            "if this one holds plain Parquet files; the next run scores all inputs into it"
+        )
     retention = read_retention(section, compare)
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options, retention)
+    return StoreConfig(located(path, folder).rstrip("/") or "/", key, newest, options, retention)
 
 
 def read_report(

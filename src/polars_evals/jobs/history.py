@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from polars_evals.jobs.folder import Folder
+from polars_evals.storage.objects import Folder
 
 RUNS = "_evals/runs"
 KEPT, SPARE = 1000, 100

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.drift import Comparison, Timeline
 from polars_evals.drift.render import inert
-from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.jobs.rules import GateResult, failed
 from polars_evals.junit import Case, document
 from polars_evals.wording import counted, line, to_json

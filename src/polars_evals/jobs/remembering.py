@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from polars_evals._errors import JobError
 from polars_evals.jobs import history
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import JobError, one_line
-from polars_evals.jobs.folder import Folder
 from polars_evals.jobs.history import Record
 from polars_evals.jobs.outcome import Outcome
+from polars_evals.storage.objects import Folder
+from polars_evals.storage.secrets import one_line
 
 # Of the inputs that were set aside, so many are kept by name.
 NAMED = 100

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.section import Section
 from polars_evals.jobs.settle import PART, without
 from polars_evals.jobs.store import Part, Snapshot, scan_parts

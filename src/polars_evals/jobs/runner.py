@@ -11,14 +11,12 @@ from uuid import uuid4
 
 import polars as pl
 
+from polars_evals._errors import ConfigError, InputError, StoreError
 from polars_evals.jobs.config import Job, require_pages
-from polars_evals.jobs.errors import ConfigError, InputError, StoreError, one_line
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.judging import judge
-from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.remembering import remember
-from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.reports import write_reports
 from polars_evals.jobs.retention import expire
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
@@ -33,6 +31,8 @@ from polars_evals.jobs.store import (
     scan_parts,
     write_parts,
 )
+from polars_evals.storage.objects import is_remote, open_folder
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted
 
 
@@ -95,7 +95,7 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     if job.report.html is not None:
         require_pages("[report]")
     watch = watch or Watch()
-    store = open_store(open_folder(job.store.path, job.store.storage_options), job.store.format)
+    store = Store(open_folder(job.store.path, job.store.storage_options))
     try:
         with store.locked(lambda: watch.say(f"another run holds {store.address}; waiting for it")):
             outcome, snapshot = update(job, store, rescore=rescore, watch=watch)

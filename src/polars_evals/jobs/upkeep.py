@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from polars_evals._errors import ConfigError, StoreError, is_failure
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_line
 from polars_evals.jobs.history import Record, read_history
 from polars_evals.jobs.judging import judge
-from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import LONGEST, Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
+from polars_evals.storage.objects import open_folder
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, line, to_json
 
 WEEK = 7
@@ -80,7 +81,7 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
     """
     job = job if isinstance(job, Job) else Job.load(job)
     folder = open_folder(job.store.path, job.store.storage_options)
-    snapshot = read(open_store(folder, job.store.format))
+    snapshot = read(Store(folder))
     runs = tuple(read_history(folder, last))
     taken = Outcome(
         store=folder.address, rows=snapshot.rows, added=0, updated=0, files={}, failures={}, rescored=False
@@ -129,7 +130,7 @@ def maintain(
     if keep is not None:
         retention = replace(retention or Retention(keep), keep=checked(keep))
     folder = open_folder(job.store.path, job.store.storage_options)
-    store = open_store(folder, job.store.format)
+    store = Store(folder)
     read(store)
     with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
         before = read(store)

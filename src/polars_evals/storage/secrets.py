@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 
+from polars_evals.wording import line
+
 # Names of options and variables whose values are secret. An account's name and a region are not.
 SECRET = re.compile(r"secret|token|password|credential|(access|account|storage|encryption)_key$|sas|_key$")
 # What a signed address carries in its query.
@@ -54,3 +56,8 @@ def redacted(text: str) -> str:
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return BYTES.sub(HIDDEN, SIGNED.sub(rf"\1={HIDDEN}", text))
+
+
+def one_line(error: BaseException) -> str:
+    """Return the first line of an error, made safe to show."""
+    return line(redacted(str(error).strip().split("\n")[0]) or type(error).__name__)
