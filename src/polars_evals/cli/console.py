@@ -163,10 +163,10 @@ def need_pages(what: str, page: str | Path | None) -> None:
         require_pages(what)
 
 
-def deliver(result: Any, paths: Mapping[str, str | Path | None]) -> None:
-    """Write the files that were asked for, each at once."""
+def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> None:
+    """Write the files that were asked for, each at once; `options` go to the writer of their kind."""
     from polars_evals.storage.objects import write_file
 
     for kind, path in paths.items():
         if path is not None:
-            write_file(path, getattr(result, f"to_{kind}")())
+            write_file(path, getattr(result, f"to_{kind}")(**options.get(kind, {})))
