@@ -36,7 +36,6 @@ def test_pages_without_their_extra_are_refused_before_any_work(
     )
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     for arguments in (
-        ["report", scored, *COMPARED],
         ["compare", scored, *COMPARED, "--html", "report.html"],
         ["timeline", scored, "--html", "report.html"],
         ["demo", "--output", "demo"],
@@ -63,9 +62,9 @@ def test_a_delta_store_without_its_extra_is_refused_before_any_work(tmp_path: Pa
 
 def test_the_page_shows_the_scores_over_time(tmp_path: Path, scored: Path) -> None:
     page = tmp_path / "page.html"
-    assert invoke("report", scored, *COMPARED, "-o", page)[0] == 0
+    assert invoke("compare", scored, *COMPARED, "--exit-zero", "--html", page)[0] == 0
     assert 'id="timeline"' not in page.read_text()
-    code, _, error = invoke("report", scored, *COMPARED, "-o", page, "--time", "ts")
+    code, _, error = invoke("compare", scored, *COMPARED, "--exit-zero", "--html", page, "--time", "ts")
     assert code == 0, error
     frame = pl.read_parquet(scored)
     settings: dict[str, Any] = {"by": "topic", "metrics": ["exact_match", "levenshtein"]}
@@ -75,10 +74,15 @@ def test_the_page_shows_the_scores_over_time(tmp_path: Path, scored: Path) -> No
     assert f"{began:%Y-%m-%d}" in page.read_text()
     compared = pe.compare(frame, version="model", baseline="assistant-1.0", item="item_id", **settings)
     assert page.read_text() == compared.to_html(timeline=line)
-    code, _, error = invoke("report", scored, *COMPARED, "-o", page, "--time", "tss")
+    code, _, error = invoke("compare", scored, *COMPARED, "--exit-zero", "--html", page, "--time", "tss")
     assert code == 3
     assert "did you mean" in error
-    assert invoke("report", scored, *COMPARED, "-o", page, "--time", "ts", "--every", "day")[0] == 2
+    assert (
+        invoke("compare", scored, *COMPARED, "--exit-zero", "--html", page, "--time", "ts", "--every", "day")[
+            0
+        ]
+        == 2
+    )
 
 
 def test_the_page_of_a_job_shows_the_scores_over_time(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_a_page_takes_the_place_of_files_only(tmp_path: Path, scored: Path) -> N
         assert (tmp_path / "page.html").read_text() == text
     assert (tmp_path / "latest.html").is_symlink()
     (tmp_path / "folder").mkdir()
-    code, _, error = invoke("report", scored, *COMPARED, "-o", tmp_path / "folder")
+    code, _, error = invoke("compare", scored, *COMPARED, "--html", tmp_path / "folder")
     assert (code, f"cannot write '{tmp_path}/folder': Is a directory" in error) == (3, True)
     code, _, error = invoke("compare", scored, *COMPARED, "--junit", scored / "report.xml")
     assert (code, "cannot write" in error) == (3, True)

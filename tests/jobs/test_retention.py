@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from polars_evals.jobs import ConfigError, Job, maintain, run
+from polars_evals.jobs import ConfigError, Job, StoreError, maintain, run
 from polars_evals.jobs.retention import Retention
 from tests.jobs.support import deliver, invoke, make_job, table, traces
 
@@ -42,7 +42,7 @@ def test_rows_go_with_the_days_also_when_nothing_is_new(
     deliver(aged(range(4), [80, 60, 40, 20]), tmp_path / "traces/a.parquet", 1)
     deliver(aged(range(4, 8), [30, 20, 10, 0]), tmp_path / "traces/b.parquet", 2)
     assert run(job).rows == 8
-    for later, left in ((15, 7), (65, 4), (200, 0)):
+    for later, left in ((15, 7), (65, 4), (200, 4)):
         limit = TODAY + timedelta(days=later - 90)
         monkeypatch.setattr(Retention, "limit", lambda _, limit=limit: limit)
         outcome = run(job)
@@ -159,16 +159,17 @@ def test_tables_without_times_go_by_those_of_their_files(tmp_path: Path) -> None
     assert run(job).rows == 2
 
 
-def test_a_clock_that_was_wrong_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is removed by it can be had again: data files stay for those who read an older state."""
+def test_a_wrong_clock_does_not_empty_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = make_job(tmp_path, key='keep = "90d"')
     deliver(aged(range(3), [1, 1, 1]), tmp_path / "traces/a.parquet", 1)
     run(job)
-    held = len(list((tmp_path / "scores").glob("part-*")))
     with monkeypatch.context() as wrong:
         wrong.setattr(Retention, "limit", lambda _: TODAY + timedelta(days=10_000))
-        assert run(job).rows == 0
-    assert len(list((tmp_path / "scores").glob("part-*"))) == held
+        outcome = run(job)
+        assert outcome.rows == 3
+        assert any("is the clock right?" in note for note in outcome.notes)
+        with pytest.raises(StoreError, match=r"is the clock right\?"):
+            maintain(job)
     deliver(aged(range(4), [1, 1, 1, 1]), tmp_path / "traces/a.parquet", 2)
     assert run(job).rows == 4
 

@@ -1,5 +1,6 @@
 """What a store holds after runs: every key once, the newest row of it, whatever the order of events."""
 
+import json
 import os
 from datetime import date, datetime
 from pathlib import Path
@@ -9,10 +10,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.jobs import ConfigError, InputError, Job, StoreError, run, scan_store
+from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run, scan_store
 from polars_evals.jobs import runner as run_module
 from polars_evals.jobs.store import Store, read_store
+from polars_evals.storage import atomic
 from polars_evals.storage.objects import open_folder
+from polars_evals.suite import signatures
 from tests.jobs.support import deliver, make_job, table, traces
 
 
@@ -294,3 +297,102 @@ def test_the_log_of_commits_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         deliver(traces(range(number, number + 3)), tmp_path / f"traces/{number}.parquet", number)
         run(job)
         assert {str(log / f"{number:020}.json"), str(log), str(log.parent)} <= set(synced)
+
+
+def test_versions_that_share_a_key_are_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n')
+    both = pl.concat([traces(range(300), model) for model in ("v1", "v2")])
+    same = both.with_columns(trace_id=pl.col("item_id"))
+    deliver(same, tmp_path / "traces/a.parquet", 1)
+    with pytest.raises(InputError, match=r"300 keys have rows of several models, such as .*v1, v2; .*`key`"):
+        run(job)
+    deliver(both, tmp_path / "traces/a.parquet", 2)
+    assert run(job).rows == 600
+
+
+def test_rows_that_replace_each_other_in_one_run_are_counted(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(10)), tmp_path / "traces/a.parquet", 1)
+    deliver(traces(range(4)), tmp_path / "traces/b.parquet", 2)
+    outcome = run(job)
+    assert (outcome.rows, outcome.added, outcome.replaced) == (10, 10, 4)
+    assert "4 replaced by others of the same key" in outcome.headline
+    assert json.loads(outcome.to_json())["replaced"] == 4
+
+
+def test_maintenance_after_a_change_of_the_suite_keeps_the_signatures(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    for number in range(2):
+        deliver(traces(range(number * 3, number * 3 + 3)), tmp_path / f"traces/{number}.parquet", number)
+        run(job)
+    before = signatures([part.path for part in read_store(tmp_path / "scores").parts])
+    make_job(tmp_path, suite='metric = [{ type = "exact_match" }, { type = "levenshtein", threshold = 0.9 }]')
+    assert maintain(job)["files"] == 1
+    assert signatures([part.path for part in read_store(tmp_path / "scores").parts]) == before
+
+
+@pytest.mark.parametrize("change", [{"layout": 3}, {"later": 1}])
+def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
+    """What this version does not know would be lost with its next commit."""
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    [state] = (tmp_path / "scores/_evals").glob("state-*")
+    state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
+    with pytest.raises(StoreError, match="version"):
+        run(job)
+
+
+def test_a_log_that_names_files_elsewhere_touches_none(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    victim = tmp_path / "part-victim.parquet"
+    traces(range(3)).write_parquet(victim)
+    [log] = (tmp_path / "scores/_delta_log").glob("*.json")
+    [name] = (file.name for file in (tmp_path / "scores").glob("part-*"))
+    log.write_text(log.read_text().replace(name, "../part-victim.parquet"))
+    for action in (run, maintain):
+        with pytest.raises(StoreError, match="no data file of a store"):
+            action(job)
+    assert victim.exists()
+
+
+@pytest.mark.parametrize("name", ["job.toml", "evals.toml"])
+def test_a_report_does_not_overwrite_the_job(tmp_path: Path, name: str) -> None:
+    (tmp_path / "evals.toml").write_text("[[metric]]\ntype = 'exact_match'\n")
+    job = make_job(tmp_path, suite='path = "evals.toml"', more=f'[report]\nsummary = "./{name}"\n')
+    with pytest.raises(ConfigError, match="`summary` would overwrite"):
+        Job.load(job)
+
+
+def test_a_run_without_locks_leaves_the_staging_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic, "_lock", lambda *_: False)
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    other = tmp_path / "scores/_evals/staging-other"
+    other.mkdir()
+    run(job)
+    assert other.exists()
+    os.utime(other, (1, 1))
+    run(job)
+    assert not other.exists()
+
+
+def test_a_killed_run_leaves_no_texts_for_ever(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    left = [tmp_path / f"scores/part-{number:032x}.parquet" for number in range(2)]
+    for file in left:
+        traces(range(3)).write_parquet(file)
+    os.utime(left[0], (1, 1))
+    maintain(job, keep_days=0)
+    assert [file.exists() for file in left] == [False, True]
+    os.utime(left[1], (1, 1))
+    deliver(traces(range(3, 6)), tmp_path / "traces/b.parquet", 1)
+    run(job)
+    assert not left[1].exists()

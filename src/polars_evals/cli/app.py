@@ -122,58 +122,37 @@ def compare(
     *,
     spec: ComparisonSpec,
     html: Annotated[str | None, typer.Option(help="Write the report page.")] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
     junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
     markdown: Markdown = None,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")
+    ] = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.scoring import scan_scored
-
-        need_pages("--html", html)
-        comparison = compare_spec(scan_scored(scored), spec)
-        deliver(comparison, {"html": html, "junit": junit, "markdown": markdown})
-        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
-        need_pairs(comparison)
-    leave(comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
-
-
-@app.command(
-    epilog="Example: `polars-evals report scored.parquet --version model --baseline v1 --item item_id`"
-)
-@compares
-def report(
-    scored: Scored,
-    *,
-    spec: ComparisonSpec,
-    time: Annotated[
-        str | None, typer.Option(help="Column of dates or datetimes, to show the scores over time.")
-    ] = None,
-    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
-    as_json: AsJson = False,
-) -> None:
-    """Write the page of a comparison, and judge nothing: one HTML file that opens offline."""
-    with explained():
-        from polars_evals.drift import compare_spec
         from polars_evals.jobs.judging import timeline_of
         from polars_evals.jobs.scoring import scan_scored
-        from polars_evals.storage.objects import write_file
 
-        need_pages("report", output)
+        if time is not None and html is None:
+            raise ValueError("--time shows scores over time on the page: name the page with --html")
+        need_pages("--html", html)
         comparison = compare_spec(scan_scored(scored), spec)
-        line = (
-            None
-            if time is None
-            else timeline_of(
+        page = {}
+        if time is not None:
+            page["timeline"] = timeline_of(
                 scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
             )
-        )
-        write_file(output, comparison.to_html(timeline=line))
-        result = {**comparison.outcome(), "html": str(output)}
-        show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
+        deliver(comparison, {"html": html, "junit": junit, "markdown": markdown}, html=page)
+        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
+        need_pairs(comparison)
+    leave([] if exit_zero else comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
 
 @app.command(epilog="Example: `polars-evals timeline scored.parquet --time ts --every 1d --version model`")
@@ -221,7 +200,7 @@ def run(
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
-    with stoppable(), explained():
+    with stoppable(), explained(as_json=as_json):
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
 
@@ -243,7 +222,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
-    with explained():
+    with explained(as_json=as_json):
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
@@ -257,14 +236,21 @@ def maintain(
         str | None, typer.Option(help="How long rows stay: 90d, 12w, 1y. [default: as the job says]")
     ] = None,
     keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Step a damaged store back to its last sound version.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
-    with stoppable(), explained():
+    with stoppable(), explained(as_json=as_json):
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted, verb
 
-        done = maintain_store(job, keep=keep, keep_days=keep_days, say=tell)
+        done = maintain_store(job, keep=keep, keep_days=keep_days, restore=restore, say=tell)
+        if restore:
+            text = f"restored {done['store']} to version {done['version']}: {counted(done['rows'], 'row')}"
+            show(json.dumps(done, indent=2) if as_json else text)
+            return
         before, removed = done["files_before"], done["removed"]
         text = (
             f"{counted(done['forgotten'], 'old row')} went; {counted(before, 'data file')} "

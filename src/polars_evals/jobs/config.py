@@ -28,10 +28,9 @@ from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.traces.rows import Rows
 
 SECTIONS = (
-    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert", "run"),
+    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert"),
 )
 FILES = ("html", "junit", "summary", "markdown", "items")
-NOTHING_NEW = ("judge", "pass")
 # What has its place in another section, whose result the page shows.
 TIMELINE = ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha")
 
@@ -80,8 +79,9 @@ class Job:
     report: Report = field(default_factory=Report)
     timeline: Mapping[str, Any] | None = None
     alert: Alert | None = None
-    # How a run ends that finds nothing new: as its gates judge, or well if they judge as they did before.
-    nothing_new: str = "judge"
+    # Versions that are not compared, and whether the newest of the others is the only candidate.
+    ignore: tuple[str, ...] = ()
+    newest: bool = False
     name: str = "job"
 
     @classmethod
@@ -120,7 +120,9 @@ def read_job(config: Section, folder: Path) -> Job:
             raise ConfigError(f"{source}: the section [{name}] is missing")
     suite = read_suite(source, tables["suite"], folder)
     compare = tables["compare"]
+    ignore, newest = (), False
     if compare is not None:
+        ignore, newest = read_choice(f"{source}: [compare]", compare)
         compare = read_compare(Section(f"{source}: [compare]", compare), suite)
     timeline = tables["timeline"]
     if timeline is not None:
@@ -145,7 +147,12 @@ def read_job(config: Section, folder: Path) -> Job:
         options["report"],
         has_timeline=timeline is not None,
     )
+    own = {str(Path(source).resolve()): "the job file"}
+    if isinstance(tables["suite"].get("path"), str):
+        own[str((folder / Path(tables["suite"]["path"]).expanduser()).resolve())] = "the suite"
     for kind, file in report.files.items():
+        if not is_remote(file) and (taken := own.get(str(Path(file).resolve()))):
+            raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")
         if is_inside_of(store.path)(file):
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
     return Job(
@@ -157,17 +164,24 @@ def read_job(config: Section, folder: Path) -> Job:
         gates,
         report,
         timeline,
-        None if tables["alert"] is None else read_alert(Section(f"{source}: [alert]", tables["alert"])),
-        read_run(Section(f"{source}: [run]", tables["run"] or {})),
+        None
+        if tables["alert"] is None
+        else read_alert(Section(f"{source}: [alert]", tables["alert"]), folder),
+        ignore,
+        newest,
         Path(source).stem,
     )
 
 
-def read_run(section: Section) -> str:
-    """Read `[run]`."""
-    chosen = section.choice("nothing_new", NOTHING_NEW)
-    section.finish()
-    return chosen or "judge"
+def read_choice(where: str, entries: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
+    """Take from `[compare]` which versions are candidates: `ignore`, and `candidate = "newest"`."""
+    ignore = Section(where, {"ignore": entries.pop("ignore", None)}).texts(
+        "ignore", "a version or a list of versions"
+    )
+    newest = entries.get("candidate") == "newest"
+    if newest:
+        del entries["candidate"]
+    return ignore or (), newest
 
 
 def options_of(section: Section, shared: Mapping[str, Any]) -> Options | None:

@@ -60,7 +60,8 @@ class Outcome:
     unwritten: Mapping[str, str] = field(default_factory=dict)
     # What the gates said in the run before, if nothing is new since.
     same_as: str | None = None
-    nothing_new: str = "judge"
+    # How many rows of this run another row of this run with the same key replaced.
+    replaced: int = 0
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -74,13 +75,10 @@ class Outcome:
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
         """Say how the run ended: 1 a gate failed, 3 a file not taken or written, 4 inconclusive, else 0."""
-        calm = self.same_as is not None and self.nothing_new == "pass"
-        if failed(self.gates) and not calm:
+        if failed(self.gates):
             return GATE_FAILED
-        if (self.failures and not calm) or self.unwritten:
+        if self.failures or self.unwritten:
             return INPUT
-        if calm:
-            return 0
         return INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in self.verdicts.values() else 0
 
     @property
@@ -95,6 +93,8 @@ class Outcome:
         """The run in one line."""
         files = counted(len(self.files), "new file")
         done = f"{counted(self.added, 'row')} added, {self.updated:,} updated from {files}"
+        if self.replaced:
+            done += f", {self.replaced:,} replaced by others of the same key"
         return f"{done}; {counted(self.rows, 'row')} in {self.store}" + (
             "; all scored again" if self.rescored else ""
         )
@@ -128,6 +128,7 @@ class Outcome:
             "rows": self.rows,
             "added": self.added,
             "updated": self.updated,
+            "replaced": self.replaced,
             "rescored": self.rescored,
             "files": dict(self.files),
             "failures": dict(self.failures),
@@ -150,13 +151,15 @@ class Outcome:
         """Return gates, inputs and comparison as Markdown."""
         told = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
-        return f"## polars-evals: {self.status}\n\n{told}\n{body}"
+        gates = "a gate failed" if failed(self.gates) else "passed"
+        aside = "; inputs were not taken" if self.failures else ""
+        return f"## polars-evals: {gates}{aside}\n\n{told}\n{body}"
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file that was not taken."""
         gates = [
             Case("gates", gate.name)
-            if gate.status == "passed"
+            if gate.status in ("passed", "advisory")
             else Case("gates", gate.name, "failure", gate.lines[0], "gate", "\n".join(gate.lines))
             if gate.status == "failed"
             else Case("gates", gate.name, "skipped", gate.lines[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,8 @@ MEANINGS = {
 }
 
 
+# After so many seconds what a run was writing is abandoned.
+ABANDONED = 24 * 3600
 CHANGED = "it changed while it was read; the next run reads it again"
 
 
@@ -207,9 +210,11 @@ class LocalFolder(Folder):
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the folder for one run; another that comes meanwhile waits."""
         own = self.root / "_evals"
-        with atomic.locked(own / "lock", waiting):
+        with atomic.locked(own / "lock", waiting) as held:
             for abandoned in own.glob("staging-*"):
-                shutil.rmtree(abandoned, ignore_errors=True)
+                # Where there are no locks, another run may be at work in it.
+                if held or time.time() - abandoned.stat().st_mtime > ABANDONED:
+                    shutil.rmtree(abandoned, ignore_errors=True)
             yield
 
     @contextmanager
