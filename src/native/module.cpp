@@ -111,12 +111,6 @@ void bind_traces(nb::module_& module);
 
 NB_MODULE(_native, module) {
     pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
-    module.def(
-        "set_sigma_table",
-        [](const std::string& since) {
-            pe::unicode::sigma_table = since == "1.35" ? &pe::unicode::sigma_1_35 : &pe::unicode::sigma_1_40;
-        },
-        nb::arg("since"), "Choose what lowercase sees beside a sigma, by the first Polars that sees the same.");
     nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
         try {
             std::rethrow_exception(raised);

@@ -22,10 +22,6 @@ public:
 
 // Makes functions of their options, by name.
 using Make = std::unique_ptr<Function> (*)(const Value& options);
-template <class Made>
-std::unique_ptr<Function> make(const Value& options) {
-    return std::make_unique<Made>(options);
-}
 
 // How many threads a call may use: those of Polars' own pool. The module sets it; else it is told as Polars tells it.
 std::size_t thread_count();

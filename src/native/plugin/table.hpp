@@ -16,7 +16,7 @@
 
 namespace pe::plugin {
 
-enum class Type { real, whole, flag, text, texts, reals, label, structure, pairs };
+enum class Type { real, whole, flag, text, texts, reals, label, structure };
 
 // A column's name and type.
 struct Field {
@@ -61,17 +61,6 @@ struct Column {
     void add_no_validity() { buffers.push_back(nullptr); }
 };
 
-// A column of eight bytes a value: real or whole.
-template <class IsValid>
-Column make_numbers(std::size_t rows, std::unique_ptr<std::uint64_t[]> values, const IsValid& is_valid) {
-    Column column;
-    column.rows = rows;
-    column.add_validity(is_valid);
-    std::shared_ptr<std::uint64_t[]> owner = std::move(values);
-    column.add_buffer(owner, owner.get());
-    return column;
-}
-
 // A column of nulls, whatever its type.
 inline Column make_nulls(std::size_t rows, Type type) {
     Column column;
@@ -95,7 +84,6 @@ public:
     Texts(const Texts&) = delete;
 
     void set_null(std::size_t row) { valid_[row] = 0; }
-    bool is_null(std::size_t row) const { return valid_[row] == 0; }
 
     // Where one thread keeps the bytes of its texts. Buffers are shared out before they are filled, so that a view can
     // name its buffer at once.
@@ -130,16 +118,6 @@ public:
         std::vector<char>* buffer_ = nullptr;
         std::int32_t number_ = 0;
     };
-
-    // The texts of a row that was written, while all buffers stay.
-    Text operator[](std::size_t row) const {
-        const View& view = views_[row];
-        const auto size = static_cast<std::size_t>(view.size);
-        if (size <= sizeof view.rest) return {view.rest, size};
-        std::int32_t at[2];
-        std::memcpy(at, view.rest + 4, sizeof at);
-        return {buffers_[static_cast<std::size_t>(at[0])]->data() + at[1], size};
-    }
 
     Column finish() {
         Column column;
@@ -244,8 +222,6 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
         for (const Field& child : field.fields) add(child);
     if (field.type == Type::reals) add({"item", Type::real});
     if (field.type == Type::texts) add({"item", Type::text});
-    if (field.type == Type::pairs)
-        add({"item", Type::structure, {{"output", Type::text}, {"expected", Type::text}}});
     if (field.type == Type::label) {
         owner->dictionary = std::make_unique<ArrowSchema>();
         write_schema({"", Type::text}, owner->dictionary.get());

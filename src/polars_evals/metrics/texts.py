@@ -270,13 +270,13 @@ def regex_match(
     flag = "" if case_sensitive else "(?i)"
 
     def search(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        found = pl.lit(left).str.contains(flag + pl.lit(right))
         try:
-            found = left.str.contains(pl.select(flag + pl.lit(right)).to_series())
+            return pl.select(score=~found if negate else found)
         except ComputeError as error:
             raise InvalidOperationError(
                 f"regex_match: a row of `pattern` is not a valid pattern: {error}"
             ) from error
-        return pl.DataFrame({"score": ~found if negate else found})
 
     if not isinstance(pattern, str):
         return python.metric(regex_match, arguments, search, columns=("output", "pattern"), worst=negate)

@@ -209,7 +209,9 @@ class Metric:
     @property
     def columns(self) -> list[str]:
         """All columns that the metric reads; an option can be an expression of further ones."""
-        return list(dict.fromkeys([*self.sides.values(), *self.expr().meta.root_names()]))
+        # The oldest Polars calls the elements of lists a column without a name.
+        read = [name for name in self.expr().meta.root_names() if name]
+        return list(dict.fromkeys([*self.sides.values(), *read]))
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""
