@@ -439,13 +439,15 @@ def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[st
     """List an object, or all objects below a folder, by their paths in the bucket."""
     library, store = obstore(), address.open(options, prefix="")
     with explained(address, InputError):
-        if address.path:
+        # Listed first: a server says why it refuses a listing, and not why it refuses to describe an object.
+        pages = library.list(store, prefix=address.path or None, chunk_size=1000)
+        found = {one["path"]: entry_of(one) for page in pages for one in page}
+        if not found and address.path:
             try:
-                return {address.path: entry_of(library.head(store, address.path))}
+                found = {address.path: entry_of(library.head(store, address.path))}
             except (FileNotFoundError, library.exceptions.NotFoundError):
                 pass
-        pages = library.list(store, prefix=address.path or None, chunk_size=1000)
-        return {one["path"]: entry_of(one) for page in pages for one in page}
+        return found
 
 
 def download(
