@@ -443,10 +443,8 @@ def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[st
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
         found = {one["path"]: entry_of(one) for page in pages for one in page}
         if not found and address.path:
-            try:
+            with suppress(FileNotFoundError, library.exceptions.NotFoundError):
                 found = {address.path: entry_of(library.head(store, address.path))}
-            except (FileNotFoundError, library.exceptions.NotFoundError):
-                pass
         return found
 
 
