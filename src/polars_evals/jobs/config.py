@@ -120,8 +120,7 @@ def read_job(config: Section, folder: Path) -> Job:
             raise ConfigError(f"{source}: the section [{name}] is missing")
     suite = read_suite(source, tables["suite"], folder)
     compare = tables["compare"]
-    ignore: tuple[str, ...] = ()
-    newest = False
+    ignore, newest = tuple[str, ...](), False
     if compare is not None:
         ignore, newest = read_choice(f"{source}: [compare]", compare)
         compare = read_compare(Section(f"{source}: [compare]", compare), suite)

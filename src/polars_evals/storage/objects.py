@@ -37,6 +37,10 @@ ATTEMPTS, STREAMS, CHUNK = 5, 8, 8 << 20
 
 # What a server says, and what that means.
 MEANINGS = {
+    r"BadScheme": (
+        'its address begins with http://, which `aws_allow_http = "true"` (or azure_, google_) in '
+        "storage_options allows"
+    ),
     r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|without LOCATION|301 ": (
         "the region is wrong"
     ),
@@ -435,17 +439,17 @@ def entry_of(found: Mapping[str, Any]) -> Entry:
     return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
 
 
-def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[str, Entry]:
-    """List an object, or all objects below a folder, by their paths in the bucket."""
+def list_objects(address: Address, options: Mapping[str, str] | None, *, is_folder: bool) -> dict[str, Entry]:
+    """List all objects below a folder, or an object of that name, by their paths in the bucket."""
     library, store = obstore(), address.open(options, prefix="")
     with explained(address, InputError):
-        # Listed first: a server says why it refuses a listing, and not why it refuses to describe an object.
+        if address.path and not is_folder:
+            try:
+                return {address.path: entry_of(library.head(store, address.path))}
+            except (FileNotFoundError, library.exceptions.NotFoundError):
+                pass
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
-        found = {one["path"]: entry_of(one) for page in pages for one in page}
-        if not found and address.path:
-            with suppress(FileNotFoundError, library.exceptions.NotFoundError):
-                found = {address.path: entry_of(library.head(store, address.path))}
-        return found
+        return {one["path"]: entry_of(one) for page in pages for one in page}
 
 
 def download(
