@@ -135,3 +135,25 @@ def test_it_shows_itself() -> None:
     assert "pairs of raters" in repr(result)
     assert "<svg" in result.to_html()
     assert '"pairs"' in result.to_json()
+
+
+@pytest.mark.parametrize("dtype", [pl.Float32, pl.Float64])
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_scores_are_ratings_too(dtype: pl.DataType, level: str) -> None:
+    frame = pl.DataFrame({"a": [0.5, 0.75, 0.25, 0.0], "b": [0.5, 0.5, 0.25, float("nan")]})
+    result = pe.agreement(frame.cast(dtype), raters=["a", "b"], level=level)
+    assert value(result, "agreement") == pytest.approx(2 / 3)
+    assert result.pass_rate.is_empty()
+    verdicts = pl.DataFrame({"a": [1.0, 0.0, 1.0, None], "b": [1.0, 0.0, 1.0, 1.0]}, schema=["a", "b"])
+    assert pe.agreement(verdicts.cast(dtype), raters=["a", "b"]).pass_rate.height == 2
+
+
+def test_items_that_were_picked_for_rating_are_noted() -> None:
+    rng = np.random.default_rng(0)
+    judge = rng.random(400)
+    human = pl.Series(rng.random(400) < judge)
+    worst, some = pl.Series(judge > np.quantile(judge, 0.25)), pl.Series(np.arange(400) >= 100)
+    for picked, noted in ((worst, True), (some, False)):
+        frame = pl.DataFrame({"human": human.set(picked, None), "judge": judge > 0.5, "score": judge})
+        notes = pe.agreement(frame, raters=["human", "judge"]).notes
+        assert any("no random sample" in note for note in notes) == noted

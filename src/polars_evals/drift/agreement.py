@@ -62,7 +62,8 @@ def agreement(
     -----
     Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. Kappas are of
     labels; with an ordinal or interval level, Cohen's is weighted by squared distance. Intervals are
-    Student's, with the jackknife's standard error.
+    Student's, with the jackknife's standard error; where there are two values, of the ratings and half an
+    item more in each combination of two ratings, so that they hold where one value is rare.
 
     Where the ratings are verdicts (booleans, 0 and 1, ``"fail"`` and ``"pass"``), `pass_rate` estimates the
     share that the first rater would pass of all items: from the items that it rated, from the judge alone,
@@ -110,6 +111,7 @@ def agreement(
         for name, count in zip(raters, rated, strict=True)
         if count < codes.height
     ]
+    notes += _selection_notes(ratings, raters, alpha)
     both = Ratings.of(codes, values, level)
     if both.items < FEWEST_ITEMS:
         raise ValueError(
@@ -295,7 +297,11 @@ def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
     rows = []
     for name, statistic in found.items():
         value = statistic(ratings)
-        low, high = (None, None) if value is None else _jackknife(ratings, statistic, value, alpha)
+        low, high = None, None
+        if value is not None and name != "agreement" and len(ratings.values) == 2:
+            low, high = _smoothed(ratings, statistic, value, alpha)
+        elif value is not None:
+            low, high = _jackknife(ratings, statistic, value, alpha)
         n = ratings.items if name == "krippendorff_alpha" else ratings.complete
         rows.append({"statistic": name, "value": value, "ci_low": low, "ci_high": high, "n": n})
     return rows
@@ -323,6 +329,70 @@ def _jackknife(
         error = (1 - min(value, 1.0) if value < 1 else 1.0) / n
     half = float(t.isf(alpha / 2, n - 1)) * error
     return max(value - half, -1.0), min(value + half, 1.0)
+
+
+def _smoothed(
+    ratings: Ratings, statistic: Callable[[Ratings], float | None], value: float, alpha: float
+) -> tuple[float, float]:
+    """
+    Return an interval for ratings of two values, one of which may be rare.
+
+    Notes
+    -----
+    The few items of a rare value decide a kappa, and the jackknife knows only those that were seen. Half an
+    item more in each combination of two ratings stands for the others, as Agresti and Caffo do for
+    proportions. The standard error is the infinitesimal jackknife's, which allows for parts of items.
+    """
+    from scipy.stats import t
+
+    more = [[first, *[other] * (ratings.raters - 1)] for first in (0, 1) for other in (0, 1)]
+    smooth = replace(
+        ratings,
+        patterns=np.concatenate([ratings.patterns, np.array(more)]),
+        counts=np.concatenate([ratings.counts, np.full(4, 0.5)]),
+    )
+    n, step = float(smooth.counts.sum()), 1e-4
+    # All four combinations are there, so no coefficient is undefined.
+    centre = statistic(smooth) or 0.0
+    variance = 0.0
+    for pattern, count in enumerate(smooth.counts):
+        counts = smooth.counts.copy()
+        counts[pattern] += step
+        moved = statistic(replace(smooth, counts=counts)) or 0.0
+        variance += count * ((moved - centre) / step) ** 2
+    half = float(t.isf(alpha / 2, n - 1)) * float(np.sqrt(variance))
+    return max(min(centre - half, value), -1.0), min(max(centre + half, value), 1.0)
+
+
+def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> list[str]:
+    """Say where a judge scores the items that the first rater rated unlike the others."""
+    from scipy.stats import norm
+
+    rated, notes = ratings[raters[0]].is_not_null().to_numpy(), []
+    for name in raters[1:]:
+        if (judge := _numbers(ratings[name])) is None:
+            continue
+        known = np.isfinite(judge)
+        labelled, others = judge[rated & known], judge[~rated & known]
+        if min(labelled.size, others.size) < FEWEST_ITEMS:
+            continue
+        # The score test: its variance is that of all items, so a constant group is no trouble.
+        spread = judge[known].var() * (1 / labelled.size + 1 / others.size)
+        apart = abs(labelled.mean() - others.mean())
+        p = 2 * float(norm.sf(apart / np.sqrt(spread))) if spread > 0 else 1.0
+        if p <= alpha:
+            notes.append(
+                f"{name} rates the items that {raters[0]} rated unlike the others ({labelled.mean():.3f} "
+                f"against {others.mean():.3f} on average): they are no random sample, so neither the "
+                "agreement nor the pass rate may hold for all items"
+            )
+    return notes
+
+
+def _numbers(ratings: pl.Series) -> Floats | None:
+    if ratings.dtype.is_numeric():
+        return ratings.cast(pl.Float64).to_numpy()
+    return _verdicts(ratings)
 
 
 def _pass_rates(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> pl.DataFrame:
@@ -396,7 +466,8 @@ def _verdicts(ratings: pl.Series) -> Floats | None:
     if ratings.dtype == pl.Boolean:
         return ratings.cast(pl.Float64).to_numpy()
     if ratings.dtype.is_numeric():
-        return ratings.cast(pl.Float64).to_numpy() if ratings.drop_nulls().is_in([0, 1]).all() else None
+        values = ratings.cast(pl.Float64).fill_nan(None)
+        return values.to_numpy() if values.drop_nulls().is_in([0.0, 1.0]).all() else None
     if ratings.dtype == pl.String or isinstance(ratings.dtype, pl.Enum | pl.Categorical):
         words = ratings.cast(pl.String)
         if words.drop_nulls().is_in(columns.LABELS).all():
