@@ -88,7 +88,7 @@ def with_texts(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids="-".join)
 def test_a_comparison_equals_that_of_the_rows(options: dict[str, Any]) -> None:
     frame = with_texts(scored(1, 240))
     assert_equal(found(frame, options), pe.compare(frame, **(SETTINGS | options)))

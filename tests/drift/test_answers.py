@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals import cluster
 
 N = 300
 
@@ -109,22 +108,6 @@ def test_a_score_of_another_column_is_kept() -> None:
     """A judge may have scored what no output column holds."""
     frame = traces(failed=0).with_columns(output=pl.lit(None, dtype=pl.String), exact_match_score=pl.lit(0.7))
     assert compare(frame).summary["n"].to_list() == [N]
-
-
-@pytest.mark.parametrize("unanswered", ["auto", "wrong"])
-def test_parts_agree(unanswered: Any) -> None:
-    frame = traces()
-    whole = compare(frame, unanswered=unanswered)
-    parts = [
-        cluster.aggregate(
-            part, version="model", baseline="v1", candidate="v2", item="item_id", min_effect=0.02,
-            unanswered=unanswered,
-        )
-        for part in frame.with_columns(part=pl.col("item_id") % 3).partition_by("part")
-    ]  # fmt: skip
-    merged = cluster.merge(parts).compare()
-    assert verdicts(merged) == verdicts(whole)
-    assert merged.notes == whole.notes
 
 
 def test_unknown_ways_are_refused() -> None:

@@ -289,24 +289,3 @@ def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: 
     ).summary.row(by_predicate=pl.col("metric") == "s", named=True)
     assert seconds["verdict"] == verdict
     assert seconds["p_always_valid"] == pytest.approx(row["p_always_valid"])
-
-
-def test_parts_have_means_and_ratios_and_refuse_quantiles() -> None:
-    from polars_evals import cluster
-
-    frame = traces(300, slower=1.3).with_columns(topic=pl.col("item_id") % 2, part=pl.col("item_id") % 3)
-    asked: Any = {"version": "model", "baseline": "v1", "candidate": "v2", "item": "item_id", "by": ["topic"]}
-    whole = pe.compare(frame, **asked, measures={"latency_ms": {"quantiles": []}})
-    parts = [cluster.aggregate(part, **asked, measures=["latency_ms"]) for part in frame.partition_by("part")]
-    merged = cluster.merge([type(one).from_bytes(one.to_bytes()) for one in parts]).compare()
-    assert merged.summary["verdict"].to_list() == whole.summary["verdict"].to_list()
-    for name in ("difference", "ci_low", "ci_high", "ratio", "ratio_low", "ratio_high"):
-        assert merged.measures[name].to_list() == pytest.approx(whole.measures[name].to_list())
-    assert merged.measures["slice"].to_list() == whole.measures["slice"].to_list()
-    assert merged.summary["p_permutation"].to_list() == pytest.approx(
-        whole.summary["p_permutation"].to_list(), abs=0.01
-    )
-    with pytest.raises(ValueError, match="quantiles of latency_ms cannot be summed"):
-        cluster.aggregate(frame, **asked, measures={"latency_ms": {"quantiles": [0.9]}})
-    with pytest.raises(ValueError, match="name the measures"):
-        cluster.aggregate(frame, **asked, measures="auto")

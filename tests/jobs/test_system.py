@@ -17,8 +17,7 @@ from polars_evals.jobs import config, run
 from polars_evals.jobs.ingest import relative
 from polars_evals.storage import atomic
 from polars_evals.storage.objects import LocalFolder, is_remote
-from polars_evals.storage.paths import split_pattern
-from polars_evals.traces.content import local_path
+from polars_evals.storage.paths import local_path, split_pattern
 from tests.jobs.support import deliver, invoke, make_job, traces
 
 

@@ -23,7 +23,7 @@ from tests.traces.helpers import digest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polars_evals.traces.files import Paths
+    from polars_evals.storage.paths import Paths
 
 SPANS = pl.DataFrame(
     {

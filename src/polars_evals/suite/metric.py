@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_evals import metrics
 from polars_evals.clean import cleaned, read_steps
-from polars_evals.metrics.overlap import VARIANTS
+from polars_evals.metrics.words import VARIANTS
 from polars_evals.suite.own import column, find_function, installed, name_of, wrapped
 from polars_evals.wording import did_you_mean, shown
 
@@ -209,7 +209,9 @@ class Metric:
     @property
     def columns(self) -> list[str]:
         """All columns that the metric reads; an option can be an expression of further ones."""
-        return list(dict.fromkeys([*self.sides.values(), *self.expr().meta.root_names()]))
+        # The oldest Polars calls the elements of lists a column without a name.
+        read = [name for name in self.expr().meta.root_names() if name]
+        return list(dict.fromkeys([*self.sides.values(), *read]))
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""

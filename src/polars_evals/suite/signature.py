@@ -11,7 +11,7 @@ import polars as pl
 from polars.exceptions import ComputeError
 
 from polars_evals._version import __version__
-from polars_evals.metrics.semantic import encoder_name
+from polars_evals.metrics.vectors import encoder_name
 from polars_evals.storage.objects import is_remote
 from polars_evals.storage.paths import expand
 from polars_evals.suite.metric import Metric, accepts

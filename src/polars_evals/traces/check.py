@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import FormatError, look
-from polars_evals.traces.files import Paths, expand
+from polars_evals.traces.files import expand
 from polars_evals.traces.plan import Group, ScanPlan, make_plan, no_answers
 from polars_evals.traces.read import BROKEN, NUMBER
 from polars_evals.traces.rows import OF_FILE, QUESTION, is_answer

@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import Detection, Seen, Told, choose_files, platform_named, tell_all
-from polars_evals.traces.files import Paths, expand, named_files
+from polars_evals.traces.files import expand, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
 from polars_evals.traces.read import FILE, LINE, read_records

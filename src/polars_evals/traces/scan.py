@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import Detection, choose_files, platform_named
-from polars_evals.traces.files import Paths, expand
+from polars_evals.traces.files import expand
 from polars_evals.traces.plan import make_plan
 from polars_evals.traces.rows import CANONICAL, Rows, kept_name
 from polars_evals.traces.scores import with_scores
