@@ -45,21 +45,32 @@ bool is_default_handler() {
 // own is left to decide when its turn comes.
 void ask_for_interrupt() {
     constexpr std::int64_t patience = 40;
+#if !defined(_WIN32)  // there, no handler of ours counts signals
+    if (!is_leaving && !InterruptSignal::is_call_stopped() && !InterruptSignal::came()) return;
+#endif
     nb::gil_scoped_acquire acquired;
-    if (is_leaving) {
+    const auto stop = [] {
+        InterruptSignal::stop_calls();
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        nb::raise_python_error();
+    };
+    if (is_leaving || InterruptSignal::is_call_stopped()) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         nb::raise_python_error();
     }
-    if (!InterruptSignal::came()) return;
-    if (is_main_thread()) {
-        InterruptSignal::forget();
-        if (is_default_handler()) {
-            PyErr_SetNone(PyExc_KeyboardInterrupt);
+    const bool is_main = is_main_thread();
+    if (is_main && !is_default_handler()) {
+        if (PyErr_CheckSignals() != 0) {
+            InterruptSignal::stop_calls();
             nb::raise_python_error();
         }
-        if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-        return;
+        return InterruptSignal::forget();
     }
+#if defined(_WIN32)
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+#endif
+    if (!InterruptSignal::came()) return;
+    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new calls.
     std::int64_t untold = 0;
     if (told_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {
@@ -68,11 +79,11 @@ void ask_for_interrupt() {
             return 0;
         };
         if (Py_AddPendingCall(forget, nullptr) != 0) told_at = 0;
-        return;
+        if (!is_main) return;
     }
+    if (is_main) stop();
     if (now() - untold < patience || !is_default_handler()) return;
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    nb::raise_python_error();
+    stop();
 }
 
 // Python's handler may run while this looks at Python, and what it raises goes no further than Polars. So the signal is set
