@@ -29,9 +29,12 @@ std::int64_t now() {
     return 1 + duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-bool is_main_thread() {
-    const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
-    return nb::cast<unsigned long>(thread.attr("ident")) == PyThread_get_thread_ident();
+// Noted when the module is loaded: asking Python would run Python, and with it what waits for the main thread to be back there.
+std::atomic<unsigned long> main_thread{0};
+bool is_main_thread() { return main_thread == PyThread_get_thread_ident(); }
+void note_main_thread() {
+    main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+    call_in_forked_child([] { main_thread = PyThread_get_thread_ident(); });
 }
 
 bool is_default_handler() {
@@ -50,14 +53,10 @@ void ask_for_interrupt() {
 #endif
     nb::gil_scoped_acquire acquired;
     const auto stop = [] {
-        InterruptSignal::stop_calls();
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         nb::raise_python_error();
     };
-    if (is_leaving || InterruptSignal::is_call_stopped()) {
-        PyErr_SetNone(PyExc_KeyboardInterrupt);
-        nb::raise_python_error();
-    }
+    if (is_leaving || InterruptSignal::is_call_stopped()) stop();
     const bool is_main = is_main_thread();
     if (is_main && !is_default_handler()) {
         if (PyErr_CheckSignals() != 0) {
@@ -95,6 +94,7 @@ void throw_if_interrupted() {
     } catch (const nb::python_error& error) {
         if (!error.matches(PyExc_KeyboardInterrupt)) throw;
         is_interrupted = true;
+        if (!is_leaving) InterruptSignal::stop_calls();
     }
     if (!is_interrupted) return;
     nb::gil_scoped_acquire acquired;
@@ -121,6 +121,7 @@ void bind_traces(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
+    pe::note_main_thread();
     pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
     nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
         try {
