@@ -43,7 +43,7 @@ def rouge(frame: pl.DataFrame, case: str) -> Iterator[Row]:
                 scorer.score(expected, output)[variant].fmeasure
             ),
         )
-        expr = pe.rouge("output", "expected", variant=variant, stemmer=stemmer)
+        expr = pe.rouge("output", "expected", variant=variant, stemmer=stemmer)  # type: ignore[arg-type]
         yield from race(
             f"{variant}{'' if stemmer else ', no stemming'}",
             case,

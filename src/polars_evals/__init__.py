@@ -25,23 +25,16 @@ from polars_evals.metrics import *  # noqa: F403
 from polars_evals.namespace import col, evals
 
 if TYPE_CHECKING:
-    from polars_evals.drift import (
-        Agreement,
-        Calibration,
-        Comparison,
-        Ranking,
-        Runs,
-        SamplePlan,
-        Timeline,
-        against_baseline,
-        agreement,
-        calibrate,
-        compare,
-        plan,
-        rank,
-        runs,
-        timeline,
-    )
+    # From the modules: in a cycle of imports, mypy takes a function for the module that is named alike.
+    from polars_evals.drift.agreement import Agreement, agreement
+    from polars_evals.drift.baseline import against_baseline
+    from polars_evals.drift.calibrate import Calibration, calibrate
+    from polars_evals.drift.compare import compare
+    from polars_evals.drift.comparison import Comparison
+    from polars_evals.drift.plan import SamplePlan, plan
+    from polars_evals.drift.rank import Ranking, rank
+    from polars_evals.drift.runs import Runs, runs
+    from polars_evals.drift.timeline import Timeline, timeline
     from polars_evals.suite import Measure, Metric, Suite, signatures
     from polars_evals.suite.own import metric
     from polars_evals.traces import (

@@ -13,6 +13,7 @@ import pytest
 
 from polars_evals.jobs import inputs, run
 from polars_evals.jobs.inputs import Input, scan_table
+from polars_evals.storage.paths import list_files
 from polars_evals.suite.signature import METADATA_KEY
 from polars_evals.traces.detect import AmbiguousFormatError
 from tests.jobs.support import DATA, deliver, invoke, make_job, table, traces
@@ -251,7 +252,7 @@ def test_a_file_that_is_renamed_after_listing_costs_itself(
     job = make_job(tmp_path)
     for number in range(2):
         deliver(traces(range(number * 3, number * 3 + 3)), tmp_path / f"traces/{number}.parquet", number)
-    found = inputs.list_files
+    found = list_files
 
     def rotating(*arguments: Any) -> Any:
         listing = found(*arguments)

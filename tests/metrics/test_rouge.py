@@ -138,7 +138,7 @@ def test_the_tokenizer_rouge_is_a_regular_expression_too() -> None:
 def test_identical_text_of_any_script(text: str) -> None:
     for tokenizer in ("auto", "unicode", "characters", "whitespace", r"\w+"):
         for variant in VARIANTS:
-            expr = pe.rouge("output", "expected", variant=variant, tokenizer=tokenizer)
+            expr = pe.rouge("output", "expected", variant=variant, tokenizer=tokenizer)  # type: ignore[arg-type]
             assert scores_of(expr, [(text, text), (text, text + "?!")])[0] == 1.0
     for tokenizer in ("auto", "unicode"):
         expr = pe.rouge("output", "expected", tokenizer=tokenizer)
@@ -212,7 +212,8 @@ def test_references_as_score_multi(measure: str) -> None:
 
 def test_names_and_options() -> None:
     frame = frame_of([("a", "a")])
-    assert frame.select(*(pe.rouge("output", "expected", variant=v) for v in VARIANTS)).columns == VARIANTS
+    every = [pe.rouge("output", "expected", variant=v) for v in VARIANTS]  # type: ignore[arg-type]
+    assert frame.select(every).columns == VARIANTS
     for options, message in [
         ({"variant": "rouge0"}, r"rouge: `variant` must be one of \"rouge1\""),
         ({"variant": "rougel"}, r'did you mean "rougeL"'),

@@ -16,12 +16,12 @@ import yaml
 from polars_evals import _native
 from polars_evals._polars import is_map, read_ndjson, scan_lines
 from polars_evals.expressions.python import elementwise, json_text
+from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,
     Kind,
     guarded,
-    local_path,
     pieces,
     too_long,
 )
