@@ -29,9 +29,12 @@ std::int64_t now() {
     return 1 + duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-bool is_main_thread() {
-    const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
-    return nb::cast<unsigned long>(thread.attr("ident")) == PyThread_get_thread_ident();
+// Noted when the module is loaded: asking Python would run Python, and with it what waits for the main thread to be back there.
+std::atomic<unsigned long> main_thread{0};
+bool is_main_thread() { return main_thread == PyThread_get_thread_ident(); }
+void note_main_thread() {
+    main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+    call_in_forked_child([] { main_thread = PyThread_get_thread_ident(); });
 }
 
 bool is_default_handler() {
@@ -45,21 +48,28 @@ bool is_default_handler() {
 // own is left to decide when its turn comes.
 void ask_for_interrupt() {
     constexpr std::int64_t patience = 40;
+#if !defined(_WIN32)  // there, no handler of ours counts signals
+    if (!is_leaving && !InterruptSignal::is_call_stopped() && !InterruptSignal::came()) return;
+#endif
     nb::gil_scoped_acquire acquired;
-    if (is_leaving) {
+    const auto stop = [] {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         nb::raise_python_error();
-    }
-    if (!InterruptSignal::came()) return;
-    if (is_main_thread()) {
-        InterruptSignal::forget();
-        if (is_default_handler()) {
-            PyErr_SetNone(PyExc_KeyboardInterrupt);
+    };
+    if (is_leaving || InterruptSignal::is_call_stopped()) stop();
+    const bool is_main = is_main_thread();
+    if (is_main && !is_default_handler()) {
+        if (PyErr_CheckSignals() != 0) {
+            InterruptSignal::stop_calls();
             nb::raise_python_error();
         }
-        if (PyErr_CheckSignals() != 0) nb::raise_python_error();
-        return;
+        return InterruptSignal::forget();
     }
+#if defined(_WIN32)
+    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+#endif
+    if (!InterruptSignal::came()) return;
+    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new calls.
     std::int64_t untold = 0;
     if (told_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {
@@ -68,11 +78,11 @@ void ask_for_interrupt() {
             return 0;
         };
         if (Py_AddPendingCall(forget, nullptr) != 0) told_at = 0;
-        return;
+        if (!is_main) return;
     }
+    if (is_main) stop();
     if (now() - untold < patience || !is_default_handler()) return;
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    nb::raise_python_error();
+    stop();
 }
 
 // Python's handler may run while this looks at Python, and what it raises goes no further than Polars. So the signal is set
@@ -84,6 +94,7 @@ void throw_if_interrupted() {
     } catch (const nb::python_error& error) {
         if (!error.matches(PyExc_KeyboardInterrupt)) throw;
         is_interrupted = true;
+        if (!is_leaving) InterruptSignal::stop_calls();
     }
     if (!is_interrupted) return;
     nb::gil_scoped_acquire acquired;
@@ -110,6 +121,7 @@ void bind_traces(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
+    pe::note_main_thread();
     pe::interrupts = {pe::InterruptSignal::begin, pe::end_call, pe::throw_if_interrupted};
     nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
         try {

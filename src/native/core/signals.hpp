@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
 #include "portable.hpp"
@@ -17,9 +18,14 @@ namespace pe {
 
 class InterruptSignal {
 public:
-    // Whether it came while a call lasted, and nobody has forgotten it since.
-    static bool came() { return state().came.load(); }
-    static void forget() { state().came = false; }
+    // Whether it came while a call lasted, and the main thread has not handled it since.
+    static bool came() { return state().came.load() > state().handled.load(); }
+    static void forget() { state().handled = state().came.load(); }
+
+    // Ends all calls that began before the main thread handled the last signal: a query may have several of them, and waits for all.
+    static void stop_calls() { state().stopped = state().came.load(); }
+    // Whether the call of this thread is one of them.
+    static bool is_call_stopped() { return state().stopped.load() > handled_at_begin(); }
 
     // Whether a call lasts.
     static bool has_calls() {
@@ -30,6 +36,7 @@ public:
     static void begin() {
         static const bool is_registered = (call_in_forked_child(after_fork), true);
         (void)is_registered;
+        handled_at_begin() = state().handled;
         std::lock_guard<std::mutex> lock(state().mutex);
         if (state().calls++ == 0) install();
     }
@@ -45,7 +52,8 @@ private:
     struct State {
         std::mutex mutex;
         int calls = 0;
-        std::atomic<bool> came{false};
+        // Signals are counted: how many came, and how many of these were handled, or ended the calls.
+        std::atomic<std::int64_t> came{0}, handled{0}, stopped{0};
     };
     // Never destroyed: threads may outlive the program's end.
     static State*& instance() {
@@ -53,6 +61,10 @@ private:
         return state;
     }
     static State& state() { return *instance(); }
+    static std::int64_t& handled_at_begin() {
+        thread_local std::int64_t count = 0;
+        return count;
+    }
 
 #if defined(_WIN32)
     static void install() {}
@@ -71,7 +83,7 @@ private:
     }
 
     static void pass_on(int number, siginfo_t* info, void* context) {
-        instance()->came = true;
+        ++instance()->came;
         const Action& before = *previous().load();
         if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
         else before.sa_handler(number);
