@@ -156,3 +156,22 @@ def test_an_unknown_target_is_refused() -> None:
     failed = run_with_target("mmx")
     assert failed.returncode != 0
     assert "POLARS_EVALS_TARGET is 'mmx'; this machine can do: portable" in failed.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_importing_the_package_starts_no_threads_of_polars() -> None:
+    """A fork takes no threads along: its queries would wait for ever."""
+    code = """
+import os, signal
+import polars as pl
+import polars_evals as pe
+
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    frame = pl.LazyFrame({"output": ["abc"] * 200_000, "expected": ["abd"] * 200_000})
+    os._exit(frame.select(pe.levenshtein("output", "expected")).collect(engine="streaming").height != 200_000)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stdout == "0\n", ended.stderr

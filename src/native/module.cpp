@@ -132,7 +132,6 @@ NB_MODULE(_native, module) {
     });
     module.doc() = "Kernels over Arrow columns; see polars_evals.expressions for how they are called.";
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
-    module.def("set_thread_count", &pe::plugin::set_thread_count, nb::arg("count"), "Use as many threads as Polars does.");
     module.def(
         "targets",
         [] {

@@ -20,7 +20,6 @@ constexpr std::uint32_t interface_version = 1;  // major << 16 | minor
 
 thread_local std::string last_error;
 
-std::size_t threads = 0;
 
 void note_error() {
     try {
@@ -82,6 +81,7 @@ void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_
     }
 }
 
+// As many as Polars has. It is not asked: that would start its threads, which a fork does not take along.
 std::size_t available_threads() {
     if (const char* given = std::getenv("POLARS_MAX_THREADS")) {
         const unsigned long long count = std::strtoull(given, nullptr, 10);
@@ -97,10 +97,9 @@ std::size_t available_threads() {
 }  // namespace
 
 std::size_t thread_count() {
-    if (threads == 0) threads = available_threads();
-    return threads;
+    static const std::size_t count = available_threads();
+    return count;
 }
-void set_thread_count(std::size_t count) { threads = count; }
 
 }  // namespace pe::plugin
 

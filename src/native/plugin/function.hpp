@@ -25,6 +25,5 @@ using Make = std::unique_ptr<Function> (*)(const Value& options);
 
 // How many threads a call may use: those of Polars' own pool. The module sets it; else it is told as Polars tells it.
 std::size_t thread_count();
-void set_thread_count(std::size_t count);
 
 }  // namespace pe::plugin

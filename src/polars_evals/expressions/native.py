@@ -34,7 +34,6 @@ if not OLDEST <= VERSION < NEXT:
     )
 
 _LIBRARY = Path(_native.__file__)
-_native.set_thread_count(pl.thread_pool_size())
 
 
 def call(
