@@ -29,11 +29,11 @@ def _function_calls(record: Record, around: Record) -> Iterator[Record]:
         for name, arguments in call.items()
     ]
     parts = _parts(around.get("file", ""))
-    model = (_after(parts, "result") or parts[-2:-1] or [None])[0]
+    folders = _after(parts, "result") or parts[-2:-1]
     yield record | {
         "answer": said if isinstance(said, str) else None,
         "calls": {"role": "assistant", "content": None, "tool_calls": calls} if calls else None,
-        "model": record.get("model") or model,
+        "model": record.get("model") or (folders[0] if folders else None),
     }
 
 
