@@ -154,15 +154,20 @@ def _documents(
     splitter = _native.JsonSplitter([list(keys) for keys in lists])
     had_entries = False
     for piece in pieces(file, storage_options=storage_options, size=1 << 20):
-        for is_document, text in splitter.feed(piece):
+        found = splitter.feed(piece)
+        # A document that ended in this piece has left the splitter, with all that stands around its list.
+        ends = [text for is_document, text in found if is_document]
+        for is_document, text in found:
             if is_document:
                 # What is left of a document whose records have come already.
                 if not had_entries:
                     yield text
                 had_entries = False
+                ends.pop(0)
                 continue
             if not had_entries:
-                around.update(_object(splitter.around()))
+                around.clear()
+                around.update(_object(ends[0] if ends else splitter.around()))
             had_entries = True
             yield text
         if splitter.pending() > LONGEST_RECORD:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, ScoreTable, marks, score
+from polars_evals.traces.platforms.base import (
+    Platform,
+    Record,
+    Scores,
+    ScoreTable,
+    held,
+    listed,
+    marks,
+    score,
+)
 
 
 def _either(*names: str) -> tuple[str, ...]:
@@ -18,8 +28,36 @@ def _either(*names: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for pair in zip(names, camel, strict=True) for name in pair))
 
 
+def _decoded(record: Record) -> Record:
+    return record | {name: _said(_opened(record.get(name))) for name in ("input", "output", "metadata")}
+
+
+def _opened(value: Any) -> Any:
+    """Read JSON within JSON; a text that is none stays."""
+    while isinstance(value, str) and value[:1] in ('"', "{", "["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _said(value: Any) -> Any:
+    """Bring the contents of ADK and the calls of the AI SDK to the shape of a message."""
+    if isinstance(value, dict) and isinstance(held(value, "content").get("parts"), list):
+        return {"role": "assistant", "parts": value["content"]["parts"]}
+    if isinstance(value, list) and value and all(isinstance(v, dict) and "toolCallId" in v for v in value):
+        calls = [{"name": v.get("toolName"), "arguments": v.get("input", v.get("args"))} for v in value]
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+    return value
+
+
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Take a trace of the API apart: the trace itself is the root of its observations."""
+    if isinstance(record.get("trace"), dict):
+        # The download of the UI: values are JSON texts, and only the outer observations have theirs.
+        opened = [_decoded(each) for each in listed(record, "observations")]
+        record = _decoded(record["trace"]) | {"observations": opened}
     observations = record.get("observations")
     is_trace = "traceId" not in record and "trace_id" not in record
     if not is_trace:
@@ -34,9 +72,9 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
             yield observation | {"traceId": trace, "parentObservationId": parent}
 
 
-def _scores(held: Any) -> Scores:
+def _scores(entries: Any) -> Scores:
     found: Scores = {}
-    for entry in held if isinstance(held, list) else []:
+    for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, dict) and entry.get("name"):
             words = entry.get("stringValue", entry.get("string_value"))
             found[str(entry["name"])] = score(entry.get("value"), words or None)
@@ -53,6 +91,7 @@ LANGFUSE = Platform(
             "id timestamp htmlPath latency",
             "id timestamp observations scores",
             "id timestamp projectId public",
+            "trace observations",
         ),
     ),
     {
@@ -91,7 +130,7 @@ LANGFUSE = Platform(
     },
     spans=True,
     unpack=_unpack,
-    unpack_marks=frozenset({"observations", "htmlPath", "timestamp"}),
+    unpack_marks=frozenset({"trace", "observations", "htmlPath", "timestamp"}),
     lists=(("data",),),
     scores=_scores,
     score_table=ScoreTable(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from polars_evals.traces.platforms.base import Platform, Record, Scores, marks, number
@@ -40,11 +42,24 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "item": f"{item}#{used}" if used else item,
         "row": json.dumps([parts[-2:], record.get("doc_id"), record.get("doc_hash"), used]),
         "span": used,
-        "model": parts[-2] if len(parts) > 1 else None,
+        "model": _model_beside(around.get("file", "")) or (parts[-2] if len(parts) > 1 else None),
         "ts": ts,
         "scores": scores,
         **_chosen(record),
     }
+
+
+@lru_cache(maxsize=256)
+def _model_beside(file: str) -> str | None:
+    """Read the model that the results beside the samples name: those of the same time, else the newest."""
+    path = Path(file)
+    stamp = path.stem[-len("2026-01-01T00-00-00.000000") :]
+    found = sorted(path.parent.glob("results_*.json"), key=lambda each: (stamp in each.name, each.name))
+    try:
+        results = json.loads(found[-1].read_bytes()) if found else {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return results.get("model_name") if isinstance(results, dict) else None
 
 
 def _chosen(record: Record) -> Record:

@@ -1,0 +1,229 @@
+"""Benchmarks and evaluation tools that write one record an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, scores_by_name
+
+
+def _parts(file: str) -> list[str]:
+    return re.split(r"[/\\]", file)
+
+
+def _after(parts: list[str], folder: str) -> list[str]:
+    """Return the folders below the last folder of a name."""
+    inner = parts[:-1]
+    return inner[len(inner) - inner[::-1].index(folder) :] if folder in inner else []
+
+
+def _function_calls(record: Record, around: Record) -> Iterator[Record]:
+    """Read a BFCL result: a text, or calls as `{name: arguments}`; the model is the folder."""
+    said = record.get("result")
+    calls = [
+        {"name": name, "arguments": arguments}
+        for call in (said if isinstance(said, list) else [])
+        if isinstance(call, dict)
+        for name, arguments in call.items()
+    ]
+    parts = _parts(around.get("file", ""))
+    folders = _after(parts, "result") or parts[-2:-1]
+    yield record | {
+        "answer": said if isinstance(said, str) else None,
+        "calls": {"role": "assistant", "content": None, "tool_calls": calls} if calls else None,
+        "model": record.get("model") or (folders[0] if folders else None),
+    }
+
+
+def _report(record: Record, around: Record) -> Iterator[Record]:
+    """Give a case of pydantic-evals the name of its report."""
+    yield record | {
+        "model": around.get("name"),
+        "scores": held(record, "scores") | held(record, "assertions"),
+    }
+
+
+def _details(record: Record, around: Record) -> Iterator[Record]:
+    """Read a detail of lighteval: the task and the document are the item, the folders the model."""
+    doc, said = held(record, "doc"), held(record, "model_response")
+    choices, gold = doc.get("choices") or [], doc.get("gold_index")
+    golds = gold if isinstance(gold, list) else [gold]
+    right = [choices[place] for place in golds if isinstance(place, int) and place < len(choices)]
+    folders = _after(_parts(around.get("file", "")), "details")
+    texts = said.get("text") or []
+    yield {
+        "item": f"{doc.get('task_name')}/{doc.get('id')}",
+        "model": "/".join(folders[:-1]) or None,
+        "ts": re.sub(r"T(\d+)-(\d+)-", r"T\1:\2:", folders[-1]) if folders else None,
+        "input": doc.get("query"),
+        "answer": texts[0] if texts else None,
+        "expected": right[0] if right else None,
+        "scores": record.get("metric"),
+    }
+
+
+def _said(content: Any) -> str | None:
+    texts = [
+        part["text"] for part in listed(content, "parts") if part.get("text") and not part.get("thought")
+    ]
+    return "".join(texts) if texts else None
+
+
+def _agent_case(record: Record, around: Record) -> Iterator[Record]:
+    """Read a case of an ADK evaluation: its last invocation is the answer."""
+    turns = listed(record, "eval_metric_result_per_invocation")
+    last = turns[-1] if turns else {}
+    actual, wanted = held(last, "actual_invocation"), held(last, "expected_invocation")
+    results = listed(record, "overall_eval_metric_results")
+    yield {
+        "item": f"{record.get('eval_set_id')}/{record.get('eval_id')}",
+        "session": record.get("session_id"),
+        "ts": actual.get("creation_timestamp"),
+        "input": _said(actual.get("user_content")),
+        "answer": _said(actual.get("final_response")),
+        "expected": _said(wanted.get("final_response")),
+        "scores": {str(each.get("metric_name")): each.get("score") for each in results},
+    }
+
+
+BENCHMARKS = (
+    Platform(
+        "model_answer",
+        "MT-bench or Arena-Hard answers",
+        marks("question_id model_id choices", "uid model messages tstamp", "uid ans_id model messages"),
+        {
+            "item_id": ("question_id", "uid"),
+            "trace_id": ("answer_id", "ans_id"),
+            "ts": ("tstamp",),
+            "model": ("model_id", "model"),
+            "input": ("messages[0].content as text",),
+            "output": (
+                *("choices[0].turns[-1].content as text", "choices[0].turns[-1] as text"),
+                *("messages[-1].content.answer as text", "messages as chat"),
+            ),
+        },
+    ),
+    Platform(
+        "swebench",
+        "SWE-bench predictions",
+        marks("instance_id model_patch"),
+        {
+            "item_id": ("instance_id",),
+            "model": ("model_name_or_path",),
+            "output": ("model_patch as text",),
+        },
+    ),
+    Platform(
+        "bfcl",
+        "BFCL results",
+        marks("id result input_token_count", "id result latency"),
+        {
+            "item_id": ("id",),
+            "model": ("model",),
+            "output": ("answer as text",),
+            "tool_calls": ("calls as calls",),
+            "latency_s": ("latency",),
+            "input_tokens": ("input_token_count",),
+            "output_tokens": ("output_token_count",),
+        },
+        unpack=_function_calls,
+    ),
+    Platform(
+        "tau_bench",
+        "tau-bench trajectories",
+        marks("task_id traj reward"),
+        {
+            "item_id": ("task_id",),
+            "input": ("info.task.instruction as text",),
+            "output": ("traj as answer",),
+            "tool_calls": ("traj as calls",),
+        },
+    ),
+    Platform(
+        "pydantic_evals",
+        "pydantic-evals report",
+        marks("inputs output expected_output assertions", "inputs output metrics assertions"),
+        {
+            "item_id": ("source_case_name", "name"),
+            "model": ("model",),
+            "input": ("inputs",),
+            "output": ("output",),
+            "expected": ("expected_output",),
+            "latency_s": ("task_duration",),
+            "scores": ("scores",),
+        },
+        unpack=_report,
+        lists=(("cases",),),
+        scores=scores_by_name,
+    ),
+    Platform(
+        "lighteval",
+        "lighteval details",
+        marks("doc metric model_response"),
+        {
+            "item_id": ("item",),
+            "ts": ("ts",),
+            "model": ("model",),
+            "input": ("input as text",),
+            "output": ("answer as text",),
+            "expected": ("expected as text",),
+            "scores": ("scores",),
+        },
+        unpack=_details,
+        scores=scores_by_name,
+    ),
+    Platform(
+        "adk",
+        "ADK evaluation results",
+        marks("eval_set_id eval_id final_eval_status"),
+        {
+            "item_id": ("item",),
+            "session_id": ("session",),
+            "ts": ("ts",),
+            "input": ("input as text",),
+            "output": ("answer as text",),
+            "expected": ("expected as text",),
+            "scores": ("scores",),
+        },
+        unpack=_agent_case,
+        lists=(("eval_case_results",),),
+        scores=scores_by_name,
+    ),
+    Platform(
+        "every_eval_ever",
+        "Every Eval Ever samples",
+        marks("evaluation_id sample_id model_id input output"),
+        {
+            "item_id": ("sample_id",),
+            "model": ("model_id",),
+            "input": ("input.raw as text",),
+            "output": ("output.raw[0] as text", "output.raw as text"),
+            "expected": ("input.reference[0] as text", "input.reference as text"),
+            "input_tokens": ("token_usage.input_tokens",),
+            "output_tokens": ("token_usage.output_tokens",),
+        },
+    ),
+    Platform(
+        "openai_agents",
+        "OpenAI Agents SDK traces",
+        marks("object trace_id span_data"),
+        {
+            "trace_id": ("trace_id", "id"),
+            "span_id": ("id",),
+            "parent_id": ("parent_id",),
+            "session_id": ("group_id",),
+            "ts": ("started_at",),
+            "end": ("ended_at",),
+            "model": ("span_data.model", "span_data.response.model"),
+            "input": ("span_data.input",),
+            "output": ("span_data.output", "span_data.response"),
+            "kind": ("span_data.type",),
+            "error": ("error.message",),
+            "input_tokens": ("span_data.usage.input_tokens",),
+            "output_tokens": ("span_data.usage.output_tokens",),
+        },
+        spans=True,
+    ),
+)
