@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from polars_evals.metrics.speech import pooled
     from polars_evals.suite import Measure, Metric, Suite, signatures
-    from polars_evals.suite.own import metric
+    from polars_evals.suite.custom import metric
     from polars_evals.traces import (
         check_traces,
         conversations,
@@ -117,7 +117,7 @@ _LATER = {
     "plan": "drift",
     "rank": "drift",
     "runs": "drift",
-    "metric": "suite.own",
+    "metric": "suite.custom",
     "pooled": "metrics.speech",
     "scan_traces": "traces",
     "signatures": "suite",

@@ -23,7 +23,7 @@ from polars_evals.jobs.rules import Context, Gate, read_gate
 from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite
-from polars_evals.suite.loading import parse_toml
+from polars_evals.suite.files import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.traces.rows import Rows
 

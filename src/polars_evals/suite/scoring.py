@@ -11,7 +11,7 @@ from polars.exceptions import DuplicateError
 from polars_evals.lift import announced, kernels_of, label
 from polars_evals.metrics.words import Batches, WordKernel
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
-from polars_evals.suite.own import guarded
+from polars_evals.suite.custom import guarded
 from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 

@@ -14,7 +14,7 @@ from polars.exceptions import ComputeError
 from polars_evals._version import __version__
 from polars_evals.metrics.semantic import encoder_name
 from polars_evals.suite.metric import Metric, accepts
-from polars_evals.suite.own import identity
+from polars_evals.suite.custom import identity
 from polars_evals.wording import listed
 
 Location: TypeAlias = str | Path
