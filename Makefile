@@ -15,8 +15,22 @@ $(BIN)/python -m compileall -q src/polars_evals
 endef
 
 .PHONY: setup demo test test-polars test-pythons test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
-	sanitize wheel clean
+	sanitize wheel clean size help
 
+# What there is to make.
+help:
+	@awk '/^# /{ text = text substr($$0, 2) } /^[a-z][a-z-]*:/{ split($$0, name, ":"); \
+		if (name[1] != "help") printf "%-16s%s\n", name[1], text } !/^#/{ text = "" }' Makefile
+
+# Lines of the source by package.
+size:
+	@find src -type f -not -path '*/__pycache__/*' -not -name '*.so' -print0 | xargs -0 wc -l | awk '$$2 != "total" { \
+		n = split($$2, part, "/"); name = part[2] == "native" ? "native" : n > 3 ? part[3] : "top level"; \
+		lines[name] += $$1; all += $$1; if ($$2 ~ /\.py$$/) modules++ } \
+		END { for (name in lines) printf "%7d  %s\n", lines[name], name | "sort -k2"; close("sort -k2"); \
+		printf "%7d  all, in %d Python modules\n", all, modules }'
+
+# The environment of the tests, in .venv.
 setup: .venv/developed
 
 # What the demo runs with, and what the tests need on top of that.
@@ -31,13 +45,14 @@ setup: .venv/developed
 demo: .venv/installed
 	$(BIN)/polars-evals demo --output build/demo
 
+# The linters, the native tests and all Python tests.
 test: lint
 	$(MAKE) -C tests/native test
 	$(BIN)/python -m pytest -n 2
 
+POLARS ?= 1.35.2 1.44.2 2.1.0
 # All Python tests on the oldest Polars that is supported, one in the middle and the newest: each has an environment of its
 # own, which finds everything else in .venv. POLARS=1.35.2 runs one.
-POLARS ?= 1.35.2 1.44.2 2.1.0
 test-polars: $(POLARS:%=test-polars-%)
 test-polars-%: setup
 	test -x build/polars-$*/bin/python || $(BIN)/python -m venv --without-pip build/polars-$*
@@ -46,9 +61,9 @@ test-polars-%: setup
 		> $$(build/polars-$*/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/everything_else.pth
 	build/polars-$*/bin/python -m pytest -n 2
 
+PYTHONS ?= 3.12 3.13 3.14
 # All Python tests on the newer Pythons, each in an environment of its own; one that is not installed is fetched, or comes in
 # a small Debian, as root. PYTHONS=3.14t runs the extension alone, in threads, on a free-threaded one: it has no Polars.
-PYTHONS ?= 3.12 3.13 3.14
 test-pythons: $(PYTHONS:%=test-python-%)
 test-python-%: setup
 	tests/pythons.sh $* $(TESTS)
@@ -68,6 +83,7 @@ test-stores: setup
 java:
 	command -v java > /dev/null || (apt-get update -qq && apt-get install -qq --yes openjdk-17-jre-headless)
 
+# Style and types.
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -152,5 +168,6 @@ wheel: setup
 sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
 
+# Removes all that was made.
 clean:
 	rm -rf .venv build dist site

@@ -12,10 +12,10 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 
 # Lowest first. What stands in one line may not import one another.
 LAYERS = [
-    {"_native", "_polars", "_version", "mypy"},
+    {"_errors", "_native", "_polars", "_version", "mypy"},
     {"drawing", "palette", "wording"},
     {"columns", "junit", "later", "options"},
-    {"lift"},
+    {"lift", "storage"},
     {"metrics"},
     {"clean"},
     {"namespace", "traces", "suite"},
@@ -119,3 +119,18 @@ def test_only_lift_calls_map_batches() -> None:
     }
     # Ray's datasets have a method of that name, which has nothing to do with expressions.
     assert callers <= {"lift", "cluster.ray"}
+
+
+@pytest.mark.parametrize(
+    ("library", "homes"), [("obstore", ("storage.",)), ("deltalake", ("storage.", "jobs.store"))]
+)
+def test_object_stores_and_tables_are_opened_in_one_place(library: str, homes: tuple[str, ...]) -> None:
+    importers = {
+        name
+        for name, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (isinstance(node, ast.Import) and any(one.name.split(".")[0] == library for one in node.names))
+        or (isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == library)
+    }
+    assert importers
+    assert all(name.startswith(homes) for name in importers)

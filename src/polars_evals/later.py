@@ -29,6 +29,6 @@ def imported_later(package: str, modules: Mapping[str, str], public: Sequence[st
         if name not in modules:
             hint = did_you_mean(name, public)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        return getattr(import_module(f"{package}.{modules[name]}"), name)
+        return getattr(import_module(f".{modules[name]}", package), name)
 
     return attribute

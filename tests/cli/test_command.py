@@ -151,18 +151,20 @@ def test_scores_made_in_different_ways_are_refused(tmp_path: Path, scored: Path)
     assert "not made in the same way" in error
 
 
-def test_report_judges_nothing(tmp_path: Path, scored: Path) -> None:
+def test_exit_zero_reports_without_judging(tmp_path: Path, scored: Path) -> None:
     page = tmp_path / "page.html"
-    code, out, _ = invoke("report", scored, *COMPARED, "--output", page, "--json")
+    code, out, _ = invoke("compare", scored, *COMPARED, "--html", page, "--json", "--exit-zero")
     verdicts = {"assistant-1.1": "inconclusive", "assistant-2.0": "regressed"}
-    assert (code, json.loads(out)) == (0, {"verdict": None, "verdicts": verdicts, "html": str(page)})
+    assert (code, json.loads(out)["verdicts"]) == (0, verdicts)
     assert page.read_text().startswith("<!DOCTYPE html>")
+    code, _, error = invoke("compare", scored, *COMPARED, "--time", "ts")
+    assert (code, "name the page with --html" in error) == (2, True)
 
 
 def test_timeline(tmp_path: Path, scored: Path) -> None:
     code, out, _ = invoke("timeline", scored, "--by", "topic", "--metric", "levenshtein", "--json")
     line = json.loads(out)
-    fell = [row["slice"] for row in line["changes"]["rows"] if row["verdict"] == "regressed"]
+    fell = [row["slice"] for row in line["summary"]["rows"] if row["verdict"] == "regressed"]
     assert (code, fell) == (1, ["topic=medicine"])
     same = pe.timeline(pl.read_parquet(scored), time="ts", by="topic", metrics=["levenshtein"])
     assert line == json.loads(same.to_json())
@@ -230,7 +232,7 @@ def test_debug_shows_the_trace(tmp_path: Path) -> None:
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for name in ("score", "compare", "report", "timeline", "run", "metrics", "demo"):
+    for name in ("score", "compare", "timeline", "run", "metrics", "demo"):
         code, out, _ = invoke(name, "--help")
         assert code == 0
         assert f"polars-evals {name}" in out.split("Example")[1]
@@ -258,7 +260,7 @@ def test_importing_the_package_imports_no_extra() -> None:
 def test_a_missing_extra_is_told(tmp_path: Path) -> None:
     (tmp_path / "deltalake").mkdir()
     (tmp_path / "deltalake/__init__.py").write_text("raise ModuleNotFoundError('no', name='deltalake')")
-    job = make_job(tmp_path, "delta")
+    job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     ended = command("run", job, env=environment)

@@ -20,7 +20,7 @@ def test_rank_is_the_librarys(scored: Path, tmp_path: Path) -> None:
     code, told, _ = invoke("rank", scored, *columns, "--html", page, "--json")
     assert code == 0
     wanted = pe.rank(pl.scan_parquet(scored), version="model", item="item_id")
-    assert json.loads(told)["table"]["rows"] == json.loads(wanted.to_json())["table"]["rows"]
+    assert json.loads(told)["summary"]["rows"] == json.loads(wanted.to_json())["summary"]["rows"]
     assert "leaderboard" in invoke("rank", scored, *columns)[1]
     assert "<svg" in page.read_text("utf-8")
 

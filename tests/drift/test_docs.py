@@ -31,11 +31,12 @@ def frames() -> dict[str, pl.DataFrame]:
     days = [datetime(2025, 1, 1) + timedelta(days=i % 30) for i in range(120)]
     comparison = pe.compare(frame, version="model", baseline="a", item="case_id", by=["topic"])
     line = pe.timeline(frame.with_columns(ts=pl.Series(days)), time="ts", reference=5)
-    return {**comparison.frames(), **line.frames()}
+    of_line = {"timeline.summary" if name == "summary" else name: one for name, one in line.frames().items()}
+    return {**comparison.frames(), **of_line}
 
 
 @pytest.mark.parametrize(
-    "name", ["flips", "measures", "unmatched", "pass_rates", "windows", "changes", "segments"]
+    "name", ["flips", "measures", "unmatched", "pass_rates", "windows", "timeline.summary", "segments"]
 )
 def test_every_column_is_documented(name: str) -> None:
     # Flips have the columns of the slices besides.
@@ -47,11 +48,11 @@ def test_summary_slices_and_calibration_are_documented() -> None:
     assert documented("summary") == set(found["slices"].columns)
     assert documented("summary") - {"slice", "by", "value"} == set(found["summary"].columns)
     scored = pl.DataFrame({"m_score": [i / 50 for i in range(50)], "ok": [i > 25 for i in range(50)]})
-    calibration = pe.calibrate(scored, metric="m", truth="ok")
+    calibration = pe.calibrate(scored, metrics="m", truth="ok")
     named = {c for c in calibration.curve.columns if "_ci_" not in c} | {
         "<measure>_ci_low",
         "<measure>_ci_high",
     }
     assert documented("curve") == named
-    extra = set(calibration.best.columns) - set(calibration.curve.columns)
+    extra = set(calibration.summary.columns) - set(calibration.curve.columns)
     assert all(f"`{name}`" in DOCS.read_text(encoding="utf-8") for name in extra)

@@ -273,7 +273,7 @@ def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: 
          "m_score": rng.normal(0.5, 0.01, len(hours)), "latency_ms": took}
     )  # fmt: skip
     line = pe.timeline(frame, time="ts", reference=14, measures="latency_ms")
-    row = line.changes.row(by_predicate=pl.col("metric") == "latency_ms", named=True)
+    row = line.summary.row(by_predicate=pl.col("metric") == "latency_ms", named=True)
     assert row["verdict"] == verdict
     assert row["reference_mean"] == pytest.approx(took[: 24 * 14].mean())
     windows = line.windows.filter(pl.col("metric") == "latency_ms")
@@ -286,7 +286,7 @@ def test_a_timeline_follows_measures_in_their_direction(factor: float, verdict: 
     # Another unit, the same verdict and the same evidence.
     seconds = pe.timeline(
         frame.with_columns(s=pl.col("latency_ms") / 1000), time="ts", reference=14, measures={"s": SLOWER}
-    ).changes.row(by_predicate=pl.col("metric") == "s", named=True)
+    ).summary.row(by_predicate=pl.col("metric") == "s", named=True)
     assert seconds["verdict"] == verdict
     assert seconds["p_always_valid"] == pytest.approx(row["p_always_valid"])
 

@@ -20,7 +20,7 @@ def test_it_is_the_paired_t_tests_sample_size(effect: float, alpha: float, power
 
 def test_clusters_multiply_and_runs_divide() -> None:
     alone = pe.plan(spread=0.3, min_effect=0.02).items
-    clustered = pe.plan(spread=0.3, min_effect=0.02, clusters=5, icc=0.2).items
+    clustered = pe.plan(spread=0.3, min_effect=0.02, cluster_size=5, icc=0.2).items
     assert clustered == pytest.approx(1.8 * alone, rel=0.01)
     repeated = pe.plan(spread=0.3, min_effect=0.02, runs=4, run_share=0.5)
     assert repeated.items == pytest.approx((0.5 + 0.5 / 4) * alone, rel=0.01)
@@ -63,10 +63,10 @@ def test_the_planned_items_have_the_promised_power() -> None:
         ({}, "plan needs spread="),
         ({"spread": -1}, "spread must be a number above 0"),
         ({"spread": 0.3, "min_effect": 0}, "min_effect must be above 0"),
-        ({"spread": 0.3, "clusters": 4}, "belong together"),
+        ({"spread": 0.3, "cluster_size": 4}, "belong together"),
         ({"spread": 0.3, "runs": 3}, "run_share="),
         ({"spread": 0.3, "power": 0.01}, "power must be above alpha"),
-        ({"spread": 0.3, "clusters": 4, "icc": 2}, "icc must lie between 0 and 1"),
+        ({"spread": 0.3, "cluster_size": 4, "icc": 2}, "icc must lie between 0 and 1"),
     ],
 )
 def test_mistakes_are_named(arguments: dict[str, float], message: str) -> None:

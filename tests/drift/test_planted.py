@@ -62,15 +62,15 @@ def test_the_timeline_dates_the_release(scored: pl.DataFrame) -> None:
         reference=(RELEASE - timedelta(days=28), RELEASE),
         metrics=["levenshtein"],
     )
-    moved = line.changes.filter(pl.col("verdict").is_in(["regressed", "improved"]))
+    moved = line.summary.filter(pl.col("verdict").is_in(["regressed", "improved"]))
     assert set(moved.select("slice", "verdict").rows()) == {MEDICINE, ARITHMETIC}
     assert moved["began"].to_list() == [RELEASE, RELEASE]
     assert line.windows.filter(pl.col("slice").is_null())["n"].sum() == scored.height
 
 
 def test_the_human_verdicts_calibrate_a_threshold(scored: pl.DataFrame) -> None:
-    calibration = pe.calibrate(scored, metric="levenshtein", truth="human_ok")
-    best = calibration.best.row(0, named=True)
+    calibration = pe.calibrate(scored, metrics="levenshtein", truth="human_ok")
+    best = calibration.summary.row(0, named=True)
     assert best["n"] == 300
     assert best["kappa_ci_low"] > 0.2
     assert calibration.notes == ("1,860 rows have no human_ok and were left out",)

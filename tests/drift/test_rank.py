@@ -60,7 +60,7 @@ def test_clusters_are_cluster_robust() -> None:
 
 def test_a_clear_order_is_found_and_a_tie_is_not_decided() -> None:
     rng = np.random.default_rng(3)
-    table = pe.rank(draw(rng, 400, [0.0, 0.2, 0.2, 0.4]), version="v", item="item").table
+    table = pe.rank(draw(rng, 400, [0.0, 0.2, 0.2, 0.4]), version="v", item="item").summary
     assert table["version"].to_list()[0] == "v3"
     assert table["version"].to_list()[-1] == "v0"
     first, *tied, last = table.select("rank_low", "rank_high").rows()
@@ -82,7 +82,7 @@ def test_a_baseline_is_compared_with_each_and_more_sharply() -> None:
     narrow = against.pairs.filter(pl.col("b") == "v1").row(0, named=True)
     assert narrow["difference"] == pytest.approx(wide["difference"])
     assert narrow["ci_high"] - narrow["ci_low"] < wide["ci_high"] - wide["ci_low"]
-    assert every.table.equals(against.table)
+    assert every.summary.equals(against.summary)
 
 
 def test_repeats_are_averaged_and_gaps_are_counted() -> None:
@@ -94,9 +94,9 @@ def test_repeats_are_averaged_and_gaps_are_counted() -> None:
         }
     )
     ranking = pe.rank(frame, version="v", item="item")
-    assert dict(ranking.table.select("version", "mean").rows()) == {"a": 0.75, "b": 0.75}
-    assert ranking.table["n"].to_list() == [2, 2]
-    assert ranking.table["rank"].to_list() == [1, 1]
+    assert dict(ranking.summary.select("version", "mean").rows()) == {"a": 0.75, "b": 0.75}
+    assert ranking.summary["n"].to_list() == [2, 2]
+    assert ranking.summary["rank"].to_list() == [1, 1]
     assert any("2 items without a score in every version" in note for note in ranking.notes)
 
 
@@ -105,7 +105,7 @@ def test_constant_differences_are_not_certain() -> None:
     pair = pe.rank(frame, version="v", item="item").pairs.row(0, named=True)
     assert pair["p_value"] > 0.001
     assert pair["ci_low"] < 1 < pair["ci_high"]
-    table = pe.rank(scored({"a": np.ones(30), "b": np.ones(30)}), version="v", item="item").table
+    table = pe.rank(scored({"a": np.ones(30), "b": np.ones(30)}), version="v", item="item").summary
     assert (table["ci_low"] < 1).all()
     assert table["rank_high"].to_list() == [2, 2]
 
@@ -121,7 +121,7 @@ def test_intervals_of_differences_and_ranks_hold_all_at_once(versions: int) -> N
         pairs = ranking.pairs
         true = shifts[[int(b[1:]) for b in pairs["b"]]] - shifts[[int(a[1:]) for a in pairs["a"]]]
         hits += bool(((pairs["ci_low"].to_numpy() <= true) & (true <= pairs["ci_high"].to_numpy())).all())
-        table = ranking.table.with_columns(at=pl.col("version").str.slice(1).cast(pl.Int64))
+        table = ranking.summary.with_columns(at=pl.col("version").str.slice(1).cast(pl.Int64))
         wanted = true_rank[table["at"].to_numpy()]
         low, high = table["rank_low"].to_numpy(), table["rank_high"].to_numpy()
         ranked += bool(((low <= wanted) & (wanted <= high)).all())
@@ -161,14 +161,14 @@ def test_it_shows_itself(tmp_path: Path) -> None:
     assert "v2" in ranking._repr_html_()
     assert ranking.to_html(tmp_path / "rank.html").endswith("rank.html")
     assert "<svg" in (tmp_path / "rank.html").read_text()
-    assert '"table"' in ranking.to_json()
+    assert '"summary"' in ranking.to_json()
     ranking.plot.means().save(tmp_path / "rank.svg")
 
 
 @pytest.mark.skipif(not OUTPUTS.exists(), reason="needs the shared outputs of ten real models")
 def test_ten_real_models_stand_in_their_known_order() -> None:
     frame = pe.Suite([pe.Metric("rouge")]).score(pl.read_parquet(OUTPUTS))
-    table = pe.rank(frame, version="model", item="input").table
+    table = pe.rank(frame, version="model", item="input").summary
     assert table.height == 10
     assert table["version"][0] == "Qwen2-72B-Instruct"
     place = dict(table.select("version", "rank").rows())

@@ -186,7 +186,7 @@ def test_expressions_are_slices(*, lazy: bool) -> None:
     assert found.items.filter(pl.col("length") == "false").collect().height == 30
     assert pe.compare(frame, by=pl.col("topic"), **options).spec.by == (("topic",),)
     line = pe.timeline(frame, time="ts", reference=5, by=[LENGTH])
-    assert line.changes["slice"].to_list() == [None, "length=false", "length=true"]
+    assert line.summary["slice"].to_list() == [None, "length=false", "length=true"]
 
 
 def test_expressions_need_a_name_and_a_frame() -> None:

@@ -36,7 +36,7 @@ class Bucket:
     def put(self, frame: pl.DataFrame, name: str) -> None:
         frame.write_parquet(f"{self.url}/{name}", storage_options=dict(self.options))
 
-    def job(self, folder: Path, form: str = "delta", more: str = "") -> Path:
+    def job(self, folder: Path, more: str = "") -> Path:
         """Write a job file whose inputs and store are there."""
         told = "\n".join(f"{key} = {json.dumps(value)}" for key, value in self.options.items())
         path = folder / "job.toml"
@@ -50,7 +50,6 @@ path = "{self.url}/traces/**/*.parquet"
 {SUITE}
 [store]
 path = "{self.url}/scores"
-format = "{form}"
 {more}
 """
         )
@@ -184,7 +183,7 @@ def azure_container(endpoint: str, name: str) -> Bucket:
     }
     from obstore.store import AzureStore
 
-    from polars_evals.jobs.remote import split_options
+    from polars_evals.storage.objects import split_options
 
     config, client = split_options(options)
     store = AzureStore(name, config=config, client_options=client)

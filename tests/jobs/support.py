@@ -14,7 +14,6 @@ from polars_evals.jobs import scan_store
 
 DATA = Path(__file__).parents[2] / "data/traces.parquet"
 COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
-FORMATS = ["delta", "parquet"]
 SUITE = 'metric = [{ type = "exact_match" }, { type = "levenshtein" }]'
 
 
@@ -33,9 +32,7 @@ def traces(rows: range, model: str = "v1", **columns: Any) -> pl.DataFrame:
     )
 
 
-def make_job(
-    folder: Path, format_name: str = "parquet", more: str = "", suite: str = SUITE, key: str = ""
-) -> Path:
+def make_job(folder: Path, more: str = "", suite: str = SUITE, key: str = "") -> Path:
     """Write a job file over the folder `traces`."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     job = folder / "job.toml"
@@ -47,7 +44,6 @@ path = "traces/**/*.*"
 {suite}
 [store]
 path = "scores"
-format = "{format_name}"
 {key}
 {more}
 """

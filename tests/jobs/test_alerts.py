@@ -1,7 +1,6 @@
 """Alerts to servers and commands that misbehave: told once, at no cost, and the address stays secret."""
 
 import json
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from polars_evals.jobs import alerts, run, status
+from polars_evals.jobs import ConfigError, InputError, Job, alerts, run, status
 from tests.jobs.support import command, deliver, make_job, traces
 
 JOB = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n[[gate]]\nfail_on = "regressed"\n'
@@ -24,7 +23,6 @@ SECRET = "T0SECRETPATHB0"
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alerts, "PATIENCE", 0.01)
     monkeypatch.setattr(alerts, "TIMEOUT", 0.3)
-    monkeypatch.setattr(alerts, "LONGEST", 1.0)
 
 
 @contextmanager
@@ -109,37 +107,6 @@ def test_a_server_that_never_answers(tmp_path: Path) -> None:
     assert any("timed out" in note for note in outcome.notes)
 
 
-def test_a_server_that_answers_a_byte_at_a_time(tmp_path: Path) -> None:
-    """No wait for one byte is too long, and all of them would take hours."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
-        ended = Event()
-
-        def drip() -> None:
-            while not ended.is_set():
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection:
-                    for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000:
-                        if ended.wait(0.2):
-                            return
-                        try:
-                            connection.send(bytes([byte]))
-                        except OSError:
-                            break
-
-        thread = Thread(target=drip, daemon=True)
-        thread.start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}"
-        outcome = run(red_job(tmp_path, f'webhook = "{url}"'))
-        ended.set()
-    thread.join()
-    assert outcome.exit_code() == 1
-    assert any("the alert was not sent" in note for note in outcome.notes)
-
-
 def test_those_who_were_told_are_not_told_again_because_others_were_not(tmp_path: Path) -> None:
     posted: list[Any] = []
     working = tmp_path / "working"
@@ -188,3 +155,90 @@ def test_the_address_is_not_in_what_is_shown(tmp_path: Path) -> None:
     assert ended.returncode == 1, ended.stderr
     assert "the alert was not sent" in ended.stdout
     assert SECRET not in ended.stdout + ended.stderr + everything(tmp_path / "scores")
+
+
+def test_a_port_that_is_none_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a port that is no number") as refused:
+        Job.load(make_job(tmp_path, more=f'[alert]\nwebhook = "http://127.0.0.1:{SECRET}/x"'))
+    assert SECRET not in str(refused.value)
+
+
+def test_a_command_is_looked_for_beside_the_job_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = red_job(tmp_path / "jobs", 'command = ["./page-someone"]')
+    script = tmp_path / "jobs/page-someone"
+    script.write_text("#!/bin/sh\ntouch ${0%/*}/paged\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    run(job)
+    assert (tmp_path / "jobs/paged").exists()
+
+
+def test_the_path_of_a_webhook_hides_no_other_path(tmp_path: Path) -> None:
+    job = red_job(tmp_path, 'webhook = "http://127.0.0.1:1/traces"')
+    (tmp_path / "traces/broken.parquet").write_bytes(b"PAR1")
+    assert "not taken: traces/broken.parquet" in "\n".join(run(job).lines())
+
+
+def posts(folder: Path) -> tuple[str, Any]:
+    """Write a command that keeps each message."""
+    script = folder / "keep.py"
+    script.write_text(f"import sys; open({str(folder / 'told')!r}, 'a').write(sys.stdin.read() + '\\n')")
+
+    def told() -> list[Any]:
+        file = folder / "told"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    return f"command = {json.dumps([sys.executable, str(script)])}", told
+
+
+def test_a_refused_run_is_in_the_history_and_told(tmp_path: Path) -> None:
+    alert, told = posts(tmp_path)
+    job = make_job(tmp_path, more=f"[alert]\n{alert}")
+    with pytest.raises(InputError):
+        run(job)
+    assert [one["status"] for one in told()] == ["refused"]
+    deliver(traces(range(6)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    other = job.read_text().replace('"exact_match"', '"contains"')
+    right = job.read_text()
+    job.write_text(other)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="the suite is not the one"):
+            run(job)
+    assert [one["status"] for one in told()] == ["refused", "passed", "refused"]
+    assert [(one.status, one.exit_code) for one in status(job).runs] == [
+        ("refused", 3),
+        ("passed", 0),
+        ("refused", 2),
+        ("refused", 2),
+    ]
+    assert any("refused (2): the suite is not the one" in line for line in status(job).lines())
+    job.write_text(right)
+    run(job)
+    assert told()[-1]["status"] == "passed"
+
+
+def test_what_nobody_foresaw_is_in_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
+    deliver(traces(range(6)), tmp_path / "traces/a.parquet", 1)
+    run(job)
+    monkeypatch.setattr("polars_evals.jobs.runner.judge", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run(job)
+    monkeypatch.undo()
+    assert (status(job).runs[-1].status, status(job).runs[-1].exit_code) == ("failed unexpectedly", 70)
+
+
+def test_something_else_that_goes_wrong_on_a_red_job_is_told(tmp_path: Path) -> None:
+    alert, told = posts(tmp_path)
+    job = red_job(tmp_path, alert)
+    run(job)
+    (tmp_path / "traces/broken.parquet").write_bytes(b"PAR1")
+    run(job)
+    run(job)
+    assert len(told()) == 2
+    assert any("broken.parquet" in line for line in told()[1]["lines"])
+    job.write_text(job.read_text() + "[[gate]]\nmin_pass_rate = 1.0\n")
+    run(job)
+    run(job)
+    assert len(told()) == 3

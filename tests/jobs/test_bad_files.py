@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import ConfigError, Job, StoreError, run, system
+from polars_evals.jobs import ConfigError, Job, StoreError, run
 from polars_evals.jobs.ingest import Ingest
 from polars_evals.jobs.runner import Watch
-from tests.jobs.support import FORMATS, deliver, make_job, table, traces
+from polars_evals.storage import atomic
+from tests.jobs.support import deliver, make_job, table, traces
 
 ROW = '"trace_id": "%s", "output": "a", "expected": "a"'
 
@@ -24,9 +25,8 @@ def nested(depth: int) -> str:
     return '{"a": ' * depth + "1" + "}" * depth
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_empty_objects_are_kept_as_far_as_they_can_be(tmp_path: Path, form: str) -> None:
-    job = make_job(tmp_path, form)
+def test_empty_objects_are_kept_as_far_as_they_can_be(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
     odd = '"metadata": {}, "usage": {"input": {}, "tokens": 3}, "calls": [{"arguments": {}}]'
     (tmp_path / "traces/a.jsonl").write_text(lines(odd, odd))
     outcome = run(job)
@@ -40,12 +40,9 @@ def test_empty_objects_are_kept_as_far_as_they_can_be(tmp_path: Path, form: str)
     assert table(tmp_path)["metadata"].drop_nulls().to_list() == [{"user": "x"}]
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("dtype", [pl.UInt64, pl.Int128])
-def test_numbers_beyond_what_a_store_holds(
-    tmp_path: Path, form: str, dtype: type[pl.UInt64] | type[pl.Int128]
-) -> None:
-    job = make_job(tmp_path, form)
+def test_numbers_beyond_what_a_store_holds(tmp_path: Path, dtype: type[pl.UInt64] | type[pl.Int128]) -> None:
+    job = make_job(tmp_path)
     huge = traces(range(3)).with_columns(size=pl.lit(2**63 + 5, dtype))
     small = traces(range(3, 6)).with_columns(size=pl.lit(7, dtype))
     deliver(huge, tmp_path / "traces/huge.parquet", 1)
@@ -68,23 +65,19 @@ def test_numbers_beyond_what_a_store_holds(
     ids=["columns", "keys", "nesting", "null in a column", "null in a key"],
 )
 def test_what_delta_cannot_hold(tmp_path: Path, bad: str) -> None:
-    job = make_job(tmp_path, "delta")
+    job = make_job(tmp_path)
     (tmp_path / "traces/bad.jsonl").write_text(lines(bad))
     deliver(traces(range(3)), tmp_path / "traces/good.parquet", 1)
     outcome = run(job)
     assert (list(outcome.failures), outcome.rows, outcome.exit_code()) == (["traces/bad.jsonl"], 3, 3)
     assert "Delta table" in outcome.failures["traces/bad.jsonl"]
-    other = make_job(tmp_path, "parquet")
-    other.write_text(other.read_text().replace('"scores"', '"plain"'))
-    assert run(other).exit_code() == 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_whole_numbers_and_others_in_either_order(tmp_path: Path, form: str) -> None:
+def test_whole_numbers_and_others_in_either_order(tmp_path: Path) -> None:
     tables = []
     for order in ((0, 1), (1, 0)):
         folder = tmp_path / str(order[0])
-        job = make_job(folder, form)
+        job = make_job(folder)
         files = {
             "whole.parquet": traces(range(3), cost=[1, 2, 3]),
             "other.parquet": traces(range(3, 6), cost=[0.5, 1.5, 2.5]),
@@ -128,11 +121,10 @@ def test_a_file_on_which_polars_panics(tmp_path: Path, monkeypatch: pytest.Monke
     assert "index out of bounds" in outcome.failures["traces/panics.parquet"]
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", ["a%20b", "a\\b", "100%", "ä ö"])
-def test_a_store_of_any_name(tmp_path: Path, form: str, name: str) -> None:
+def test_a_store_of_any_name(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
-    job = make_job(folder, form)
+    job = make_job(folder)
     for number in range(2):
         deliver(traces(range(number, number + 3)), folder / f"traces/{number}.parquet", number)
         run(job)
@@ -140,13 +132,10 @@ def test_a_store_of_any_name(tmp_path: Path, form: str, name: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_two_first_runs_at_once_without_locks(
-    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = make_job(tmp_path, form)
+def test_two_first_runs_at_once_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
-    monkeypatch.setattr(system, "_lock", lambda *_: False)
+    monkeypatch.setattr(atomic, "_lock", lambda *_: False)
     inner = []
 
     def meddle(_: int) -> None:
@@ -161,11 +150,8 @@ def test_two_first_runs_at_once_without_locks(
     assert (run(job).rows, run(job).exit_code()) == (3, 0)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_commit_that_fails_leaves_no_files(
-    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = make_job(tmp_path, form)
+def test_a_commit_that_fails_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
     run(job)
     before = {file.name for file in (tmp_path / "scores").rglob("*") if file.is_file()}
@@ -175,8 +161,8 @@ def test_a_commit_that_fails_leaves_no_files(
         raise Exception("something of Delta's own")  # noqa: TRY002
 
     with monkeypatch.context() as patched:
-        patched.setattr("polars_evals.jobs.delta.DeltaStore.transact", fail)
-        patched.setattr("polars_evals.jobs.folder.system.place", lambda *_: fail())
+        patched.setattr("polars_evals.jobs.store.Store.transact", fail)
+        patched.setattr("polars_evals.storage.atomic.place", lambda *_: fail())
         with pytest.raises((StoreError, Exception), match="something of Delta's own"):
             run(job)
     after = {file.name for file in (tmp_path / "scores").rglob("*") if file.is_file()}
@@ -210,7 +196,7 @@ def test_files_damaged_at_random(tmp_path: Path) -> None:
 
     (tmp_path / "traces").mkdir()
     damage.damaged(tmp_path, 40, 5)
-    taken, aside = damage.check(tmp_path, "parquet")
+    taken, aside = damage.check(tmp_path)
     assert taken >= damage.WHOLE
     assert taken + aside == damage.WHOLE + 40
 
@@ -227,8 +213,7 @@ def test_gzip_data_that_is_broken_in_the_middle(tmp_path: Path) -> None:
     assert "its gzip data is broken" in outcome.failures["traces/broken.jsonl.gz"]
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_objects_whose_keys_come_and_go(tmp_path: Path, form: str) -> None:
+def test_objects_whose_keys_come_and_go(tmp_path: Path) -> None:
     """As metadata has it: further keys, whole numbers and others, objects in lists; in either order."""
     days = {
         "a.jsonl": ('{"user": "x", "cost": 1}', '[{"name": "f", "n": 1}]'),
@@ -238,7 +223,7 @@ def test_objects_whose_keys_come_and_go(tmp_path: Path, form: str) -> None:
     tables = []
     for order in (("a", "b", "c"), ("c", "b", "a"), ("abc",)):
         folder = tmp_path / "".join(order) / str(len(order))
-        job = make_job(folder, form)
+        job = make_job(folder)
         for names in order:
             for name in names:
                 metadata, calls = days[f"{name}.jsonl"]
@@ -262,12 +247,9 @@ def test_objects_whose_keys_come_and_go(tmp_path: Path, form: str) -> None:
         assert_frame_equal(other, tables[0])
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("first", [["many"], [0.5]], ids=["another type", "a wider type"])
-def test_a_file_that_is_not_taken_has_no_say_in_the_columns(
-    tmp_path: Path, form: str, first: list[object]
-) -> None:
-    job = make_job(tmp_path, form)
+def test_a_file_that_is_not_taken_has_no_say_in_the_columns(tmp_path: Path, first: list[object]) -> None:
+    job = make_job(tmp_path)
     without_key = traces(range(3), tokens=first * 3, odd=["x"] * 3).with_columns(
         trace_id=pl.lit(None, pl.String)
     )
@@ -280,10 +262,9 @@ def test_a_file_that_is_not_taken_has_no_say_in_the_columns(
     assert "odd" not in table(tmp_path).columns
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", ["path", "row", "__path", "__row", "path____", ""])
-def test_columns_of_any_name(tmp_path: Path, form: str, name: str) -> None:
-    job = make_job(tmp_path, form)
+def test_columns_of_any_name(tmp_path: Path, name: str) -> None:
+    job = make_job(tmp_path)
     for model in ("v1", "v2"):
         frame = traces(range(3), model).with_columns(pl.lit(model).alias(name))
         deliver(frame, tmp_path / f"traces/{model}.parquet", 1)

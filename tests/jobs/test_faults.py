@@ -5,6 +5,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import StoreError, run, scan_store
-from polars_evals.jobs.open import find_store, read_store
 from polars_evals.jobs.runner import Watch
-from tests.jobs.support import FORMATS, command, deliver, make_job, start, table, traces
+from polars_evals.jobs.store import find_store, read_store
+from tests.jobs.support import command, deliver, make_job, start, table, traces
 
 # `make faults` raises it.
 KILLS = int(os.environ.get("EVALS_KILLS", "5"))
@@ -40,9 +41,9 @@ def second_day(folder: Path) -> None:
     deliver(again, folder / "traces/3.parquet", 200)
 
 
-def undisturbed(folder: Path, form: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def undisturbed(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the table after each day of a job that nothing happens to."""
-    job = make_job(folder, form)
+    job = make_job(folder)
     first_day(folder)
     run(job)
     before = table(folder)
@@ -68,14 +69,13 @@ def killer(job: Path) -> Iterator[Callable[[int], int]]:
         yield run_until
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_killed_at_any_step_and_run_again(tmp_path: Path, form: str) -> None:
+def test_killed_at_any_step_and_run_again(tmp_path: Path) -> None:
     """Kill runs of two days, over and over on one store; a reader always sees all of a run or nothing."""
-    before, after = undisturbed(tmp_path / "calm", form)
+    before, after = undisturbed(tmp_path / "calm")
     folder = tmp_path / "killed"
-    job = make_job(folder, form)
+    job = make_job(folder)
     first_day(folder)
-    steps = sorted(random.Random(form).sample(range(1, 60), min(KILLS, 59)))
+    steps = sorted(random.Random(1).sample(range(1, 60), min(KILLS, 59)))
     with killer(job) as run_until:
         ends = []
         for step in steps:
@@ -99,17 +99,16 @@ def test_killed_at_any_step_and_run_again(tmp_path: Path, form: str) -> None:
     assert not list((folder / "scores/_evals").glob("staging-*"))
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_killed_at_any_time_and_run_again(tmp_path: Path, form: str) -> None:
-    before, after = undisturbed(tmp_path / "calm", form)
+def test_killed_at_any_time_and_run_again(tmp_path: Path) -> None:
+    before, after = undisturbed(tmp_path / "calm")
     folder = tmp_path / "killed"
-    job = make_job(folder, form)
+    job = make_job(folder)
     first_day(folder)
     began = time.monotonic()
     assert command("run", job).returncode == 0
     length = time.monotonic() - began
     second_day(folder)
-    chance = random.Random(form)
+    chance = random.Random(1)
     for _ in range(max(2, KILLS // 2)):
         process = start("run", job)
         time.sleep(chance.uniform(0.3, 1.1) * length)
@@ -122,11 +121,10 @@ def test_killed_at_any_time_and_run_again(tmp_path: Path, form: str) -> None:
     assert run(job).added == 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_runs_at_once_lose_and_duplicate_nothing(tmp_path: Path, form: str) -> None:
-    before, _ = undisturbed(tmp_path / "calm", form)
+def test_runs_at_once_lose_and_duplicate_nothing(tmp_path: Path) -> None:
+    before, _ = undisturbed(tmp_path / "calm")
     folder = tmp_path / "crowded"
-    job = make_job(folder, form)
+    job = make_job(folder)
     first_day(folder)
     processes = [start("run", job, "--json") for _ in range(2)]
     results = [process.communicate() for process in processes]
@@ -149,10 +147,9 @@ def test_a_second_run_says_that_it_waits(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_disk_full(tmp_path: Path, form: str) -> None:
+def test_disk_full(tmp_path: Path) -> None:
     """A file system of 600 kB, which the first run fits in and the second does not."""
-    job = make_job(tmp_path, form)
+    job = make_job(tmp_path)
     inside = f"""
         cd '{tmp_path}'
         mount -t tmpfs -o size=600k tmpfs scores || exit 99
@@ -183,10 +180,9 @@ def test_disk_full(tmp_path: Path, form: str) -> None:
     assert run(job).rows == 4_300
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_files_that_may_not_grow(tmp_path: Path, form: str) -> None:
+def test_files_that_may_not_grow(tmp_path: Path) -> None:
     """The same with the limit on file sizes that any user can set."""
-    job = make_job(tmp_path, form)
+    job = make_job(tmp_path)
     first_day(tmp_path)
 
     def limit() -> None:
@@ -264,48 +260,44 @@ def test_a_file_that_vanishes_or_changes_under_way(tmp_path: Path) -> None:
     assert run(job).rows == 30
 
 
-def spoil_log(store: Path, form: str) -> None:
-    last = (
-        max((store / "_delta_log").glob("*.json"))
-        if form == "delta"
-        else max(store.glob("_evals/manifest-*"))
-    )
+def spoil_log(store: Path) -> None:
+    last = max((store / "_delta_log").glob("*.json"))
     last.write_bytes(last.read_bytes()[:40])
 
 
-def remove_log(store: Path, form: str) -> None:
-    for file in [*store.glob("_delta_log/*"), *store.glob("_evals/manifest-*")]:
-        file.unlink()
-    if form == "delta":
-        (store / "_delta_log").rmdir()
+def remove_log(store: Path) -> None:
+    shutil.rmtree(store / "_delta_log")
 
 
-def remove_data(store: Path, form: str) -> None:
+def remove_data(store: Path) -> None:
     next(store.glob("part-*")).unlink()
 
 
-def cut_data(store: Path, form: str) -> None:
+def cut_data(store: Path) -> None:
     part = next(store.glob("part-*"))
     part.write_bytes(part.read_bytes()[:-1])
 
 
-def remove_state(store: Path, form: str) -> None:
-    for file in [*store.glob("_evals/state-*"), *store.glob("_evals/manifest-*")]:
+def remove_state(store: Path) -> None:
+    for file in store.glob("_evals/state-*"):
         file.unlink()
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("spoil", [spoil_log, remove_log, remove_data, cut_data, remove_state])
-def test_a_damaged_store_is_refused_and_left_alone(tmp_path: Path, form: str, spoil: object) -> None:
+def test_a_damaged_store_is_refused_and_left_alone(tmp_path: Path, spoil: object) -> None:
     assert callable(spoil)
-    job = make_job(tmp_path, form)
+    job = make_job(tmp_path)
     deliver(traces(range(10)), tmp_path / "traces/a.parquet", 1)
     run(job)
-    spoil(tmp_path / "scores", form)
+    spoil(tmp_path / "scores")
     deliver(traces(range(10, 20)), tmp_path / "traces/b.parquet", 2)
 
     def content() -> dict[str, bytes]:
-        return {str(file): file.read_bytes() for file in (tmp_path / "scores").rglob("*") if file.is_file()}
+        return {
+            str(file): file.read_bytes()
+            for file in (tmp_path / "scores").rglob("*")
+            if file.is_file() and file.parent.name != "runs"
+        }
 
     before = content()
     with pytest.raises(StoreError, match="damaged and was left as it is"):
@@ -313,9 +305,8 @@ def test_a_damaged_store_is_refused_and_left_alone(tmp_path: Path, form: str, sp
     assert content() == before
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_folder_of_something_else_is_refused(tmp_path: Path, form: str) -> None:
-    job = make_job(tmp_path, form)
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
     deliver(traces(range(10)), tmp_path / "traces/a.parquet", 1)
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores/thesis.txt").write_text("years of work")
@@ -323,7 +314,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path, form: str) -> Non
         run(job)
     assert os.listdir(tmp_path / "scores") == ["thesis.txt"]
     traces(range(3)).write_delta(tmp_path / "table")
-    job.write_text(job.read_text().replace('"scores"', '"table"').replace('"parquet"', '"delta"'))
+    job.write_text(job.read_text().replace('"scores"', '"table"'))
     with pytest.raises(StoreError, match="no store of scores"):
         run(job)
     assert len(pl.read_delta(str(tmp_path / "table"))) == 3

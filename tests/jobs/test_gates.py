@@ -157,7 +157,7 @@ def test_wrong_gates_are_told_when_the_job_is_read(tmp_path: Path, text: str, me
         ("[input]", "[inputs]", 'unknown key "inputs"; did you mean "input"'),
         ('path = "traces/**/*.*"', "", r"\[input\]: `path` is missing"),
         ('path = "traces/**/*.*"', "path = 3", "must be a path or a list of paths, got 3"),
-        ('format = "parquet"', 'format = "delt"', 'did you mean "delta"'),
+        ("[store]", '[store]\nformat = "parquet"', "a store is a Delta table: leave out `format`"),
         ('path = "scores"', 'path = "ftp://bucket/scores"', "ftp:// is no object store that is known"),
         ('type = "exact_match"', 'type = "exact"', "unknown metric"),
         ("[store]", "[store", "job.toml"),

@@ -11,10 +11,11 @@ from uuid import uuid4
 import pytest
 
 from polars_evals.jobs import run
-from polars_evals.jobs.open import open_folder
-from polars_evals.jobs.remote import RemoteFolder, download, list_remote
+from polars_evals.storage.objects import RemoteFolder, download, open_folder
+from polars_evals.storage.paths import list_files
+from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import SECRET, Bucket, s3_bucket, s3_server
-from tests.jobs.support import FORMATS, command, deliver, invoke, make_job, start, traces
+from tests.jobs.support import command, deliver, invoke, make_job, start, traces
 
 COMMIT = re.compile(r"/_delta_log/\d+\.json$|/_evals/manifest-\d+\.json$")
 
@@ -60,11 +61,10 @@ def is_commit(request: dict[str, Any]) -> bool:
     return request["REQUEST_METHOD"] == "PUT" and bool(COMMIT.search(request["PATH_INFO"]))
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_commit_whose_answer_is_lost_counts_once(tmp_path: Path, network: Network, form: str) -> None:
+def test_a_commit_whose_answer_is_lost_counts_once(tmp_path: Path, network: Network) -> None:
     """The server has it, the client hears of an error, asks again and is told that it is there."""
     bucket = network.bucket()
-    job = bucket.job(tmp_path, form)
+    job = bucket.job(tmp_path)
     bucket.put(traces(range(10)), "traces/a.parquet")
     lost = []
 
@@ -84,12 +84,11 @@ def test_a_commit_whose_answer_is_lost_counts_once(tmp_path: Path, network: Netw
     assert bucket.table()["trace_id"].n_unique() == 35
 
 
-@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_killed_while_it_commits(tmp_path: Path, network: Network, form: str, moment: str) -> None:
+def test_killed_while_it_commits(tmp_path: Path, network: Network, moment: str) -> None:
     """By the server, when it gets the commit: before it keeps it, or before it can answer."""
     bucket = network.bucket()
-    job = bucket.job(tmp_path, form)
+    job = bucket.job(tmp_path)
     bucket.put(traces(range(10)), "traces/a.parquet")
     run(job)
     bucket.put(traces(range(5, 20)), "traces/b.parquet")
@@ -145,7 +144,7 @@ def test_a_connection_that_is_cut_is_taken_up_where_it_broke(tmp_path: Path, net
     folder.write("traces/a.jsonl", content)
     seen: list[str] = []
     network.meddle = cutting(3, len(content) // 5, seen)
-    listed = list_remote(f"{bucket.url}/traces/a.jsonl", bucket.options)
+    listed = list_files(f"{bucket.url}/traces/a.jsonl", ENDINGS, bucket.options)
     copies, failures = download(listed.entries, tmp_path / "copies", bucket.options)
     assert failures == {}
     assert Path(copies[f"{bucket.url}/traces/a.jsonl"]).read_bytes() == content
@@ -246,7 +245,7 @@ summary = "{bucket.url}/out/summary.json"
 markdown = "{bucket.url}/out/report.md"
 items = "{bucket.url}/out/items.csv"
 """
-    job = bucket.job(tmp_path, "delta", more)
+    job = bucket.job(tmp_path, more)
     for model in ("v1", "v2"):
         bucket.put(traces(range(30), model), f"traces/{model}.parquet")
     RemoteFolder(bucket.url, bucket.options).write("traces/bad.parquet", b"PAR1")

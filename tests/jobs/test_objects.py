@@ -13,11 +13,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run
-from polars_evals.jobs.open import open_folder
-from polars_evals.jobs.remote import Address, RemoteFolder, list_remote
 from polars_evals.jobs.runner import Watch
+from polars_evals.storage.objects import Address, RemoteFolder, open_folder
+from polars_evals.storage.paths import list_files
+from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import SECRET, Bucket, s3_bucket, s3_server
-from tests.jobs.support import FORMATS, command, deliver, invoke, make_job, table, traces
+from tests.jobs.support import command, deliver, invoke, make_job, table, traces
 
 
 @pytest.fixture(name="endpoint", scope="module")
@@ -34,8 +35,7 @@ def _bucket(endpoint: str) -> Bucket:
 COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n[[gate]]\nfail_on = "regressed"\n'
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_job_in_an_object_store(tmp_path: Path, bucket: Bucket, form: str) -> None:
+def test_a_job_in_an_object_store(tmp_path: Path, bucket: Bucket) -> None:
     """The same table as on this machine, after several days, with a file that came again."""
     days = {
         "traces/2026/v1.parquet": traces(range(50)),
@@ -43,8 +43,8 @@ def test_a_job_in_an_object_store(tmp_path: Path, bucket: Bucket, form: str) -> 
         "traces/2026/v1.1.parquet": traces(range(40, 60)).with_columns(output=pl.lit("later")),
     }
     reports = f'[report]\njunit = "{bucket.url}/out/report.xml"\nsummary = "{bucket.url}/out/summary.json"\n'
-    there = bucket.job(tmp_path, form, COMPARE + reports)
-    here = make_job(tmp_path / "here", form, COMPARE)
+    there = bucket.job(tmp_path, COMPARE + reports)
+    here = make_job(tmp_path / "here", COMPARE)
     for number, (name, frame) in enumerate(days.items()):
         # A bucket knows times to the second, and of two files of one second the name decides.
         time.sleep(1.1)
@@ -69,10 +69,9 @@ def test_a_job_in_an_object_store(tmp_path: Path, bucket: Bucket, form: str) -> 
     ]
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_two_runs_at_once(tmp_path: Path, bucket: Bucket, form: str) -> None:
+def test_two_runs_at_once(tmp_path: Path, bucket: Bucket) -> None:
     """There are no locks: the commit of one is refused, and nothing is lost, doubled or left behind."""
-    job = bucket.job(tmp_path, form)
+    job = bucket.job(tmp_path)
     bucket.put(traces(range(10)), "traces/a.parquet")
     for rows in (10, 20):
         if rows == 20:
@@ -111,14 +110,16 @@ def test_what_a_pattern_finds(bucket: Bucket) -> None:
         folder.write(name, b"1")
 
     def found(pattern: str) -> list[str]:
-        return [file.removeprefix(f"{bucket.url}/") for file in list_remote(pattern, bucket.options).files]
+        return [
+            file.removeprefix(f"{bucket.url}/") for file in list_files(pattern, ENDINGS, bucket.options).files
+        ]
 
     assert found(bucket.url) == ["a.parquet", "x/b.parquet", "x/y/c.jsonl", "xx/f.parquet"]
     assert found(f"{bucket.url}/x") == ["x/b.parquet", "x/y/c.jsonl"]
     assert found(f"{bucket.url}/*.parquet") == ["a.parquet"]
     assert found(f"{bucket.url}/**/*.parquet") == ["a.parquet", "x/b.parquet", "xx/f.parquet"]
     assert found(f"{bucket.url}/x/b.parquet") == ["x/b.parquet"]
-    assert list_remote(f"{bucket.url}/nowhere/*", bucket.options).unreadable
+    assert list_files(f"{bucket.url}/nowhere/*", ENDINGS, bucket.options).unreadable
 
 
 def test_the_command_reads_and_writes_there(
@@ -225,12 +226,12 @@ def test_a_broken_connection_is_taken_up_again(
     """At the byte where it broke; and an object that was replaced meanwhile is left to the next run."""
     import obstore
 
-    from polars_evals.jobs.remote import download
+    from polars_evals.storage.objects import download
 
     folder = RemoteFolder(bucket.url, bucket.options)
     content = bytes(range(256)) * 4096
     folder.write("large.jsonl", content)
-    listed = list_remote(f"{bucket.url}/large.jsonl", bucket.options)
+    listed = list_files(f"{bucket.url}/large.jsonl", ENDINGS, bucket.options)
     get, asked = obstore.get, []
 
     class Broken:
@@ -271,12 +272,11 @@ def test_azure_addresses() -> None:
 
 def test_an_input_error_is_no_store_error(bucket: Bucket) -> None:
     with pytest.raises(InputError, match="there is no such bucket"):
-        list_remote("s3://nowhere-at-all/x/*.parquet", bucket.options)
+        list_files("s3://nowhere-at-all/x/*.parquet", ENDINGS, bucket.options)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_old_rows_go_there_too(tmp_path: Path, bucket: Bucket, form: str) -> None:
-    job = bucket.job(tmp_path, form, 'keep = "90d"\ntime = "ts"\n')
+def test_old_rows_go_there_too(tmp_path: Path, bucket: Bucket) -> None:
+    job = bucket.job(tmp_path, 'keep = "90d"\ntime = "ts"\n')
     ages = [datetime.now(UTC) - timedelta(days=days) for days in (200, 80, 10)]
     bucket.put(traces(range(3), ts=ages), "traces/a.parquet")
     assert run(job).rows == 2

@@ -109,8 +109,7 @@ def fill(folder: Path) -> None:
 def job_of(folder: Path, options: str) -> Path:
     job = folder / "job.toml"
     job.write_text(
-        f'[input]\npath = "traces"\n{options}\n[suite]\n{SUITE}\n[store]\npath = "scores"\n'
-        f'format = "parquet"\n{KEY}\n'
+        f'[input]\npath = "traces"\n{options}\n[suite]\n{SUITE}\n[store]\npath = "scores"\n{KEY}\n'
     )
     return job
 

@@ -14,8 +14,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import StoreError, run
-from polars_evals.jobs.remote import RemoteFolder, list_remote
 from polars_evals.jobs.runner import Watch
+from polars_evals.storage.objects import RemoteFolder
+from polars_evals.storage.paths import list_files
+from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import (
     Bucket,
     azure_container,
@@ -25,7 +27,7 @@ from tests.jobs.objects import (
     s3_server,
     speaking_as_google,
 )
-from tests.jobs.support import FORMATS, command, deliver, make_job, start, table, traces
+from tests.jobs.support import command, deliver, make_job, start, table, traces
 
 pytestmark = pytest.mark.stores
 
@@ -56,9 +58,8 @@ def _bucket(request: pytest.FixtureRequest) -> Bucket:
     return make(request.getfixturevalue(request.param), f"b-{uuid4().hex[:12]}")
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_same_table_as_on_this_machine(tmp_path: Path, bucket: Bucket, form: str) -> None:
-    there, here = bucket.job(tmp_path, form), make_job(tmp_path / "here", form)
+def test_the_same_table_as_on_this_machine(tmp_path: Path, bucket: Bucket) -> None:
+    there, here = bucket.job(tmp_path), make_job(tmp_path / "here")
     for number in range(4):
         frame = traces(range(number * 30, number * 30 + 50))
         bucket.put(frame, f"traces/{number}.parquet")
@@ -68,26 +69,24 @@ def test_the_same_table_as_on_this_machine(tmp_path: Path, bucket: Bucket, form:
     assert_frame_equal(bucket.table().select(mine), table(tmp_path / "here").select(mine))
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_second_run_is_refused(tmp_path: Path, bucket: Bucket, form: str) -> None:
-    job = bucket.job(tmp_path, form)
+def test_a_second_run_is_refused(tmp_path: Path, bucket: Bucket) -> None:
+    job = bucket.job(tmp_path)
     bucket.put(traces(range(10)), "traces/a.parquet")
     with pytest.raises(StoreError, match="another run changed the store"):
         run(job, watch=Watch(start=lambda _: (run(job), None)[1]))
     assert len(bucket.table()) == 10
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_killed_at_any_time(tmp_path: Path, bucket: Bucket, form: str) -> None:
+def test_killed_at_any_time(tmp_path: Path, bucket: Bucket) -> None:
     """A reader always sees all of a run or nothing of it, and the next run does what is left to do."""
-    job = bucket.job(tmp_path, form)
+    job = bucket.job(tmp_path)
     bucket.put(traces(range(500)), "traces/a.parquet")
     began = time.monotonic()
     assert command("run", job).returncode == 0
     length = time.monotonic() - began
     before = bucket.table()
     bucket.put(traces(range(400, 900)), "traces/b.parquet")
-    chance = random.Random(form)
+    chance = random.Random(1)
     for _ in range(KILLS):
         process = start("run", job)
         time.sleep(chance.uniform(0.3, 1.1) * length)
@@ -102,9 +101,8 @@ def test_killed_at_any_time(tmp_path: Path, bucket: Bucket, form: str) -> None:
     assert run(job).added == 0
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_many_runs_at_once(tmp_path: Path, bucket: Bucket, form: str) -> None:
-    job = bucket.job(tmp_path, form)
+def test_many_runs_at_once(tmp_path: Path, bucket: Bucket) -> None:
+    job = bucket.job(tmp_path)
     for number in range(3):
         bucket.put(traces(range(number * 100, number * 100 + 100)), f"traces/{number}.parquet")
     processes = [start("run", job, "--json") for _ in range(4)]
@@ -128,10 +126,10 @@ def test_ten_thousand_objects(s3: str) -> None:
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda n: folder.write(f"traces/day={n % 7}/{n:05}.parquet", content), range(10_000)))
     began = time.monotonic()
-    listing = list_remote(f"{bucket.url}/traces/**/*.parquet", bucket.options)
+    listing = list_files(f"{bucket.url}/traces/**/*.parquet", ENDINGS, bucket.options)
     assert len(listing.files) == 10_000
     assert time.monotonic() - began < 60
-    assert len(list_remote(f"{bucket.url}/traces/day=3/*.parquet", bucket.options).files) == 1_429
+    assert len(list_files(f"{bucket.url}/traces/day=3/*.parquet", ENDINGS, bucket.options).files) == 1_429
 
 
 def test_wrong_keys_of_azure(tmp_path: Path, azure: str) -> None:

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from polars_evals.cli import console
-from polars_evals.jobs import config, run, system
-from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.folder import LocalFolder
+from polars_evals._errors import ConfigError
+from polars_evals.cli import console, signals
+from polars_evals.jobs import config, run
 from polars_evals.jobs.ingest import relative
-from polars_evals.jobs.listing import split_pattern
-from polars_evals.jobs.remote import is_remote
+from polars_evals.storage import atomic
+from polars_evals.storage.objects import LocalFolder, is_remote
+from polars_evals.storage.paths import split_pattern
 from polars_evals.traces.content import local_path
 from tests.jobs.support import deliver, invoke, make_job, traces
 
@@ -46,9 +46,9 @@ class Console:
 @pytest.fixture(name="windows")
 def _windows(monkeypatch: pytest.MonkeyPatch) -> Console:
     console = Console()
-    monkeypatch.setattr(system, "fcntl", None)
-    monkeypatch.setattr(system, "msvcrt", console)
-    monkeypatch.setattr(system, "is_windows", True)
+    monkeypatch.setattr(atomic, "fcntl", None)
+    monkeypatch.setattr(atomic, "msvcrt", console)
+    monkeypatch.setattr(atomic, "is_windows", True)
     return console
 
 
@@ -70,12 +70,12 @@ def test_a_job_on_windows(tmp_path: Path, windows: Console, monkeypatch: pytest.
 
 def test_a_lock_of_windows_is_waited_for(tmp_path: Path, windows: Console) -> None:
     waited = []
-    with system.locked(tmp_path / "lock", lambda: None) as first:
+    with atomic.locked(tmp_path / "lock", lambda: None) as first:
         assert first
         ended = threading.Event()
 
         def second() -> None:
-            with system.locked(tmp_path / "lock", lambda: waited.append(True)) as held:
+            with atomic.locked(tmp_path / "lock", lambda: waited.append(True)) as held:
                 assert held
             ended.set()
 
@@ -90,8 +90,8 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*_: object) -> None:
         raise OSError(ENOLCK, "No locks available")
 
-    monkeypatch.setattr(system, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=2, LOCK_NB=4))
-    with system.locked(tmp_path / "lock", lambda: None) as held:
+    monkeypatch.setattr(atomic, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=2, LOCK_NB=4))
+    with atomic.locked(tmp_path / "lock", lambda: None) as held:
         assert held is False
 
 
@@ -107,7 +107,7 @@ def test_a_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             raise FileExistsError(target)
         renamed(source, target)
 
-    monkeypatch.setattr(system, "is_windows", True)
+    monkeypatch.setattr(atomic, "is_windows", True)
     monkeypatch.setattr(os, "rename", like_windows)
     folder.create("b", b"1")
     with pytest.raises(FileExistsError):
@@ -130,25 +130,25 @@ def test_a_file_that_somebody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(os, "replace", busy)
     with pytest.raises(PermissionError):
-        system.replace(tmp_path / "new", tmp_path / "old")
-    monkeypatch.setattr(system, "is_windows", True)
-    system.replace(tmp_path / "new", tmp_path / "old")
+        atomic.replace(tmp_path / "new", tmp_path / "old")
+    monkeypatch.setattr(atomic, "is_windows", True)
+    atomic.replace(tmp_path / "new", tmp_path / "old")
     assert (tmp_path / "old").read_text() == "new"
 
 
 def test_the_content_of_a_file_lasts_on_macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     mac = SimpleNamespace(F_FULLFSYNC=51, fcntl=lambda handle, what: asked.append(what))
-    monkeypatch.setattr(system, "fcntl", mac)
+    monkeypatch.setattr(atomic, "fcntl", mac)
     with open(tmp_path / "a", "wb") as file:
-        system.sync(file.fileno())
+        atomic.sync(file.fileno())
     assert asked == [51]
 
 
 def test_being_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = threading.Event()
     before = signal.getsignal(signal.SIGTERM)
-    with system.on_stop(lambda number: stopped.set() if number == signal.SIGTERM else None):
+    with signals.on_stop(lambda number: stopped.set() if number == signal.SIGTERM else None):
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopped.wait(5)
     assert signal.getsignal(signal.SIGTERM) is before
@@ -158,12 +158,12 @@ def test_signals_that_a_system_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A console of Windows has another one, for Ctrl-Break."""
     monkeypatch.delattr(signal, "SIGTERM")
     monkeypatch.setattr(signal, "SIGBREAK", signal.SIGUSR1, raising=False)
-    spec = importlib.util.spec_from_file_location("system_of_windows", str(system.__file__))
+    spec = importlib.util.spec_from_file_location("system_of_windows", str(signals.__file__))
     assert spec is not None
     assert spec.loader is not None
     other = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(other)
-    assert other.STOPS == (signal.SIGINT, signal.SIGUSR1)
+    assert other.STOPS == (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
     stopped = threading.Event()
     with other.on_stop(lambda number: stopped.set()):
         os.kill(os.getpid(), signal.SIGUSR1)
@@ -179,7 +179,7 @@ def test_whoever_reads_may_leave_on_windows(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(console, "write", left)
     with pytest.raises(OSError, match="Invalid argument"):
         console.show("text")
-    monkeypatch.setattr(system, "is_windows", True)
+    monkeypatch.setattr(atomic, "is_windows", True)
     with pytest.raises(BrokenPipeError):
         console.show("text")
 

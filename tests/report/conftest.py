@@ -39,7 +39,7 @@ def timeline(scored: pl.DataFrame) -> pe.Timeline:
 
 @pytest.fixture(scope="session")
 def calibration(scored: pl.DataFrame) -> pe.Calibration:
-    return pe.calibrate(scored, metric="levenshtein", truth="human_ok")
+    return pe.calibrate(scored, metrics="levenshtein", truth="human_ok")
 
 
 @pytest.fixture(scope="session")

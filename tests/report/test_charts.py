@@ -149,7 +149,7 @@ def test_timeline_shows_windows_and_where_the_change_began(timeline: pe.Timeline
     segments = timeline.segments.filter(slice="topic=medicine")
     assert rows_of(chart, "level") == segments["mean"].to_list()
     # The same difference as in the verdict.
-    step = f"{timeline.changes.filter(slice='topic=medicine')['difference'].item():+.2f}".replace("-", "−")
+    step = f"{timeline.summary.filter(slice='topic=medicine')['difference'].item():+.2f}".replace("-", "−")
     assert f"{step} since {segments['began'][1]:%-d %b %Y}" in svg(chart, label="x")
     assert rows_of(timeline.plot.pass_rates(), "value") == (
         timeline.windows.filter(pl.col("slice").is_null())["pass_rate"].to_list()
@@ -161,7 +161,7 @@ def test_calibration_shows_the_curve(calibration: pe.Calibration) -> None:
     assert rows_of(chart, "best") == [calibration.threshold]
     assert rows_of(chart, "low") in (
         calibration.curve["kappa_ci_low"].to_list(),
-        calibration.best["threshold_ci_low"].to_list(),
+        calibration.summary["threshold_ci_low"].to_list(),
     )
 
 

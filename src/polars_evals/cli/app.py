@@ -122,58 +122,37 @@ def compare(
     *,
     spec: ComparisonSpec,
     html: Annotated[str | None, typer.Option(help="Write the report page.")] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
+    ] = None,
+    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
     junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
     markdown: Markdown = None,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")
+    ] = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
         from polars_evals.drift import compare_spec
+        from polars_evals.jobs.judging import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
+        if time is not None and html is None:
+            raise ValueError("--time shows scores over time on the page: name the page with --html")
         need_pages("--html", html)
         comparison = compare_spec(scan_scored(scored), spec)
-        deliver(comparison, {"html": html, "junit": junit, "markdown": markdown})
-        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
-        need_pairs(comparison)
-    leave(comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
-
-
-@app.command(
-    epilog="Example: `polars-evals report scored.parquet --version model --baseline v1 --item item_id`"
-)
-@compares
-def report(
-    scored: Scored,
-    *,
-    spec: ComparisonSpec,
-    time: Annotated[
-        str | None, typer.Option(help="Column of dates or datetimes, to show the scores over time.")
-    ] = None,
-    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    output: Annotated[str, typer.Option("--output", "-o", help="The page to write.")] = "report.html",
-    as_json: AsJson = False,
-) -> None:
-    """Write the page of a comparison, and judge nothing: one HTML file that opens offline."""
-    with explained():
-        from polars_evals.drift import compare_spec
-        from polars_evals.jobs.judging import timeline_of
-        from polars_evals.jobs.reports import write_whole
-        from polars_evals.jobs.scoring import scan_scored
-
-        need_pages("report", output)
-        comparison = compare_spec(scan_scored(scored), spec)
-        line = (
-            None
-            if time is None
-            else timeline_of(
+        page = {}
+        if time is not None:
+            page["timeline"] = timeline_of(
                 scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
             )
-        )
-        write_whole(output, comparison.to_html(timeline=line))
-        result = {**comparison.outcome(), "html": str(output)}
-        show(json.dumps(result) if as_json else f"{comparison.headline}\n{output}")
+        deliver(comparison, {"html": html, "junit": junit, "markdown": markdown}, html=page)
+        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
+        need_pairs(comparison)
+    leave([] if exit_zero else comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
 
 @app.command(epilog="Example: `polars-evals timeline scored.parquet --time ts --every 1d --version model`")
@@ -306,7 +285,7 @@ def demo(
 
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
-    from polars_evals.jobs.errors import InputError
+    from polars_evals._errors import InputError
     from polars_evals.jobs.rules.verdicts import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
@@ -315,7 +294,7 @@ def need_pairs(comparison: Comparison) -> None:
 
 def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
     """Leave with the exit code of the worst verdict."""
-    from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE
+    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
 
     if "regressed" in verdicts:
         raise typer.Exit(GATE_FAILED)

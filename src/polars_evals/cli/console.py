@@ -16,9 +16,9 @@ from typing import Any, NoReturn, TextIO
 
 import typer
 
-from polars_evals.jobs.errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure, one_line
-from polars_evals.jobs.secrets import redacted
-from polars_evals.jobs.system import UNREAD, on_stop, reader_left
+from polars_evals._errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure
+from polars_evals.cli.signals import UNREAD, on_stop, reader_left
+from polars_evals.storage.secrets import one_line, redacted
 from polars_evals.wording import clean, line, without_query
 
 # What Typer raises for wrong usage: click's, or its own where it brings click along.
@@ -144,10 +144,10 @@ def stoppable() -> Iterator[None]:
 
     Leaving at any point is safe: nothing counts before its commit.
     """
-    from polars_evals.jobs.folder import clear_staging
+    from polars_evals.storage.atomic import remove_temporary_folders
 
     def stop(number: Signals) -> None:
-        clear_staging()
+        remove_temporary_folders()
         tell(f"stopped by {number.name}; nothing was half done")
         os._exit(128 + number)
 
@@ -163,10 +163,10 @@ def need_pages(what: str, page: str | Path | None) -> None:
         require_pages(what)
 
 
-def deliver(result: Any, paths: Mapping[str, str | Path | None]) -> None:
-    """Write the files that were asked for, each at once."""
-    from polars_evals.jobs.reports import write_whole
+def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> None:
+    """Write the files that were asked for, each at once; `options` go to the writer of their kind."""
+    from polars_evals.storage.objects import write_file
 
     for kind, path in paths.items():
         if path is not None:
-            write_whole(path, getattr(result, f"to_{kind}")())
+            write_file(path, getattr(result, f"to_{kind}")(**options.get(kind, {})))

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 import polars_evals
+from polars_evals._errors import InputError
 from polars_evals.drift import compare
-from polars_evals.jobs.errors import InputError
-from polars_evals.jobs.reports import write_whole
+from polars_evals.storage.objects import write_file
 from polars_evals.suite import Metric, Suite
 from polars_evals.wording import to_json
 
@@ -40,7 +40,7 @@ def run_demo(folder: Path, *, as_json: bool) -> str:
         cluster="session_id",
         by=["topic"],
     )
-    write_whole(page, comparison.to_html())
+    write_file(page, comparison.to_html())
     if as_json:
         result = {"verdict": comparison.verdict, "scored": str(scored), "html": str(page)}
         return to_json(

@@ -70,7 +70,7 @@ def plan(
     min_effect: Annotated[float, typer.Option(help="The difference that must be found.")] = 0.02,
     alpha: Alpha = 0.05,
     power: Annotated[float, typer.Option(help="Probability to find it.")] = 0.8,
-    clusters: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
+    cluster_size: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
     icc: Annotated[float | None, typer.Option(help="Correlation within a cluster.")] = None,
     runs: Annotated[int, typer.Option(help="How often each version answers each item.")] = 1,
     run_share: Annotated[
@@ -92,7 +92,7 @@ def plan(
         need_pages("--html", html)
         result = planned(
             scan_scored(pilot) if pilot else None, spread=spread, min_effect=min_effect, alpha=alpha,
-            power=power, clusters=clusters, icc=icc, runs=runs, run_share=run_share, version=version,
+            power=power, cluster_size=cluster_size, icc=icc, runs=runs, run_share=run_share, version=version,
             item=item, cluster=cluster, metrics=metrics or None,
         )  # fmt: skip
         answer(result, html, markdown, as_json=as_json)

@@ -10,8 +10,8 @@ from typing import Any, cast, get_args
 
 import polars as pl
 
+from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
-from polars_evals.jobs.errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary

@@ -2,24 +2,22 @@
 
 from polars_evals.drift.agreement import Agreement, agreement
 from polars_evals.drift.baseline import against_baseline
-from polars_evals.drift.calibrate import Calibration
-from polars_evals.drift.calibrations import Calibrations, calibrate
+from polars_evals.drift.calibrate import Calibration, calibrate
 from polars_evals.drift.compare import compare, compare_spec
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.plan import SamplePlan, plan
 from polars_evals.drift.rank import Ranking, rank
-from polars_evals.drift.runs import Repeats, runs
+from polars_evals.drift.runs import Runs, runs
 from polars_evals.drift.spec import ComparisonSpec
 from polars_evals.drift.timeline import Timeline, timeline
 
 __all__ = [
     "Agreement",
     "Calibration",
-    "Calibrations",
     "Comparison",
     "ComparisonSpec",
     "Ranking",
-    "Repeats",
+    "Runs",
     "SamplePlan",
     "Timeline",
     "against_baseline",

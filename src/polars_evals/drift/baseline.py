@@ -17,7 +17,7 @@ FIRST, SECOND, SEVERAL, RUN = (f"{columns.APART}{name}" for name in ("first", "s
 
 @overload
 def against_baseline(
-    traces: pl.DataFrame,
+    frame: pl.DataFrame,
     *,
     version: str,
     baseline: Any,
@@ -27,7 +27,7 @@ def against_baseline(
 ) -> pl.DataFrame: ...
 @overload
 def against_baseline(
-    traces: pl.LazyFrame,
+    frame: pl.LazyFrame,
     *,
     version: str,
     baseline: Any,
@@ -36,7 +36,7 @@ def against_baseline(
     expected: str = ...,
 ) -> pl.LazyFrame: ...
 def against_baseline(
-    traces: Frame,
+    frame: Frame,
     *,
     version: str,
     baseline: Any,
@@ -51,7 +51,7 @@ def against_baseline(
 
     Parameters
     ----------
-    traces
+    frame
         A DataFrame or LazyFrame with one row an answer.
     version
         Column that tells the versions apart.
@@ -103,23 +103,23 @@ def against_baseline(
     │ b       ┆ v2    ┆ null        ┆ 42          ┆ false    │
     └─────────┴───────┴─────────────┴─────────────┴──────────┘
     """
-    frame = columns.lazy(traces)
-    schema = frame.collect_schema()
+    table = columns.lazy(frame)
+    schema = table.collect_schema()
     for role, name in (("version", version), ("item", item), ("output", output)):
         columns.require(schema, name, role)
     key = columns.as_text(schema, version)
     before = columns.version_text(schema, version, baseline)
-    present = frame.select(key.unique().sort()).collect(engine="streaming").to_series().drop_nulls().to_list()
+    present = table.select(key.unique().sort()).collect(engine="streaming").to_series().drop_nulls().to_list()
     if before not in present:
         raise columns.absent("baseline", before, version, present)
-    known = frame.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
+    known = table.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
     runs = known.group_by(item, maintain_order=True).agg(
         pl.col(output).first().alias(FIRST),
         # Null where the baseline has one run of the item.
         pl.col(output).slice(1, 1).first().alias(SECOND),
         (pl.len() > 1).alias(SEVERAL),
     )
-    placed = frame.with_columns(
+    placed = table.with_columns(
         # The first run itself: the first row of the baseline with an output.
         ((key == before) & pl.col(output).is_not_null()).cum_sum().over(item).alias(RUN)
     )
@@ -134,4 +134,4 @@ def against_baseline(
     order = list(schema) if expected in schema else [*schema, expected]
     order = order if columns.ONLY_RUN in order else [*order, columns.ONLY_RUN]
     joined = joined.select(order)
-    return joined.collect() if isinstance(traces, pl.DataFrame) else joined
+    return joined.collect() if isinstance(frame, pl.DataFrame) else joined

@@ -283,7 +283,7 @@ def _losses_in_slices(comparison: Comparison) -> list[Claim]:
 def changes(timeline: Timeline) -> list[Claim]:
     """Return what moved over time and since when, worst first."""
     measures = measures_of(timeline.settings["measures"])
-    moved = timeline.changes.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
+    moved = timeline.summary.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
     said = []
     for row in moved.iter_rows(named=True):
         what = line(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers", NAME)

@@ -26,11 +26,14 @@ def column(name: str, values: Floats) -> pl.Series:
     return pl.Series(name, values, dtype=pl.Float64).fill_nan(None)
 
 
-def wilson(passed: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Return Wilson's interval of a proportion; NaN where n is 0."""
-    from scipy.stats import norm
+def wilson(
+    passed: Floats | float, n: Floats | float, alpha: float, df: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Return Wilson's interval of a proportion, with Student's quantile where `df` is given; NaN at n = 0."""
+    from scipy.stats import norm, t
 
-    z = norm.isf(alpha / 2)
+    z = norm.isf(alpha / 2) if np.isinf(df) else t.isf(alpha / 2, df)
+    passed, n = np.asarray(passed, dtype=np.float64), np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = passed / n
         centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -106,3 +109,12 @@ def benjamini_hochberg(p: Floats) -> Floats:
     if made.any():
         q[made] = false_discovery_control(p[made], method="bh")
     return q
+
+
+def holm(p: Floats) -> Floats:
+    """Return p-values corrected by Holm's method; NaN is no test."""
+    made = np.flatnonzero(~np.isnan(p))
+    order = made[np.argsort(p[made], kind="stable")]
+    corrected = np.full(len(p), np.nan)
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return corrected

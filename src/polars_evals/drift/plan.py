@@ -12,7 +12,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
-from polars_evals.drift.variance import between_and_within
+from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class Spread:
 
 
 def plan(
-    pilot: Frame | None = None,
+    scored: Frame | None = None,
     *,
     spread: float | None = None,
     min_effect: float = 0.02,
     alpha: float = 0.05,
     power: float = 0.8,
-    clusters: float | None = None,
+    cluster_size: float | None = None,
     icc: float | None = None,
     runs: int = 1,
     run_share: float | None = None,
@@ -70,8 +70,9 @@ def plan(
 
     Parameters
     ----------
-    pilot
-        Scores of two versions on some items, to learn the spread from. It needs `version` and `item`.
+    scored
+        A pilot, to learn the spread from: scores of two versions on some items. It needs `version` and
+        `item`.
     spread
         Standard deviation of the paired differences, instead of a pilot.
     min_effect
@@ -80,16 +81,16 @@ def plan(
         Level of the two-sided test.
     power
         Probability to find a true difference of `min_effect`.
-    clusters
+    cluster_size
         Number of items in a cluster (a conversation, a document), where items are not independent.
     icc
-        Correlation of the differences within a cluster; it belongs to `clusters`.
+        Correlation of the differences within a cluster; it belongs to `cluster_size`.
     runs
         How often each version answers each item; the answers of an item are averaged.
     run_share
         Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
     version, item, cluster, metrics
-        Columns of the pilot, as in `compare`. The pilot's clusters tell `clusters` and `icc`.
+        Columns of the pilot, as in `compare`. The pilot's clusters tell `cluster_size` and `icc`.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def plan(
     >>> plan = pe.plan(spread=0.3, min_effect=0.02)
     >>> plan.items
     1768
-    >>> pe.plan(spread=0.3, min_effect=0.02, clusters=5, icc=0.2).items
+    >>> pe.plan(spread=0.3, min_effect=0.02, cluster_size=5, icc=0.2).items
     3189
     """
     columns.require_level(alpha)
@@ -119,20 +120,20 @@ def plan(
     if power <= alpha:
         raise ValueError(f"power must be above alpha, got power={power!r} and alpha={alpha!r}")
     notes: list[str] = []
-    if pilot is not None:
-        if spread is not None or clusters is not None or icc is not None or run_share is not None:
+    if scored is not None:
+        if spread is not None or cluster_size is not None or icc is not None or run_share is not None:
             raise ValueError(
-                "a pilot tells spread, clusters, icc and run_share: give either the pilot or the numbers"
+                "a pilot tells spread, cluster_size, icc and run_share: give either the pilot or the numbers"
             )
         if version is None or item is None:
             raise ValueError(
                 "a pilot needs version= and item=, the columns that tell versions and items apart"
             )
-        spreads, notes = _learn(pilot, version=version, item=item, cluster=cluster, metrics=metrics)
+        spreads, notes = _learn(scored, version=version, item=item, cluster=cluster, metrics=metrics)
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
             notes.append("the pilot has one run an item and version: what more runs bring is not known")
     else:
-        spreads = {"": _given(spread, clusters, icc, runs, run_share)}
+        spreads = {"": _given(spread, cluster_size, icc, runs, run_share)}
     asked = [(m, one, min_effect, runs) for m, one in spreads.items()]
     others = [
         (m, one, factor * min_effect, k)
@@ -189,7 +190,7 @@ def power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int =
 
 
 def _given(
-    spread: float | None, clusters: float | None, icc: float | None, runs: int, run_share: float | None
+    spread: float | None, cluster_size: float | None, icc: float | None, runs: int, run_share: float | None
 ) -> Spread:
     if spread is None:
         raise ValueError(
@@ -198,10 +199,10 @@ def _given(
         )
     if not 0 < spread < columns.LARGEST:
         raise ValueError(f"spread must be a number above 0, got {spread!r}")
-    if (clusters is None) != (icc is None):
-        raise ValueError("clusters= (items in a cluster) and icc= (their correlation) belong together")
-    if clusters is not None and not clusters >= 1:
-        raise ValueError(f"clusters is the number of items in a cluster, at least 1; got {clusters!r}")
+    if (cluster_size is None) != (icc is None):
+        raise ValueError("cluster_size= (items in a cluster) and icc= (their correlation) belong together")
+    if cluster_size is not None and not cluster_size >= 1:
+        raise ValueError(f"cluster_size must be at least 1, got {cluster_size!r}")
     for name, value in (("icc", icc), ("run_share", run_share)):
         if value is not None and not 0 <= value <= 1:
             raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
@@ -210,14 +211,14 @@ def _given(
             "what runs bring depends on run_share=, the share of the variance that comes from answering "
             "again; a pilot with repeats tells it"
         )
-    return Spread(spread, run_share or 0.0, clusters or 1.0, icc or 0.0)
+    return Spread(spread, run_share or 0.0, cluster_size or 1.0, icc or 0.0)
 
 
 def _learn(
-    pilot: Frame, *, version: str, item: str, cluster: str | None, metrics: Sequence[str] | None
+    scored: Frame, *, version: str, item: str, cluster: str | None, metrics: Sequence[str] | None
 ) -> tuple[dict[str, Spread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
-    rows = read_rows(pilot, version=version, item=item, metrics=metrics, cluster=cluster)
+    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
     if len(rows.versions) != 2:
         raise ValueError(
             f"a pilot has two versions, but column {version!r} has {len(rows.versions)}: filter it first"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DRAWS = 20_000
 FEWEST_UNITS = 2
-TABLE: dict[str, Any] = {
+SUMMARY: dict[str, Any] = {
     "metric": pl.String, "version": pl.String, "n": pl.Int64, "mean": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64,
     "p_best": pl.Float64,
@@ -88,7 +88,7 @@ def rank(
     Returns
     -------
     Ranking
-        With frames `table` (a row for each metric and version, best first) and `pairs`.
+        With frames `summary` (a row for each metric and version, best first) and `pairs`.
 
     Notes
     -----
@@ -107,7 +107,7 @@ def rank(
     ...     }
     ... )
     >>> ranking = pe.rank(scored, version="model", item="item_id")
-    >>> ranking.table.select("version", "mean", "rank", "rank_low", "rank_high")
+    >>> ranking.summary.select("version", "mean", "rank", "rank_low", "rank_high")
     shape: (3, 5)
     ┌─────────┬──────┬──────┬──────────┬───────────┐
     │ version ┆ mean ┆ rank ┆ rank_low ┆ rank_high │
@@ -205,7 +205,7 @@ def ranking_of(
     asked = pl.concat(pairs)
     q = benjamini_hochberg(asked["p_value"].to_numpy())
     return Ranking(
-        table=pl.concat(tables),
+        summary=pl.concat(tables),
         pairs=asked.with_columns(pl.Series("q_value", q)).select(list(PAIRS)),
         notes=tuple(notes),
         settings=settings,
@@ -246,7 +246,7 @@ def _judged(
             "ci_high": one.means + half, "rank": ranks, "rank_low": 1 + above,
             "rank_high": len(names) - below, "p_best": p_best,
         },
-        schema=TABLE,
+        schema=SUMMARY,
     )[order.tolist()]  # fmt: skip
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(spread > 0, 2 * t.sf(np.abs(difference) / spread, one.freedom), 1.0)
@@ -321,7 +321,7 @@ class Ranking(Result):
 
     Attributes
     ----------
-    table
+    summary
         A row for each metric and version, best first: mean, rank, their intervals, probability to be the
         best.
     pairs
@@ -332,7 +332,7 @@ class Ranking(Result):
         How the ranking was made.
     """
 
-    table: pl.DataFrame
+    summary: pl.DataFrame
     pairs: pl.DataFrame
     notes: tuple[str, ...]
     settings: dict[str, Any]
@@ -340,15 +340,15 @@ class Ranking(Result):
     @property
     def verdict(self) -> str:
         """Whether one version is the best on every metric, beyond doubt: decided or undecided."""
-        sure = self.table.filter(pl.col("rank_high") == 1)
-        alone = sure["version"].n_unique() == 1 and sure.height == self.table["metric"].n_unique()
+        sure = self.summary.filter(pl.col("rank_high") == 1)
+        alone = sure["version"].n_unique() == 1 and sure.height == self.summary["metric"].n_unique()
         return "decided" if alone else "undecided"
 
     @property
     def headline(self) -> str:
         """The leaders in one line."""
         leaders = []
-        for (metric,), rows in self.table.group_by("metric", maintain_order=True):
+        for (metric,), rows in self.summary.group_by("metric", maintain_order=True):
             first = rows.row(0, named=True)
             peers = rows.filter(pl.col("rank_low") == 1).height - 1
             doubt = "" if peers == 0 else f", {counted(peers, 'other')} may be as good"
@@ -363,12 +363,12 @@ class Ranking(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {"table": self.table, "pairs": self.pairs}
+        return {"summary": self.summary, "pairs": self.pairs}
 
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
         return [
-            Table.of("leaderboard", self.table, _row, shown=100),
+            Table.of("leaderboard", self.summary, _row, shown=100),
             Table.of("pairs", self.pairs.sort("q_value"), _pair, shown=20),
         ]
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.inference import wilson
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
-from polars_evals.drift.variance import between_and_within
 from polars_evals.wording import counted, listed, verb
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import RepeatsPlots
+    from polars_evals.report import RunsPlots
 
 SUMMARY: dict[str, Any] = {
     "version": pl.String, "metric": pl.String, "n": pl.Int64, "k": pl.Int64, "pass_at_k": pl.Float64,
@@ -42,7 +42,7 @@ def runs(
     metrics: Sequence[str] | None = None,
     cluster: str | None = None,
     alpha: float = 0.05,
-) -> Repeats:
+) -> Runs:
     """
     Judge versions that answered each item several times.
 
@@ -66,7 +66,7 @@ def runs(
 
     Returns
     -------
-    Repeats
+    Runs
         With frames `summary`, `items` (the flaky ones: some runs pass, some fail) and `variance`.
 
     Notes
@@ -140,7 +140,7 @@ def runs(
         pl.lit("").alias("version"), pl.lit("").alias("metric"), "item", "runs", "passes",
         pl.lit(0.0).alias("pass_rate"), "mean_score", "score_spread",
     )]  # fmt: skip
-    return Repeats(
+    return Runs(
         summary=pl.DataFrame(summary, schema=SUMMARY),
         items=pl.concat(shaped).sort("pass_rate", "version", "metric", maintain_order=True),
         variance=pl.DataFrame(variance, schema=VARIANCE),
@@ -163,8 +163,6 @@ def pass_at_k(passes: Floats, n: Floats, k: int) -> tuple[Floats, Floats]:
 
 def rate_interval(values: Floats, clusters: Floats | None, alpha: float) -> tuple[float, float, float]:
     """Return the mean of shares and its interval: Wilson's, with the items that their spread is worth."""
-    from scipy.stats import t
-
     mean, apart = float(values.mean()), values - values.mean()
     if clusters is not None:
         apart = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=apart)
@@ -174,10 +172,8 @@ def rate_interval(values: Floats, clusters: Floats | None, alpha: float) -> tupl
     squared = units / (units - 1) * float((apart**2).sum()) / len(values) ** 2
     # Shares vary at most as much as yes and no do; where they do not vary at all, that is the safe guess.
     n = max(mean * (1 - mean) / squared if squared > 0 else units, 1e-9)
-    z2 = float(t.isf(alpha / 2, units - 1)) ** 2
-    centre = (mean + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2) / (1 + z2 / n) * np.sqrt(mean * (1 - mean) / n + z2 / (4 * n**2))
-    return mean, max(centre - half, 0.0), min(centre + half, 1.0)
+    low, high = wilson(mean * n, n, alpha, units - 1)
+    return mean, float(low), float(high)
 
 
 def _items(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -236,8 +232,36 @@ def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Components:
+    """Variance between groups and within them; None where no group has two rows."""
+
+    groups: int
+    rows: int
+    between: float
+    within: float | None
+
+
+def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Components:
+    """Estimate both variances from a one-way layout of unequal groups (analysis of variance, not below 0)."""
+    parts = frame.group_by(group, maintain_order=True).agg(
+        n=pl.col(value).count().cast(pl.Float64), mean=pl.col(value).mean(), var=pl.col(value).var()
+    )
+    sizes, means = parts["n"], parts["mean"]
+    groups, rows = parts.height, float(sizes.sum())
+    spare = rows - groups
+    inner = float((parts["var"].fill_null(0.0) * (sizes - 1)).sum())
+    within = inner / spare if spare > 0 else None
+    if groups < 2:
+        return Components(groups, int(rows), 0.0, within)
+    centre = float((sizes * means).sum()) / rows
+    outer = float((sizes * (means - centre) ** 2).sum()) / (groups - 1)
+    typical = (rows - float((sizes**2).sum()) / rows) / (groups - 1)
+    return Components(groups, int(rows), max((outer - (within or 0.0)) / typical, 0.0), within)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Repeats(Result):
+class Runs(Result):
     """
     What repeated runs say, as `runs` found it.
 
@@ -283,9 +307,9 @@ class Repeats(Result):
         return f"{self.verdict}: {passing} in some runs and not in others"
 
     @property
-    def plot(self) -> RepeatsPlots:
+    def plot(self) -> RunsPlots:
         """Charts of repeated runs: `pass_at_k`."""
-        plots: RepeatsPlots = drawing().plots_of(self)
+        plots: RunsPlots = drawing().plots_of(self)
         return plots
 
     def frames(self) -> dict[str, pl.DataFrame]:

@@ -6,6 +6,7 @@ What was found stays found: a p-value of a past window uses nothing that came la
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,13 +17,74 @@ from polars_evals.drift.sequential import log_evidence
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from polars_evals.drift.control import Reference, Windows
     from polars_evals.drift.inference import Floats
 
     Places = npt.NDArray[np.int64]
 
 # Windows that follow each other more closely than this tell nothing new.
 MOST_ALIKE = 0.9
+
+SIGMAS = 3.0
+
+
+@dataclass(frozen=True)
+class Windows:
+    """
+    One series in time order: rows, mean, and n times the squared standard error of the mean, by window.
+
+    `bounded` says that the scores lie between 0 and 1.
+    """
+
+    n: Floats
+    mean: Floats
+    spread: Floats
+    bounded: bool = True
+
+
+@dataclass(frozen=True)
+class Reference:
+    """
+    What the reference period says: its rows, its mean, and the variance of a row within a window.
+
+    `excess` is the factor by which window means vary more than their rows explain, `used` the windows.
+    """
+
+    n: float
+    mean: float
+    variance: float
+    excess: float
+    used: npt.NDArray[np.bool_]
+
+
+def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference | None:
+    """
+    Return the reference, or None with fewer than 2 windows of data.
+
+    Notes
+    -----
+    The excess is Laney's correction, never below 1: days differ for other reasons than chance. A reference
+    without any failure does not mean that there will be none: one row more, at the other bound, is what it
+    cannot rule out, and adds 1/n to the variance.
+    """
+    used = inside & (windows.n > 0)
+    if used.sum() < 2:
+        return None
+    n, mean, spread = windows.n[used], windows.mean[used], windows.spread[used]
+    total = float(n.sum())
+    centre = float((n * mean).sum() / total)
+    # A window with one row or one cluster has no spread.
+    freedom = np.where(np.isfinite(spread), n - 1, 0.0)
+    variance = float((freedom * np.nan_to_num(spread)).sum() / max(freedom.sum(), 1.0))
+    variance += 1 / total if windows.bounded else 1e-12
+    excess = max(1.0, float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1)))
+    return Reference(total, centre, variance, excess, used)
+
+
+def deviations(windows: Windows, reference: Reference) -> Floats:
+    """Return each window's expected spread around the reference mean; NaN for an empty window."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sigma = np.sqrt(reference.variance * reference.excess * (1 / windows.n + 1 / reference.n))
+    return np.where(windows.n == 0, np.nan, sigma)
 
 
 class Segment(NamedTuple):

@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from datetime import time as clock
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
+import numpy as np
 import polars as pl
 
-from polars_evals._polars import truncate
+from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.clusters import residuals, robust_variance
+from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg, column, floats, t_interval, wilson
+from polars_evals.drift.measure import slice_name
 from polars_evals.drift.result import Result, Table
-from polars_evals.drift.series import autocorrelation_note, follow, judge_changes, segments_frame
+from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
-from polars_evals.drift.verdict import worst
-from polars_evals.drift.windows import check_length, dated, grid_of, in_zone, read, series_of
+from polars_evals.drift.verdict import VERDICTS, worst
 from polars_evals.drift.written import Written
-from polars_evals.suite.measure import AUTO, measures_of
+from polars_evals.suite.measure import AUTO, PART, measures_of
+from polars_evals.wording import cell, left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date
 
-    from polars_evals.drift.columns import Frame
+    import numpy.typing as npt
+
+    from polars_evals.drift.columns import Frame, Schema
+    from polars_evals.drift.inference import Floats
     from polars_evals.drift.spec import SomeBy, SomeMeasures
-    from polars_evals.drift.windows import Period
     from polars_evals.report import TimelinePlots
-    from polars_evals.suite.measure import Measures
+    from polars_evals.suite.measure import Measure, Measures
+
+    Period = tuple[date | datetime, date | datetime]
+
+MOST_WINDOWS = 10_000
+SERIES: dict[str, Any] = {
+    "metric": pl.String,
+    "version": pl.String,
+    "slice": pl.String,
+    "by": pl.List(pl.String),
+    "value": pl.List(pl.String),
+}
 
 
 def timeline(
@@ -82,7 +103,7 @@ def timeline(
     Returns
     -------
     Timeline
-        With frames `changes`, `segments` and `windows`, and a `verdict` about the present.
+        With frames `summary`, `segments` and `windows`, and a `verdict` about the present.
 
     Examples
     --------
@@ -96,7 +117,7 @@ def timeline(
     ...     }
     ... )
     >>> line = pe.timeline(scored, time="ts", every="1d", reference=7)
-    >>> line.changes.select("verdict", "began", pl.col("difference").round(2))
+    >>> line.summary.select("verdict", "began", pl.col("difference").round(2))
     shape: (1, 3)
     ┌───────────┬─────────────────────┬────────────┐
     │ verdict   ┆ began               ┆ difference │
@@ -122,7 +143,7 @@ def timeline(
         )
     check_length(every, schema, time)
     if not isinstance(reference, int):
-        reference = in_zone(reference, schema, time)
+        reference = _in_zone(reference, schema, time)
     if isinstance(slices, str) and slices == "auto":
         raise ValueError('by="auto" is for compare; name the columns to follow over time')
     names, sets = columns.find_metrics(schema, metrics), slice_sets(slices)
@@ -133,24 +154,24 @@ def timeline(
             raise ValueError(f"measures: {name!r} is also the name of a metric; rename the column")
     require_slices(schema, sets)
     columns.check_signatures(frame, schema, names)
-    rows = read(
+    rows = _read(
         frame, schema, names, sets, measures=followed_too, time=time, every=every, version=version,
         cluster=cluster,
     )  # fmt: skip
     if measures == AUTO:
         known = [one for name, one in followed_too.items() if rows[f"{name}:score"].count()]
         followed_too = measures_of(known)
-    rows, notes = dated(rows, time, version)
-    grid = grid_of(rows["window"], every)
+    rows, notes = _dated_rows(rows, time, version)
+    grid = _grid(rows["window"], every)
     followed = [
-        follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
+        _follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
         for name in (*names, *followed_too)
         for group in [(), *sets]
-        for series in series_of(
+        for series in _series(
             rows, name, group, clustered=cluster is not None, measure=followed_too.get(name)
         )
     ]
-    changes = judge_changes(
+    summary = _judged(
         [one.change for one in followed],
         grid,
         reference=reference,
@@ -159,11 +180,11 @@ def timeline(
         measures=followed_too,
     )
     return Timeline(
+        summary=columns.flat(summary),
         windows=columns.flat(pl.concat([one.windows for one in followed])),
-        changes=columns.flat(changes),
-        segments=columns.flat(segments_frame(followed, grid)),
+        segments=columns.flat(_segments_frame(followed, grid)),
         period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
-        notes=(*notes, *autocorrelation_note([one.change for one in followed])),
+        notes=(*notes, *_autocorrelation_note([one.change for one in followed])),
         settings={
             "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
             "cluster": cluster, "metrics": names,
@@ -174,6 +195,491 @@ def timeline(
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Series:
+    """The windows with rows of one metric, version and slice; bounded, where all scores are in [0, 1]."""
+
+    identity: dict[str, Any]
+    frame: pl.DataFrame
+    bounded: bool = True
+    measure: Measure | None = None
+
+
+def check_length(every: str, schema: Schema, time: str) -> None:
+    """Raise unless `every` is a length of time, and one that the column can hold."""
+    lengths = {}
+    for dtype in (pl.Datetime("us"), schema[time]):
+        start = pl.Series([0]).cast(dtype)
+        try:
+            lengths[dtype] = (start.dt.truncate(every).dt.offset_by(every) > start).item()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            lengths[dtype] = False
+    if all(lengths.values()):
+        return
+    if schema[time] == pl.Date and lengths[pl.Datetime("us")]:
+        msg = f'every="{every}" is shorter than a day, but column {time!r} holds dates; take "1d" or longer'
+    else:
+        msg = f'every must be a length of time, such as "1d", "1w" or "1h", got {every!r}'
+    raise ValueError(msg)
+
+
+def _in_zone(period: Period, schema: Schema, time: str) -> Period:
+    """Return a period in the zone of the column; times without a zone are taken to be in it already."""
+    dtype = schema[time]
+    if not isinstance(dtype, pl.Datetime):
+        return period
+    start, end = (one if isinstance(one, datetime) else datetime.combine(one, clock()) for one in period)
+    if dtype.time_zone is None:
+        if start.tzinfo is not None or end.tzinfo is not None:
+            raise ValueError(
+                f"reference has a time zone, but column {time!r} has none; give times without one"
+            )
+        return start, end
+    zone = ZoneInfo(dtype.time_zone)
+    start, end = (
+        one.replace(tzinfo=zone) if one.tzinfo is None else one.astimezone(zone) for one in (start, end)
+    )
+    return start, end
+
+
+def _read(
+    frame: pl.LazyFrame,
+    schema: Schema,
+    metrics: Sequence[str],
+    sets: Sequence[tuple[str, ...]],
+    *,
+    measures: Iterable[str] = (),
+    time: str,
+    every: str,
+    version: str | None,
+    cluster: str | None,
+) -> pl.DataFrame:
+    """Return the rows with their window, version, cluster, slices and measures."""
+    traits = sorted({name for group in sets for name in group})
+    return columns.collect(
+        frame.select(
+            pl.col(time).alias("time"),
+            truncate(pl.col(time), every, schema[time]).alias("window"),
+            (pl.lit(None, dtype=pl.String) if version is None else columns.as_text(schema, version)).alias(
+                "version"
+            ),
+            *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
+            *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
+            *columns.scores_and_labels(schema, metrics),
+            *columns.values_of(measures),
+        ),
+        metrics,
+        measures,
+    )
+
+
+def _dated_rows(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFrame, list[str]]:
+    """Set rows apart that have no time or version, and count them."""
+    notes = []
+    if missing := rows["window"].null_count():
+        notes.append(left_out(missing, f"time ({time})"))
+        rows = rows.filter(pl.col("window").is_not_null())
+    if version is not None and (missing := rows["version"].null_count()):
+        notes.append(left_out(missing, f"version ({version})"))
+        rows = rows.filter(pl.col("version").is_not_null())
+    if rows.is_empty():
+        raise ValueError("no row has a time" + ("" if version is None else " and a version"))
+    return rows, notes
+
+
+def _grid(windows: pl.Series, every: str) -> pl.DataFrame:
+    """Return all windows from the first to the last, those without rows too."""
+    first, last = windows.sort()[0], windows.sort()[-1]
+    step = pl.select(offset_by(pl.lit(first, dtype=windows.dtype), every, windows.dtype) - first).item()
+    count = (last - first) / step
+    if count > MOST_WINDOWS:
+        raise ValueError(
+            f"every={every!r} gives {count:,.0f} windows from {first} to {last}; take longer ones"
+        )
+    # Windows follow the clock on the wall: half a step never misses one that a change of clocks cuts short.
+    times = pl.datetime_range(first, last, max(step / 2, step.resolution))
+    grid = pl.select(truncate(times, every, windows.dtype).cast(windows.dtype).alias("window"))
+    return pl.concat([grid, windows.unique().to_frame()]).unique().sort("window")
+
+
+def _series(
+    rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool, measure: Measure | None = None
+) -> Iterator[_Series]:
+    """Yield each version and slice of a metric: n, mean, spread and pass rate by window."""
+    who = ["version", *(columns.trait(name) for name in by)]
+    keys = [*who, "window"]
+    score, passed = pl.col(f"{metric}:score"), pl.col(f"{metric}:pass")
+    n = score.count().cast(pl.Int64)
+    frame = columns.aggregated(
+        rows.lazy()
+        .group_by(keys)
+        .agg(
+            n=n,
+            n_null=score.null_count().cast(pl.Int64),
+            mean=score.mean(),
+            spread=score.var(),
+            freedom=n - 1,
+            labels=passed.count().cast(pl.Int64),
+            pass_rate=passed.mean(),
+        )
+    )
+    scores = rows[f"{metric}:score"]
+    bounded = measure is None and bool(scores.is_between(0, 1).all())
+    if clustered:
+        frame = frame.drop("spread", "freedom").join(
+            _clustered(rows, metric, keys), on=keys, how="left", nulls_equal=True
+        )
+    for value, part in sorted(
+        frame.group_by(who), key=lambda pair: tuple((v is None, v or "") for v in pair[0])
+    ):
+        version, *slices = value
+        identity = {
+            "metric": metric,
+            "version": version,
+            "slice": slice_name(by, tuple(slices)) if by else None,
+            "by": list(by) or None,
+            "value": slices or None,
+        }
+        yield _Series(identity, part.drop(who), bounded, measure)
+
+
+def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Return n times the squared cluster-robust standard error of each window's mean."""
+    score = pl.col(f"{metric}:score")
+    single = pl.int_range(pl.len()).cast(pl.String)
+    total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
+    squared = robust_variance(residuals(total, size), size)
+    sums = columns.aggregated(
+        rows.lazy()
+        # A row without a cluster is one of its own; the prefix keeps its number apart from names.
+        .with_columns(pl.coalesce(format_text("c{}", "cluster"), format_text("r{}", single)).alias("cluster"))
+        .filter(score.is_not_null())
+        .group_by(*keys, "cluster", maintain_order=True)
+        .agg(total=score.sum(), size=score.count().cast(pl.Float64))
+    )
+    return columns.aggregated(
+        sums.lazy()
+        .group_by(keys)
+        .agg(
+            spread=pl.when(groups > 1).then(squared * size.sum()),
+            freedom=groups - 1,
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """The windows of a series, its segments, and the numbers that judge it."""
+
+    windows: pl.DataFrame
+    segments: list[dict[str, Any]]
+    change: dict[str, Any]
+
+
+def _follow(
+    series: _Series, grid: pl.DataFrame, *, every: str, reference: int | Period, alpha: float, tau: float
+) -> _Followed:
+    """Follow a series over all windows of the grid."""
+    frame = grid.join(series.frame, on="window", how="left", maintain_order="left").with_columns(
+        pl.col("n", "n_null", "labels").fill_null(0)
+    )
+    inside = _reference(frame, reference)
+    scale = 1.0 if series.measure is None else _level(frame, inside)
+    n, mean = floats(frame["n"]), floats(frame["mean"]) / scale
+    windows = Windows(n, mean, floats(frame["spread"]) / scale**2, series.bounded)
+    start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
+    known = reference_of(windows, inside)
+    nothing = np.full(len(n), np.nan)
+    sigma, p, p_change = nothing, nothing, nothing
+    segments, change = list[dict[str, Any]](), _unknown()
+    if known is not None:
+        sigma = deviations(windows, known)
+        monitor = Monitor(windows, known, tau)
+        found, p, p_change = monitor.watch(start, alpha)
+        segments = [_segment(monitor, one, found, alpha) for one in found]
+        change = _current(monitor, found, start, alpha)
+    centre = np.nan if known is None else known.mean
+    low, high = centre - SIGMAS * sigma, centre + SIGMAS * sigma
+    with np.errstate(divide="ignore", invalid="ignore"):
+        se = np.sqrt(windows.spread / n)
+    ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
+    labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
+    pass_low, pass_high = wilson(rate * labels, labels, alpha)
+    window = pl.col("window")
+    following = offset_by(window, every, frame.schema["window"])
+    followed = frame.select(
+        *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
+        "window",
+        pl.coalesce(window.shift(-1), following).alias("window_end"),
+        "n",
+        "n_null",
+        "mean",
+        column("ci_low", ci_low),
+        column("ci_high", ci_high),
+        "pass_rate",
+        column("pass_ci_low", pass_low),
+        column("pass_ci_high", pass_high),
+        pl.Series("reference", inside),
+        column("center", np.full(len(n), centre)),
+        column("limit_low", low),
+        column("limit_high", high),
+        column("outside", np.where(np.isnan(sigma), np.nan, (mean < low) | (mean > high))).cast(pl.Boolean),
+        column("p_always_valid", p),
+        column("p_change", p_change),
+    )
+    followed = followed.with_columns(pl.col("ci_low", "ci_high", "center", "limit_low", "limit_high") * scale)
+    segments, change = [_times(one, scale) for one in segments], _times(change, scale)
+    change |= {
+        **series.identity,
+        "windows": len(n),
+        "empty_windows": int((n == 0).sum()),
+        "n": int(n.sum()),
+        "p_always_valid": _number(p),
+        "p_change": _number(p_change),
+    }
+    return _Followed(followed, [series.identity | one for one in segments], change)
+
+
+# What has the unit of the values.
+LEVELS = (
+    *("mean", "ci_low", "ci_high", "difference", "reference_mean", "current_mean", "safe_low", "safe_high"),
+)
+
+
+def _level(frame: pl.DataFrame, inside: npt.NDArray[np.bool_]) -> float:
+    """Return the size of a measure in the reference period: it is followed in parts of that."""
+    part = frame.filter(pl.Series(inside)).drop_nulls("mean")
+    n = floats(part["n"])
+    level = abs(float(floats(part["mean"]) @ n) / max(float(n.sum()), 1.0))
+    return level if level > 0 else 1.0
+
+
+def _times(values: dict[str, Any], scale: float) -> dict[str, Any]:
+    return {
+        name: value * scale if name in LEVELS and value is not None else value
+        for name, value in values.items()
+    }
+
+
+def _number(values: Floats) -> float | None:
+    return None if np.isnan(values[-1]) else float(values[-1])
+
+
+def _reference(frame: pl.DataFrame, reference: int | Period) -> npt.NDArray[np.bool_]:
+    window = frame["window"]
+    if isinstance(reference, int):
+        filled = np.flatnonzero(frame["n"].to_numpy() > 0)[:reference]
+        inside = np.zeros(len(window), dtype=np.bool_)
+        inside[: int(filled[-1]) + 1 if filled.size else 0] = True
+        return inside
+    start, end = (one if window.dtype == pl.Date else pl.lit(one, dtype=window.dtype) for one in reference)
+    return frame.select((pl.col("window") >= start) & (pl.col("window") < end)).to_series().to_numpy()
+
+
+def _unknown() -> dict[str, Any]:
+    return dict.fromkeys(
+        [
+            "reference_n", "reference_mean", "current_n", "current_mean", "difference", "ci_low", "ci_high",
+            "safe_low", "safe_high", "began", "detected", "earlier", "p_current", "autocorrelation", "alike",
+        ]
+    )  # fmt: skip
+
+
+def _segment(monitor: Monitor, segment: Segment, segments: list[Segment], alpha: float) -> dict[str, Any]:
+    level = monitor.level(segment, segments, alpha)
+    lowest, highest = (0.0, 1.0) if monitor.windows.bounded else (-np.inf, np.inf)
+    return {
+        "began": segment.first,
+        "ended": segment.end if segment is not segments[-1] else None,
+        "detected": segment.detected,
+        "n": int(monitor.windows.n[segment.first : segment.end].sum()),
+        "mean": level.value,
+        "ci_low": max(level.interval[0], lowest),
+        "ci_high": min(level.interval[1], highest),
+        "difference": _none_if_negligible(level.value - monitor.reference.mean),
+    }
+
+
+def _current(monitor: Monitor, segments: list[Segment], start: int, alpha: float) -> dict[str, Any]:
+    """Return the present level against the reference: since the last change, or since the reference."""
+    reference, windows = monitor.reference, monitor.windows
+    last = segments[-1]
+    changed = len(segments) > 1
+    current = last if changed else Segment(start, last.end, None)
+    rows = int(windows.n[current.first :].sum())
+    change = _unknown() | {
+        "reference_n": int(reference.n),
+        "reference_mean": reference.mean,
+        "current_n": rows,
+    }
+    if not rows:
+        return change
+    found = monitor.change(current, segments, alpha)
+    autocorrelation, alike = monitor.autocorrelation(segments)
+    return change | {
+        # Both weighted as the difference is, so that they differ by it.
+        "reference_mean": monitor.level(None, segments, alpha).value,
+        "current_mean": monitor.level(current, segments, alpha).value,
+        "difference": _none_if_negligible(found.value),
+        "ci_low": found.interval[0],
+        "ci_high": found.interval[1],
+        "safe_low": found.safe[0],
+        "safe_high": found.safe[1],
+        "began": last.first if changed else None,
+        "detected": last.detected,
+        "earlier": segments[-2].first if len(segments) > 2 else None,
+        "p_current": monitor.against_reference(current) if changed else None,
+        "autocorrelation": autocorrelation,
+        "alike": alike,
+    }
+
+
+def _none_if_negligible(difference: float) -> float:
+    return 0.0 if abs(difference) < NEGLIGIBLE else difference
+
+
+def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each segment of each series: from when to when, and at what level."""
+    schema = SERIES | {
+        "began": pl.UInt32,
+        "ended": pl.UInt32,
+        "detected": pl.UInt32,
+        "n": pl.Int64,
+        "mean": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "difference": pl.Float64,
+    }
+    rows = [segment for one in found for segment in one.segments]
+    return _dated(pl.DataFrame(rows, schema=schema), grid, "began", "ended", "detected")
+
+
+def _dated(frame: pl.DataFrame, grid: pl.DataFrame, *names: str) -> pl.DataFrame:
+    return frame.with_columns(grid["window"].gather(frame[name]).alias(name) for name in names)
+
+
+def _judged(
+    changes: Sequence[dict[str, Any]],
+    grid: pl.DataFrame,
+    *,
+    reference: int | Period,
+    alpha: float,
+    min_effect: float,
+    measures: Mapping[str, Measure],
+) -> pl.DataFrame:
+    """Return a row for each series, with q-values over all of them, verdict and reason."""
+    schema = SERIES | {
+        "windows": pl.Int64,
+        "empty_windows": pl.Int64,
+        "n": pl.Int64,
+        "reference_n": pl.Int64,
+        "reference_mean": pl.Float64,
+        "current_n": pl.Int64,
+        "current_mean": pl.Float64,
+        "difference": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "safe_low": pl.Float64,
+        "safe_high": pl.Float64,
+        "began": pl.UInt32,
+        "detected": pl.UInt32,
+        "earlier": pl.UInt32,
+        "p_always_valid": pl.Float64,
+        "p_change": pl.Float64,
+        "p_current": pl.Float64,
+        "autocorrelation": pl.Float64,
+        "alike": pl.Boolean,
+    }
+    frame = pl.DataFrame(list(changes), schema=schema)
+    tested = pl.when(pl.col("current_n") > 0).then("p_change")
+    q = benjamini_hochberg(floats(frame.select(tested).to_series()))
+    frame = _dated(frame.with_columns(column("q_value", q)), grid, "began", "detected", "earlier")
+    judged = [
+        _judge(row, reference, alpha, min_effect, measures.get(row["metric"]))
+        for row in frame.iter_rows(named=True)
+    ]
+    return frame.select(
+        pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value"),
+        "q_value",
+        "autocorrelation",
+        pl.Series("verdict", [verdict for verdict, _ in judged], dtype=pl.Enum(VERDICTS)),
+        pl.Series("reason", [reason for _, reason in judged], dtype=pl.String),
+    )
+
+
+def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Say where windows resemble their neighbours."""
+    found = [one["autocorrelation"] for one in changes if one["alike"]]
+    if not found:
+        return []
+    some = f"in {len(found):,} of {len(changes):,} series" if len(changes) > 1 else "here"
+    return [
+        f"windows resemble those before them {some} (autocorrelation up to {max(found):.2f}); they count as "
+        "fewer, and small changes take longer to see"
+    ]
+
+
+def _judge(
+    row: dict[str, Any], reference: int | Period, alpha: float, min_effect: float, measure: Measure | None
+) -> tuple[str, str]:
+    if row["reference_n"] is None:
+        return "inconclusive", "the reference period has fewer than 2 windows with scores"
+    if not row["current_n"]:
+        return "inconclusive", _nothing_after(reference, row["windows"] - row["empty_windows"])
+    change, q, written = row["difference"], row["q_value"], Written(measure)
+    if measure is not None:
+        own = measure.min_effect
+        min_effect = PART * abs(row["reference_mean"]) if own is None else own
+    effect = written.effect(min_effect)
+    interval = f"{100 * (1 - alpha):g}% interval {written.span(row['ci_low'], row['ci_high'])}"
+    since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
+    # There was a change, and it still is one.
+    lasting = row["p_current"] is not None and row["p_current"] <= alpha
+    if lasting and q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
+        moved = "lower" if change < 0 else "higher"
+        reason = (
+            f"the mean {'score' if measure is None else measure.name} is {written.size(change)} {moved} "
+            f"than in the reference period{since} "
+            f"({interval}, not corrected; always-valid corrected q = {q:.2g})"
+        )
+        worse = change < 0 if measure is None else change * measure.sign < 0
+        return "regressed" if worse else "improved", reason
+    history = ""
+    if row["began"] is not None:
+        history = f"the level changed on {cell(row['began'])}; since then "
+        if row["earlier"] is not None:
+            history = f"the change of {cell(row['earlier'])} ended on {cell(row['began'])}; since then "
+    if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
+        return (
+            "no_change",
+            f"{history}any change from the reference is smaller than {effect} ({interval})",
+        )
+    likely = row["ci_low"] > 0 or row["ci_high"] < 0
+    if likely and row["began"] is None:
+        reason = (
+            f"a change is likely, but not confirmed by so few rows ({interval}, not corrected; "
+            f"always-valid corrected q = {q:.2g})"
+        )
+    elif likely:
+        reason = f"{history}a difference from the reference is likely, but not confirmed ({interval})"
+    elif row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
+        reason = f"{history}no change was seen, but so few rows cannot rule out {effect} ({interval})"
+    else:
+        reason = f"{history}no change and a change of {effect} are both possible ({interval})"
+    return "inconclusive", reason
+
+
+def _nothing_after(reference: int | Period, filled: int) -> str:
+    if not isinstance(reference, int):
+        return "there are no scores after the reference period"
+    # Half of the windows are left to be judged; fewer than 2 make no reference.
+    smaller = f"a smaller one, such as reference={max(2, filled // 2)}, or " if filled > 2 else ""
+    return (
+        f"the reference of {reference:,} windows takes all {filled:,} windows with scores; "
+        f"give {smaller}shorter windows"
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(Result):
     """
@@ -181,12 +687,12 @@ class Timeline(Result):
 
     Attributes
     ----------
-    windows
-        A row for each series and window, also where there are no rows: means and pass rates with intervals,
-        control limits, CUSUM and the always-valid p-value.
-    changes
+    summary
         A row for each series: its present level against the reference, since when, and why this is the
         verdict.
+    windows
+        A row for each series and window, also where there are no rows: means and pass rates with intervals,
+        control limits and the always-valid p-values.
     segments
         A row for each level that a series had: from when to when, and its mean with an interval.
     period
@@ -197,8 +703,8 @@ class Timeline(Result):
         How the timeline was made.
     """
 
+    summary: pl.DataFrame
     windows: pl.DataFrame
-    changes: pl.DataFrame
     segments: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
@@ -207,7 +713,7 @@ class Timeline(Result):
     @property
     def verdict(self) -> str:
         """The worst verdict of all series: regressed, inconclusive, improved or no_change."""
-        return worst(self.changes["verdict"])
+        return worst(self.summary["verdict"])
 
     @property
     def headline(self) -> str:
@@ -217,7 +723,7 @@ class Timeline(Result):
         form = "%Y-%m-%d" if self.windows.select((days == start).all()).item() else "%Y-%m-%d %H:%M"
         first, last = (format(one, form) for one in self.period)
         every = self.settings["every"]
-        return f"{self.verdict}: {self.changes.height:,} series from {first} to {last}, every {every}"
+        return f"{self.verdict}: {self.summary.height:,} series from {first} to {last}, every {every}"
 
     @property
     def plot(self) -> TimelinePlots:
@@ -227,11 +733,11 @@ class Timeline(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {"changes": self.changes, "segments": self.segments, "windows": self.windows}
+        return {"summary": self.summary, "segments": self.segments, "windows": self.windows}
 
     def tables(self) -> list[Table]:
         """Return what to show, most important first."""
-        changes = self.changes.sort("verdict", "difference", maintain_order=True, nulls_last=True)
+        changes = self.summary.sort("verdict", "difference", maintain_order=True, nulls_last=True)
         names = ("metric", "version", "slice", "reason")
         row = partial(_row, measures=measures_of(self.settings["measures"]))
         return [

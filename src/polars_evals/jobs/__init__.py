@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from polars_evals.later import imported_later
 
 if TYPE_CHECKING:
+    from polars_evals._errors import ConfigError, InputError, JobError, StoreError
     from polars_evals.jobs.config import Job
-    from polars_evals.jobs.errors import ConfigError, InputError, JobError, StoreError
     from polars_evals.jobs.inputs import Input
-    from polars_evals.jobs.open import scan_store
     from polars_evals.jobs.outcome import Outcome
     from polars_evals.jobs.runner import run
     from polars_evals.jobs.scoring import scan_scored, score_files
+    from polars_evals.jobs.store import scan_store
     from polars_evals.jobs.upkeep import Status, maintain, status
 
 __all__ = [
@@ -35,18 +35,18 @@ if not TYPE_CHECKING:
     __getattr__ = imported_later(
         __name__,
         {
-            "ConfigError": "errors",
+            "ConfigError": "._errors",
             "Input": "inputs",
-            "InputError": "errors",
+            "InputError": "._errors",
             "Job": "config",
-            "JobError": "errors",
+            "JobError": "._errors",
             "Outcome": "outcome",
             "Status": "upkeep",
-            "StoreError": "errors",
+            "StoreError": "._errors",
             "maintain": "upkeep",
             "run": "runner",
             "scan_scored": "scoring",
-            "scan_store": "open",
+            "scan_store": "store",
             "score_files": "scoring",
             "status": "upkeep",
         },

@@ -10,18 +10,18 @@ import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from polars_evals.jobs.errors import ConfigError, one_line
-from polars_evals.jobs.secrets import keep_secrets
+from polars_evals._errors import ConfigError
 from polars_evals.jobs.section import Section
+from polars_evals.storage.secrets import keep_secrets, one_line
 
 FORMS = ("slack", "json")
-ATTEMPTS, PATIENCE, TIMEOUT, LONGEST = 3, 1.0, 15.0, 70.0
+ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
 MOST_LINES = 20
 
 
@@ -98,32 +98,26 @@ OPENER = urllib.request.build_opener(NoRedirects)
 
 def attempted(tell: Callable[[], None]) -> str | None:
     """Try a few times, and return what went wrong in the end."""
+    problem = None
     for attempt in range(ATTEMPTS):
-        problem = bounded(tell)
-        if problem is None:
+        try:
+            tell()
+        except Exception as error:
+            # Whatever it is: an alert must not cost the run.
+            problem = one_line(error)
+        else:
             return None
         if attempt < ATTEMPTS - 1:
             time.sleep(PATIENCE * 2**attempt)
     return problem
 
 
-def bounded(tell: Callable[[], None]) -> str | None:
-    """Try once, in a thread that is left behind if it takes too long: a server may answer bit by bit."""
-    problems = ["there was no answer in time"]
-
-    def attempt() -> None:
-        try:
-            tell()
-        except Exception as error:
-            # Whatever it is: an alert must not cost the run.
-            problems[0] = one_line(error)
-        else:
-            problems.clear()
-
-    thread = Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(LONGEST)
-    return next(iter(problems), None)
+def has_port(address: str) -> bool:
+    """Whether the port of an address, if it names one, is a number."""
+    try:
+        return urlsplit(address).port != 0
+    except ValueError:
+        return False
 
 
 def slack_text(message: Mapping[str, Any]) -> str:
@@ -133,8 +127,8 @@ def slack_text(message: Mapping[str, Any]) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def read_alert(section: Section) -> Alert:
-    """Read `[alert]`."""
+def read_alert(section: Section, folder: Path) -> Alert:
+    """Read `[alert]`; a program with a relative path is looked for beside the job file."""
     webhook = section.take("webhook", (str, dict), 'an address, or { env = "NAME" }')
     form = section.choice("form", FORMS)
     command = section.take("command", list, "a list: the program and its arguments")
@@ -148,14 +142,20 @@ def read_alert(section: Section) -> Alert:
         webhook = os.environ[variable]
     if webhook is not None and urlsplit(webhook).scheme not in ("http", "https"):
         raise ConfigError(f"{section.where}: `webhook` must begin with https:// or http://")
+    if webhook is not None and not has_port(webhook):
+        raise ConfigError(f"{section.where}: `webhook` has a port that is no number from 1 to 65535")
     if not (webhook or command):
         raise ConfigError(f"{section.where}: name a `webhook`, a `command`, or both")
     if command is not None and not (command and all(isinstance(one, str) for one in command)):
         raise section.wrong("command", "a list of texts: the program and its arguments", command)
+    if command and os.path.dirname(command[0]):
+        command = [str(folder / Path(command[0]).expanduser()), *command[1:]]
     if webhook:
         # Whoever knows the address can post to it; errors may show parts of it.
         address = urlsplit(webhook)
         for secret in (webhook, address.path.strip("/"), address.query):
-            keep_secrets({"secret": secret})
+            # A path without any digit or capital, such as "alerts", is a word that stands elsewhere too.
+            if secret != secret.lower() or any(map(str.isdigit, secret)):
+                keep_secrets({"secret": secret})
     slack = bool(webhook) and str(urlsplit(webhook).hostname).endswith("slack.com")
     return Alert(webhook, form or ("slack" if slack else "json"), tuple(command or ()))

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
-from polars_evals.drift.windows import check_length
-from polars_evals.jobs.errors import ConfigError
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.rules import require_metric
 from polars_evals.jobs.section import Section
 from polars_evals.suite import Suite

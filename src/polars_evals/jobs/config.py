@@ -10,28 +10,27 @@ from typing import Any, get_args
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
-from polars_evals.drift.windows import check_length
+from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert, read_alert
 from polars_evals.jobs.asked import DAY, names_of, read_compare, read_timeline
-from polars_evals.jobs.errors import ConfigError
-from polars_evals.jobs.inputs import Input, is_inside_of
-from polars_evals.jobs.open import STORES
-from polars_evals.jobs.remote import Address, is_remote
+from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, read_retention
 from polars_evals.jobs.rules import Context, Gate, read_gate
-from polars_evals.jobs.secrets import Options, keep_secrets
 from polars_evals.jobs.section import Section
+from polars_evals.storage.objects import Address, is_remote
+from polars_evals.storage.paths import is_inside_of
+from polars_evals.storage.secrets import Options, keep_secrets
 from polars_evals.suite import Suite
 from polars_evals.suite.files import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.traces.rows import Rows
 
 SECTIONS = (
-    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert", "run"),
+    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert"),
 )
 FILES = ("html", "junit", "summary", "markdown", "items")
-NOTHING_NEW = ("judge", "pass")
 # What has its place in another section, whose result the page shows.
 TIMELINE = ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha")
 
@@ -42,7 +41,6 @@ class StoreConfig:
 
     path: str
     key: tuple[str, ...] = ("trace_id",)
-    format: str = "delta"
     newest: str | None = None
     storage_options: Options | None = None
     retention: Retention | None = None
@@ -81,8 +79,6 @@ class Job:
     report: Report = field(default_factory=Report)
     timeline: Mapping[str, Any] | None = None
     alert: Alert | None = None
-    # How a run ends that finds nothing new: as its gates judge, or well if they judge as they did before.
-    nothing_new: str = "judge"
     name: str = "job"
 
     @classmethod
@@ -146,7 +142,12 @@ def read_job(config: Section, folder: Path) -> Job:
         options["report"],
         has_timeline=timeline is not None,
     )
+    own = {str(Path(source).resolve()): "the job file"}
+    if isinstance(tables["suite"].get("path"), str):
+        own[str((folder / Path(tables["suite"]["path"]).expanduser()).resolve())] = "the suite"
     for kind, file in report.files.items():
+        if not is_remote(file) and (taken := own.get(str(Path(file).resolve()))):
+            raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")
         if is_inside_of(store.path)(file):
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
     return Job(
@@ -158,17 +159,11 @@ def read_job(config: Section, folder: Path) -> Job:
         gates,
         report,
         timeline,
-        None if tables["alert"] is None else read_alert(Section(f"{source}: [alert]", tables["alert"])),
-        read_run(Section(f"{source}: [run]", tables["run"] or {})),
+        None
+        if tables["alert"] is None
+        else read_alert(Section(f"{source}: [alert]", tables["alert"]), folder),
         Path(source).stem,
     )
-
-
-def read_run(section: Section) -> str:
-    """Read `[run]`."""
-    chosen = section.choice("nothing_new", NOTHING_NEW)
-    section.finish()
-    return chosen or "judge"
 
 
 def options_of(section: Section, shared: Mapping[str, Any]) -> Options | None:
@@ -265,12 +260,16 @@ def read_store(
         section.insist(Address.of, path)
     key = section.texts("key", "a column or a list of columns") or ("trace_id",)
     newest = section.take("newest", str, "the column whose greatest value wins")
-    form = section.choice("format", list(STORES)) or "delta"
+    if section.take("format", str, '"delta"') not in (None, "delta"):
+        raise ConfigError(
+            f"{section.where}: a store is a Delta table: leave out `format`, and another folder as `path` "
+            "if this one holds plain Parquet files; the next run scores all inputs into it"
+        )
     retention = read_retention(section, compare)
     section.finish()
     if len(set(key)) < len(key):
         raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(located(path, folder).rstrip("/") or "/", key, form, newest, options, retention)
+    return StoreConfig(located(path, folder).rstrip("/") or "/", key, newest, options, retention)
 
 
 def read_report(

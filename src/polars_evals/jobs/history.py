@@ -1,19 +1,28 @@
-"""What became of each run, kept in the store: a small file for each, which never changes."""
+"""What became of each run, kept in the store: a small file for each, which never changes.
+
+People are told when something else is wrong than in the run before.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from polars_evals.jobs.folder import Folder
+from polars_evals._errors import UNEXPECTED, JobError
+from polars_evals.jobs.config import Job
+from polars_evals.jobs.outcome import Outcome
+from polars_evals.storage.objects import Folder, open_folder
+from polars_evals.storage.secrets import one_line
 
 RUNS = "_evals/runs"
 KEPT, SPARE = 1000, 100
 SENT = ".sent"
+# The status of a run that could not do its work, for a reason that users can mend, or for another.
+REFUSED, BROKEN = "refused", "failed unexpectedly"
 STAMP = "%Y%m%dT%H%M%S%f"
 
 
@@ -34,6 +43,8 @@ class Record:
     notes: tuple[str, ...] = ()
     # Whether people are to be told, and which status they were told of before.
     alert: bool = False
+    # Whether all rows were scored again with a changed suite.
+    rescored: bool = False
     name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,6 +60,11 @@ class Record:
             key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
         }
         return cls(**{key: value for key, value in given.items() if key in known}, name=name)
+
+    def problems(self) -> set[str]:
+        """Name what is wrong: gates, inputs, and why a run was refused."""
+        failed = {name for name, status in self.states().items() if status == "failed"}
+        return failed | set(self.failures) | set(self.notes if self.status in (REFUSED, BROKEN) else ())
 
     def states(self) -> dict[str, str]:
         """Return the status of each gate."""
@@ -103,3 +119,118 @@ def sent(folder: Folder, name: str) -> set[str]:
 def mark_sent(folder: Folder, name: str, way: str) -> None:
     """Note that people were told of a run, in a way."""
     folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")
+
+
+# Of the inputs that were set aside, so many are kept by name.
+NAMED = 100
+
+
+def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
+    """Add a run to the history and send what is due; what is in the way is a note, and costs nothing else."""
+    try:
+        last = last_of(folder)
+        outcome = replace(outcome, same_as=same_as(outcome, last))
+        notes = append_and_tell(job, folder, record_of(outcome), outcome.lines(), last)
+        outcome = replace(outcome, notes=(*outcome.notes, *notes))
+    except (JobError, OSError, ValueError, KeyError, TypeError) as error:
+        outcome = replace(outcome, notes=(*outcome.notes, f"the history was not written: {one_line(error)}"))
+    return outcome
+
+
+def remember_refusal(job: Job, error: BaseException) -> None:
+    """Add a run that was refused or failed to the history, and send what is due.
+
+    Where there has been no run yet, there is no history: people are told all the same.
+    """
+    code = error.code if isinstance(error, JobError) else UNEXPECTED
+    reason = one_line(error)
+    record = Record(
+        now(), REFUSED if isinstance(error, JobError) else BROKEN, code, 0, 0, 0, 0, notes=(reason,)
+    )
+    try:
+        folder = open_folder(job.store.path, job.store.storage_options)
+        if "_evals" in folder.folders():
+            append_and_tell(job, folder, record, [reason], last_of(folder))
+            return
+    except (JobError, OSError, ValueError, KeyError, TypeError):
+        pass
+    if job.alert is not None:
+        job.alert.send(message(job, record, [reason], None), job.alert.ways)
+
+
+def append_and_tell(
+    job: Job, folder: Folder, record: Record, lines: Sequence[str], last: Record | None
+) -> list[str]:
+    """Add a run to the history and send what is due; returns what was in the way of that."""
+    due = due_ways(job, folder, record, last)
+    name = append(folder, replace(record, alert=bool(due)))
+    if not due or job.alert is None:
+        return []
+    problems = job.alert.send(message(job, record, lines, last), due)
+    # Those who were told before are not told again because others were not reached.
+    for way in job.alert.ways:
+        if problems.get(way) is None:
+            mark_sent(folder, name, way)
+    return [
+        f"the alert was not sent, the next run tries again: {way}: {problem}"
+        for way, problem in problems.items()
+        if problem
+    ]
+
+
+def last_of(folder: Folder) -> Record | None:
+    """Read the last run."""
+    return next(iter(read_history(folder, last=1)), None)
+
+
+def record_of(outcome: Outcome) -> Record:
+    """Make the record of a run."""
+    return Record(
+        time=now(),
+        status=outcome.status,
+        exit_code=outcome.exit_code(),
+        rows=outcome.rows,
+        added=outcome.added,
+        updated=outcome.updated,
+        files=len(outcome.files),
+        failures=dict(list(outcome.failures.items())[:NAMED]),
+        gates=tuple(outcome.to_dict()["gates"]),
+        verdicts=outcome.verdicts,
+        notes=outcome.notes,
+        rescored=outcome.rescored,
+    )
+
+
+def same_as(outcome: Outcome, last: Record | None) -> str | None:
+    """Return the time of the last run if nothing is new since and the gates say the same."""
+    if last is None or outcome.files or outcome.rescored or dict(last.failures) != dict(outcome.failures):
+        return None
+    return last.time if last.states() == {one.name: one.status for one in outcome.gates} else None
+
+
+def due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> list[str]:
+    """Say how people are to be told: something else is wrong now, or they were not reached when it was."""
+    if job.alert is None:
+        return []
+    ways = list(job.alert.ways)
+    if last is None:
+        return ways if record.status != "passed" else []
+    if record.status != last.status or record.problems() - last.problems():
+        return ways
+    if not last.alert:
+        return []
+    told = sent(folder, last.name)
+    return [way for way in ways if way not in told]
+
+
+def message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:
+    """Write what people are told."""
+    return {
+        "job": job.name,
+        "status": record.status,
+        "was": last.status if last else "not run before",
+        "exit_code": record.exit_code,
+        "store": job.store.path,
+        "verdicts": dict(record.verdicts),
+        "lines": list(lines),
+    }

@@ -12,15 +12,15 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.jobs.errors import InputError, StoreError, one_line
-from polars_evals.jobs.folder import Entry
+from polars_evals._errors import InputError, StoreError
 from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
 from polars_evals.jobs.memory import with_small_row_groups
-from polars_evals.jobs.remote import is_remote
+from polars_evals.jobs.retention import HASH, PART
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
-from polars_evals.jobs.settle import HASH, PART
 from polars_evals.jobs.small import PATH, ROW, Small
 from polars_evals.jobs.store import Part, scan_parts, write_parts
+from polars_evals.storage.objects import Entry, is_remote
+from polars_evals.storage.secrets import one_line
 from polars_evals.suite import Suite
 from polars_evals.traces.files import reading_copies
 from polars_evals.wording import counted, verb

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from zipfile import BadZipFile
@@ -16,15 +15,15 @@ from zipfile import BadZipFile
 import polars as pl
 import pyarrow as pa
 
+from polars_evals._errors import InputError
 from polars_evals._polars import scan_ndjson
-from polars_evals.jobs.errors import InputError, one_line
-from polars_evals.jobs.folder import Entry
-from polars_evals.jobs.listing import CHANGED, Listing, list_local
 from polars_evals.jobs.memory import refuse_long_lines
-from polars_evals.jobs.remote import download, is_remote, list_remote
 from polars_evals.jobs.small import SMALL_BYTES, Exports, Small, small_lines, small_table, unpacked_bytes
+from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
+from polars_evals.storage.paths import Listing, is_inside_of, list_files
+from polars_evals.storage.secrets import one_line
 from polars_evals.traces import detect_traces, scan_traces, trace_files
-from polars_evals.traces.content import kind_of
+from polars_evals.traces.content import ENDINGS, kind_of
 from polars_evals.traces.detect import UnknownFormatError
 from polars_evals.traces.files import is_parquet, readable_copy
 from polars_evals.traces.plan import ScanPlan, make_plan
@@ -83,7 +82,7 @@ class Input:
         """List the files, without those in the folder `outside`, and what was named and gives none."""
         found = Listing()
         for path in self.path:
-            listed = self.list(path)
+            listed = list_files(path, ENDINGS, self.storage_options)
             if outside is not None:
                 inside = is_inside_of(outside)
                 taken = [file for file in listed.files if not inside(file)]
@@ -100,18 +99,6 @@ class Input:
         chosen = trace_files(local, self.format) if local else []
         remote = [file for file in dict.fromkeys(found.files) if file in found.entries]
         return Listing([*chosen, *remote], found.unreadable, found.entries)
-
-    def list(self, path: str) -> Listing:
-        """List the files that one path stands for."""
-        if is_remote(path):
-            return list_remote(path, self.storage_options)
-        listed = list_local(path)
-        if not listed.files and not listed.unreadable:
-            try:
-                trace_files(path, self.format)
-            except (OSError, pl.exceptions.PolarsError) as error:
-                listed.unreadable[path] = str(error)
-        return listed
 
     @contextmanager
     def copies(self, entries: Mapping[str, Entry], folder: Path) -> Iterator[dict[str, str]]:
@@ -204,22 +191,6 @@ class Input:
             self.scan(file).select(pl.all().null_count()).collect(engine="streaming")
         except READ_ERRORS as error:
             raise unreadable(file, error) from None
-
-
-def is_inside_of(folder: str) -> Callable[[str], bool]:
-    """Return a function that says whether a file is below a folder, by whatever links."""
-    root = folder.rstrip("/") if is_remote(folder) else str(Path(folder).resolve())
-
-    @cache
-    def is_below(parent: str) -> bool:
-        return Path(parent).resolve().is_relative_to(root)
-
-    def is_inside(file: str) -> bool:
-        if is_remote(file) or is_remote(folder):
-            return file.startswith(f"{root}/")
-        return is_below(os.path.dirname(file)) or (os.path.islink(file) and is_below(os.path.realpath(file)))
-
-    return is_inside
 
 
 def detect(file: str) -> str:

@@ -7,14 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.asked import names_of
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, one_line
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, listed
 
 

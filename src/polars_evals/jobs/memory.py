@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polars_evals._errors import InputError
 from polars_evals._polars import scan_lines
-from polars_evals.jobs.errors import InputError
 from polars_evals.traces.files import is_parquet
 
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.drift import Comparison, Timeline
 from polars_evals.drift.render import inert
-from polars_evals.jobs.errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.jobs.rules import GateResult, failed
 from polars_evals.junit import Case, document
 from polars_evals.wording import counted, line, to_json
@@ -60,7 +60,8 @@ class Outcome:
     unwritten: Mapping[str, str] = field(default_factory=dict)
     # What the gates said in the run before, if nothing is new since.
     same_as: str | None = None
-    nothing_new: str = "judge"
+    # How many rows of this run another row of this run with the same key replaced.
+    replaced: int = 0
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -74,13 +75,10 @@ class Outcome:
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
         """Say how the run ended: 1 a gate failed, 3 a file not taken or written, 4 inconclusive, else 0."""
-        calm = self.same_as is not None and self.nothing_new == "pass"
-        if failed(self.gates) and not calm:
+        if failed(self.gates):
             return GATE_FAILED
-        if (self.failures and not calm) or self.unwritten:
+        if self.failures or self.unwritten:
             return INPUT
-        if calm:
-            return 0
         return INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in self.verdicts.values() else 0
 
     @property
@@ -95,6 +93,8 @@ class Outcome:
         """The run in one line."""
         files = counted(len(self.files), "new file")
         done = f"{counted(self.added, 'row')} added, {self.updated:,} updated from {files}"
+        if self.replaced:
+            done += f", {self.replaced:,} replaced by others of the same key"
         return f"{done}; {counted(self.rows, 'row')} in {self.store}" + (
             "; all scored again" if self.rescored else ""
         )
@@ -128,6 +128,7 @@ class Outcome:
             "rows": self.rows,
             "added": self.added,
             "updated": self.updated,
+            "replaced": self.replaced,
             "rescored": self.rescored,
             "files": dict(self.files),
             "failures": dict(self.failures),

@@ -8,17 +8,15 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 from io import BytesIO
-from pathlib import Path
-from uuid import uuid4
 
 import polars as pl
 
+from polars_evals._errors import JobError
 from polars_evals.drift import Comparison
-from polars_evals.jobs import system
 from polars_evals.jobs.config import Report
-from polars_evals.jobs.errors import JobError, one_line
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.remote import RemoteFolder, is_remote
+from polars_evals.storage.objects import write_file
+from polars_evals.storage.secrets import one_line
 
 
 def write_reports(outcome: Outcome, report: Report) -> Outcome:
@@ -29,9 +27,9 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
     written, unwritten = dict[str, str](), dict[str, str]()
     options = report.storage_options
     writers: dict[str, Callable[[str], None]] = {
-        "junit": lambda file: write_whole(file, outcome.to_junit(), options),
-        "markdown": lambda file: write_whole(file, outcome.to_markdown(), options),
-        "html": lambda file: write_whole(file, page_of(outcome), options),
+        "junit": lambda file: write_file(file, outcome.to_junit(), options),
+        "markdown": lambda file: write_file(file, outcome.to_markdown(), options),
+        "html": lambda file: write_file(file, page_of(outcome), options),
     }
     if outcome.comparison is not None:
         writers["items"] = partial(write_items, outcome.comparison, storage_options=options)
@@ -52,7 +50,7 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
     if report.summary is not None:
         # The last one, as it lists the others.
         told = replace(outcome, reports=written, unwritten=unwritten)
-        attempt("summary", report.summary, lambda file: write_whole(file, told.to_json(), options))
+        attempt("summary", report.summary, lambda file: write_file(file, told.to_json(), options))
     return replace(outcome, reports=written, unwritten=unwritten)
 
 
@@ -73,10 +71,10 @@ def write_items(comparison: Comparison, path: str, storage_options: Mapping[str,
     """Write the items that newly fail, with their texts, worst first."""
     failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
     if path.lower().endswith(".csv"):
-        write_whole(path, failing.write_csv(), storage_options)
+        write_file(path, failing.write_csv(), storage_options)
         return
     failing.write_parquet(content := BytesIO())
-    write_whole(path, content.getvalue(), storage_options)
+    write_file(path, content.getvalue(), storage_options)
 
 
 def waiting_page(outcome: Outcome) -> str:
@@ -86,29 +84,3 @@ def waiting_page(outcome: Outcome) -> str:
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>nothing to compare yet</title>'
         f"</head><body><h1>Nothing to compare yet</h1><ul>{lines}</ul></body></html>\n"
     )
-
-
-def write_whole(
-    path: str | Path, text: str | bytes, storage_options: Mapping[str, str] | None = None
-) -> None:
-    """Write a file at once: a reader finds the old one or the new one."""
-    content = text.encode() if isinstance(text, str) else text
-    if is_remote(str(path)):
-        folder, _, name = str(path).rpartition("/")
-        RemoteFolder(folder, storage_options).write(name, content)
-        return
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Such as /dev/stdout, a link to whatever the output is: nothing may take its place.
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_bytes(content)
-            return
-        temporary = path.with_name(f".{path.name}.{uuid4().hex}")
-        try:
-            temporary.write_bytes(content)
-            system.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise OSError(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from None

@@ -1,4 +1,9 @@
-"""How long rows stay in a store: those that are older go, and do not come back with their files."""
+"""Which rows leave a store: those that a newer row of the same key replaces, and those too old to keep.
+
+Newer is the greater value of the column `newest` if there is one, then the later time of the input file, then
+its name, then the row in it. The order does not depend on runs, so that any division of the same inputs into
+runs ends with the same table. Rows that are too old do not come back with their files.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,101 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 
+from polars_evals._errors import ConfigError, InputError
 from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.errors import ConfigError
+from polars_evals.jobs.schema import SOURCE
 from polars_evals.jobs.section import Section
-from polars_evals.jobs.settle import PART, without
-from polars_evals.jobs.store import Part, Snapshot, scan_parts
-from polars_evals.wording import counted
+from polars_evals.jobs.store import Part, Snapshot, scan_parts, write_parts
+from polars_evals.wording import counted, listed, verb
 
 # The time of a row, unless `time` in [store] names another column; without one, that of its file counts.
 TIME, FILE_TIME = "ts", "source_time"
+
+ROW = list(SOURCE)
+HASH, PART = "__key_hash", "__part"
+
+
+def outdated(
+    live: Sequence[Part],
+    staged: Sequence[Part],
+    schema: Mapping[str, pl.DataType],
+    *,
+    key: Sequence[str],
+    newest: str | None,
+    version: str | None = None,
+) -> pl.DataFrame:
+    """Find the rows, old and new, that a newer row of the same key replaces.
+
+    Only the keys' hashes of the new rows are held, 8 bytes each, and the keys of rows that are not alone.
+
+    Raises
+    ------
+    InputError
+        If new rows of one key are of different versions: the comparison would lose one of them.
+    """
+    order = [*([newest] if newest else []), "source_time", "source_file", "source_row"]
+    told_apart = [version] if version in schema and version not in key else []
+    columns = list(dict.fromkeys([*key, *order, *told_apart, PART]))
+    hashed = pl.struct(key).hash().alias(HASH)
+
+    def rows_of(parts: Sequence[Part]) -> pl.LazyFrame:
+        return scan_parts(parts, schema, include_file_paths=PART).select(hashed, *columns)
+
+    def rows_with(rows: pl.LazyFrame, hashes: pl.Series) -> pl.DataFrame:
+        return rows.join(hashes.unique().to_frame().lazy(), on=HASH, how="semi").collect(engine="streaming")
+
+    none = pl.DataFrame(schema={name: schema.get(name, pl.String()) for name in [*ROW, PART]})
+    if not staged:
+        return none
+    new = rows_of(staged).select(HASH).collect(engine="streaming").get_column(HASH)
+    old = rows_with(rows_of(live), new)
+    shared = pl.concat([new.filter(new.is_duplicated()), old.get_column(HASH)])
+    if shared.is_empty():
+        return none
+    again = rows_with(rows_of(staged), shared)
+    for name in told_apart:
+        refuse_mixed(again, key, str(name))
+    ranked = pl.concat([old, again]).sort(order, nulls_last=False)
+    return ranked.filter(~ranked.select(pl.struct(key).is_last_distinct()).to_series()).select(*ROW, PART)
+
+
+def refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
+    """Refuse rows that share a key and are of different versions."""
+    found = rows.group_by(*key).agg(pl.col(version).cast(pl.String).unique().sort())
+    mixed = found.filter(pl.col(version).list.len() > 1).sort(*key)
+    if mixed.is_empty():
+        return
+    first = mixed.row(0, named=True)
+    named = ", ".join(f"{name} = {first[name]!r}" for name in key)
+    raise InputError(
+        f"{counted(mixed.height, 'key')} {verb(mixed.height, 'has', 'have')} rows of several {version}s, "
+        f"such as {named}: {listed(first[version])}; a store keeps one row for each key, so that one "
+        f"would be lost: add {version!r} to `key` in [store] and name another store"
+    )
+
+
+def without(
+    part: Part,
+    schema: Mapping[str, pl.DataType],
+    folder: Path,
+    metadata: Mapping[str, str],
+    *,
+    rows: pl.DataFrame | None = None,
+    wanted: pl.Expr | None = None,
+) -> list[Part]:
+    """Write a data file again without some of its rows, or with those alone that are wanted."""
+    kept = scan_parts([part], schema)
+    if rows is not None:
+        kept = kept.join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+    if wanted is not None:
+        kept = kept.filter(wanted)
+    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part])
+    return [part for part in written if part.rows]
 
 
 @dataclass(frozen=True)
@@ -84,6 +171,8 @@ class Expiry:
     forgotten: Mapping[str, str] | None = None
     # How many of the rows have come only now.
     fresh: int = 0
+    # How many rows are too old, where these are all rows of the store.
+    refused: int = 0
 
     @property
     def total(self) -> int:
@@ -93,6 +182,11 @@ class Expiry:
     @property
     def notes(self) -> list[str]:
         """Say so."""
+        if self.refused:
+            return [
+                f"kept {counted(self.refused, 'row')} although all are too old: deleting them would empty "
+                f"the store; is the clock right? It says {datetime.now(UTC):%Y-%m-%d}"
+            ]
         if not self.counts or self.forgotten is None:
             return []
         day = self.forgotten["before"][:10]
@@ -143,6 +237,9 @@ def expire(
         .collect(engine="streaming")
     )
     counts = dict(found.select(PART, "len").iter_rows())
+    if before is not None and before.rows and sum(counts.values()) == sum(part.rows for part in parts):
+        # A clock that is wrong makes all rows look old.
+        return Expiry(pl.lit(False), {}, known, refused=sum(counts.values()))
     return Expiry(rows, counts, forgotten if counts else known, int(found["fresh"].sum()))
 
 

@@ -11,18 +11,15 @@ from uuid import uuid4
 
 import polars as pl
 
+from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
 from polars_evals.jobs.config import Job, require_pages
-from polars_evals.jobs.errors import ConfigError, InputError, StoreError, one_line
+from polars_evals.jobs.history import remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.judging import judge
-from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.remembering import remember
-from polars_evals.jobs.remote import is_remote
 from polars_evals.jobs.reports import write_reports
-from polars_evals.jobs.retention import expire
+from polars_evals.jobs.retention import PART, expire, outdated, without
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
-from polars_evals.jobs.settle import PART, outdated, without
 from polars_evals.jobs.store import (
     SMALL_BYTES,
     SMALL_FILES,
@@ -33,6 +30,8 @@ from polars_evals.jobs.store import (
     scan_parts,
     write_parts,
 )
+from polars_evals.storage.objects import is_remote, open_folder
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted
 
 
@@ -94,8 +93,17 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         job = Job.load(job)
     if job.report.html is not None:
         require_pages("[report]")
-    watch = watch or Watch()
-    store = open_store(open_folder(job.store.path, job.store.storage_options), job.store.format)
+    try:
+        return run_loaded(job, rescore=rescore, watch=watch or Watch())
+    except BaseException as error:
+        if is_failure(error):
+            remember_refusal(job, error)
+        raise
+
+
+def run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
+    """Run a job whose file was read."""
+    store = Store(open_folder(job.store.path, job.store.storage_options))
     try:
         with store.locked(lambda: watch.say(f"another run holds {store.address}; waiting for it")):
             outcome, snapshot = update(job, store, rescore=rescore, watch=watch)
@@ -105,7 +113,7 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
         ) from error
     # Where no input could be taken at all, there is nothing to say of gates.
     if snapshot is not None or not outcome.failures:
-        outcome = judge(job, snapshot, replace(outcome, nothing_new=job.nothing_new))
+        outcome = judge(job, snapshot, outcome)
     if snapshot is not None:
         outcome = remember(job, store.folder, outcome)
     return write_reports(outcome, job.report)
@@ -141,7 +149,14 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             # Whole numbers are now followed by others.
             live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
-        lost = outdated(live, ingest.parts, schema, key=job.store.key, newest=job.store.newest)
+        lost = outdated(
+            live,
+            ingest.parts,
+            schema,
+            key=job.store.key,
+            newest=job.store.newest,
+            version=None if job.compare is None else job.compare.version,
+        )
         settled, updated = without_outdated(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
@@ -155,6 +170,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             rows=rows_of(after),
             added=max(0, rows_of(settled) - rows_of(live) - expiry.fresh),
             updated=updated,
+            replaced=replaced_rows(lost, ingest.parts),
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
@@ -295,6 +311,11 @@ def together(
         return parts
     joined = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata, read=small)
     return [part for part in parts if part not in small] + joined
+
+
+def replaced_rows(lost: pl.DataFrame, staged: Sequence[Part]) -> int:
+    """Count the rows of a run that do not come into the store, because a newer one has their key."""
+    return lost.filter(pl.col(PART).is_in([part.path for part in staged])).height
 
 
 def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from polars_evals.jobs.errors import InputError
+from polars_evals._errors import InputError
 from polars_evals.traces.source import instance
 
 # Where a row comes from, in every store. Together they name a row, and say which of two is newer.

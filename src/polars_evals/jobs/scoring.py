@@ -12,13 +12,13 @@ from uuid import uuid4
 
 import polars as pl
 
-from polars_evals.jobs import system
-from polars_evals.jobs.errors import ConfigError, InputError
-from polars_evals.jobs.folder import Entry, clearing
+from polars_evals._errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input, scan_all
 from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_groups
-from polars_evals.jobs.open import find_store
-from polars_evals.jobs.remote import RemoteFolder, is_remote
+from polars_evals.jobs.store import find_store
+from polars_evals.storage import atomic
+from polars_evals.storage.atomic import temporary_folder
+from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.files import reading_copies
@@ -78,7 +78,7 @@ def score_files(
             folder, _, name = output.rpartition("/")
             RemoteFolder(folder, source.storage_options).take(str(written), name)
         else:
-            system.replace(written, Path(output))
+            atomic.replace(written, Path(output))
     return {"output": output, "files": len(listing.files), **told}
 
 
@@ -107,9 +107,9 @@ def working_folder(output: str) -> Iterator[Path]:
     else:
         path = Path(output)
         path.parent.mkdir(parents=True, exist_ok=True)
-        work = path.with_name(f".{path.name}.{uuid4().hex}")
-    with clearing(work):
-        work.mkdir(exist_ok=True)
+        # Not with the name of the output in it, which may be as long as a name can be.
+        work = path.with_name(f".{uuid4().hex}")
+    with temporary_folder(work):
         yield work
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from polars_evals.jobs.errors import ConfigError
+from polars_evals._errors import ConfigError
 from polars_evals.wording import did_you_mean, shown
 
 T = TypeVar("T")

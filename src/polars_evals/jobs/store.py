@@ -1,40 +1,49 @@
-"""The store: data files that never change, and a commit that says which of them count.
+"""The store: a Delta table of data files that never change, and a log that says which of them count.
 
 Everything that a run writes is invisible until its commit, which happens at once or not at all. A commit
 adds and removes data files and records which inputs they hold, so that a run that was killed leaves what was
-there before, and the next one does the same work again.
+there before, and the next one does the same work again. The data files are written by Polars; the commit
+carries the number of a state file, as the application's transaction identifier that Delta has for this.
 
     scores/
-        part-<name>.parquet     data files
-        _evals/lock             held by the run that is at work
-        _evals/staging-<name>/  what that run is writing
-        _evals/runs/<time>.json what became of each run
-        _delta_log/, _evals/state-<name>.json   the commits of a Delta table
-        _evals/manifest-<number>.json           the commits of plain Parquet files
+        part-<name>.parquet       data files
+        _delta_log/               the commits
+        _evals/state-<name>.json  what a commit knows beside its rows
+        _evals/lock               held by the run that is at work
+        _evals/staging-<name>/    what that run is writing
+        _evals/runs/<time>.json   what became of each run
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from secrets import randbits
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
+from weakref import finalize
 
 import polars as pl
 
+from polars_evals._errors import InputError, JobError, StoreError, is_failure
 from polars_evals._polars import sink_parts
-from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_line
-from polars_evals.jobs.folder import Folder
 from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.storage.objects import Folder, open_folder
+from polars_evals.storage.secrets import one_line
+from polars_evals.traces.source import instance
 from polars_evals.wording import listed
 
-LAYOUT = 1
+if TYPE_CHECKING:
+    from deltalake import DeltaTable, Schema
+
+LAYOUT = 2
 KEPT = 10
 PART_BYTES = 512 << 20
 # Data files smaller than this are put together when there are so many of them.
@@ -44,6 +53,27 @@ UNPACKED = 8
 
 # Data files that no commit names are removed when they are older: a young one may be about to be committed.
 ABANDONED_NS = 24 * 3600 * 10**9
+
+# Stands until the first commit.
+FIRST = "first"
+APPLICATION = "polars-evals"
+
+# What the library unquotes once too often, or takes for a separator, in the URL of a folder.
+UNSAFE = re.compile(r"^file:.*%(25|5C)")
+
+# Of lists and objects in each other; the log is JSON, whose readers stop at 128 levels.
+DEEPEST = 30
+
+
+def deltalake() -> Any:
+    """Import the library, or say how to install it."""
+    try:
+        import deltalake
+    except ModuleNotFoundError:
+        raise JobError(
+            "a store of scores needs the package deltalake: pip install 'polars-evals[jobs]'"
+        ) from None
+    return deltalake
 
 
 @dataclass(frozen=True)
@@ -68,17 +98,18 @@ class State:
         """Read the state, or say that this version cannot."""
         if stored["layout"] != LAYOUT:
             raise StoreError(
-                f"the store has layout {stored['layout']}; this version reads {LAYOUT}: upgrade polars-evals"
+                f"the store has layout {stored['layout']}, and this version of polars-evals reads {LAYOUT}: "
+                "install a version that reads it, or name another store"
             )
-        return cls(
-            tuple(stored["key"]),
-            stored["newest"],
-            dict(stored["signatures"]),
-            tuple(stored["score_columns"]),
-            dict(stored["inputs"]),
-            int(stored["runs"]),
-            stored.get("forgotten"),
-        )
+        given = {key: value for key, value in stored.items() if key != "layout"}
+        # What is not known here would be lost with the next commit.
+        if unknown := given.keys() - {one.name for one in fields(cls)}:
+            raise StoreError(
+                f"the store was written by a newer version of polars-evals, with "
+                f"{listed(sorted(unknown))}: upgrade polars-evals"
+            )
+        key, columns = tuple(given.pop("key")), tuple(given.pop("score_columns"))
+        return cls(key=key, score_columns=columns, **given)
 
 
 class Read(Protocol):
@@ -171,28 +202,70 @@ def write_parts(
     return [Part(*part) for part in written]
 
 
-class Store(ABC):
-    """A folder of scores."""
-
-    format: str
+class Store:
+    """A folder of scores: a Delta table, and a state file for each of the last commits."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
+        self.library = deltalake()
+        self.mirror: Path | None = None
+        self.uses_mirror = False
 
     @property
     def address(self) -> str:
         """What people call it."""
         return self.folder.address
 
-    @abstractmethod
+    def table(self) -> DeltaTable:
+        """Open the table."""
+        options = dict(self.folder.options) if self.folder.options else None
+        return self.library.DeltaTable(self.location(), storage_options=options)
+
+    def location(self) -> str:
+        """Return the URL of the table or, where the library would misread it, of a copy of its log."""
+        if not self.uses_mirror and not UNSAFE.search(self.folder.url):
+            return self.folder.url
+        if self.mirror is None:
+            self.mirror = Path(mkdtemp(prefix="polars-evals-"))
+            finalize(self, shutil.rmtree, self.mirror, ignore_errors=True)
+        log = self.mirror / "_delta_log"
+        log.mkdir(exist_ok=True)
+        for name in self.folder.files("_delta_log"):
+            if not (log / name).exists():
+                (log / name).write_bytes(self.folder.read(f"_delta_log/{name}"))
+        return self.mirror.as_uri()
+
+    def publish(self) -> None:
+        """Give the table what was written to the copy of its log, unless another commit has that number."""
+        mirror, self.mirror = self.mirror, None
+        held = self.folder.files("_delta_log")
+        for file in sorted(mirror.glob("_delta_log/*.json")) if mirror else []:
+            if file.name not in held:
+                self.folder.create(f"_delta_log/{file.name}", file.read_bytes())
+
     def exists(self) -> bool:
-        """Whether there has been a commit."""
+        """Whether the table has a log."""
+        return any(name.endswith((".json", ".parquet")) for name in self.folder.files("_delta_log"))
 
-    @abstractmethod
     def load(self) -> Snapshot:
-        """Read the last commit."""
+        """Read the table's log and the state that it refers to."""
+        table = self.table()
+        number = table.transaction_version(APPLICATION)
+        if number is None:
+            raise StoreError(
+                f"{self.address!r} is a Delta table, but no store of scores; name another folder"
+            )
+        state = State.from_dict(json.loads(self.folder.read(state_file(number))))
+        actions = pl.DataFrame(table.get_add_actions(flatten=True))
+        files = actions.select("path", "num_records", "size_bytes").sort("path").rows()
+        for file, *_ in files:
+            if not is_part(file):
+                raise self.broken(f"its log names {file!r}, which is no data file of a store")
+        parts = tuple(
+            Part(self.folder.path(file), rows, size, self.folder.options) for file, rows, size in files
+        )
+        return Snapshot(table.version(), state, parts, polars_schema(table.schema()))
 
-    @abstractmethod
     def write_commit(
         self,
         before: Snapshot | None,
@@ -201,21 +274,140 @@ class Store(ABC):
         added: Sequence[Part],
         removed: Sequence[Part],
     ) -> None:
-        """Make the new state that of the store, unless another commit came in between."""
+        """Write one transaction."""
+        number = randbits(62)
+        self.folder.create(state_file(number), json.dumps(state.to_dict(), ensure_ascii=False).encode())
+        try:
+            try:
+                self.transact(before, number, schema, added, removed)
+            except self.library.exceptions.DeltaError as error:
+                # Some servers list nothing after a name that is the last; the log itself is fine.
+                if "Invalid table version" not in str(error) or self.uses_mirror:
+                    raise
+                self.uses_mirror = True
+                self.transact(before, number, schema, added, removed)
+            self.publish()
+            self.folder.sync(self.log_files(after=before))
+        except BaseException as error:
+            if is_failure(error) and not isinstance(error, StoreError) and self.table_is_newer(before):
+                raise self.overtaken() from error
+            raise
 
-    @abstractmethod
+    def log_files(self, *, after: Snapshot | None) -> list[str]:
+        """Name the files of the log that came after a commit."""
+        names = self.folder.files("_delta_log")
+        return [
+            f"_delta_log/{name}"
+            for name in names
+            if after is None or (name[:20].isdigit() and int(name[:20]) > after.version)
+        ]
+
+    def table_is_newer(self, than: Snapshot | None) -> bool:
+        """Whether there has been a commit since one was read."""
+        return self.exists() and (than is None or self.table().version() > than.version)
+
+    def transact(
+        self,
+        before: Snapshot | None,
+        number: int,
+        schema: Mapping[str, pl.DataType],
+        added: Sequence[Part],
+        removed: Sequence[Part],
+    ) -> None:
+        """Commit files by their names."""
+        from deltalake.transaction import (
+            AddAction,
+            CommitProperties,
+            RemoveAction,
+            Transaction,
+            create_table_with_add_actions,
+        )
+
+        now = int(time.time() * 1000)
+        adds = [
+            AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
+            for part in added
+        ]
+        removes = [RemoveAction(part.name, deletion_timestamp=now, data_change=True) for part in removed]
+        # No retry on top of another run's commit: what this one did rests on the commit that it read.
+        properties = CommitProperties(
+            max_commit_retries=0, app_transactions=[Transaction(APPLICATION, number, now)]
+        )
+        wanted = delta_schema(self.library, schema)
+        if before is None:
+            create_table_with_add_actions(
+                self.location(),
+                wanted,
+                adds,
+                mode="error",
+                name="scores",
+                storage_options=dict(self.folder.options) if self.folder.options else None,
+                commit_properties=properties,
+            )
+            return
+        table = self.table()
+        if table.version() != before.version:
+            raise self.overtaken()
+        changed = any(schema.get(name) != dtype for name, dtype in before.schema.items())
+        if len(removed) == len(before.parts) and changed:
+            # All rows were written again, with other columns: the table takes over their schema.
+            table.create_write_transaction(adds, "overwrite", wanted, commit_properties=properties)
+            return
+        new = [field for field in wanted.fields if field.name not in before.schema]
+        if new:
+            # Only adds columns, which are null everywhere: no reader sees other rows.
+            table.alter.add_columns(new, commit_properties=CommitProperties(max_commit_retries=0))
+        table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
+
+    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
+        """Refuse names that Delta Lake cannot hold or tell apart, and what its log cannot say."""
+        check_names("columns", schema)
+        for name, dtype in schema.items():
+            check_nested(name, dtype, 0)
+
     def tidy(self) -> None:
-        """Remove what no reader needs any more."""
+        """Keep the states of the last commits, and no file of a run that was killed."""
+        states = {
+            f"_evals/{name}": entry.time_ns
+            for name, entry in self.folder.files("_evals").items()
+            if name.startswith("state-")
+        }
+        current = state_file(self.table().transaction_version(APPLICATION) or 0)
+        oldest = sorted(states, key=lambda name: states[name])[:-KEPT]
+        self.folder.remove(name for name in oldest if name != current)
+        self.remove_abandoned()
 
-    @abstractmethod
     def vacuum(self, keep_days: float) -> int:
-        """Remove files that were replaced so long ago, and return how many."""
-
-    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:  # noqa: B027
-        """Refuse columns that the store cannot hold, with an InputError."""
+        """Remove data files that were replaced so long ago or never committed, and old entries of the log."""
+        table = self.table()
+        # Only listed by Delta: it would remove whatever path a log names.
+        replaced = table.vacuum(
+            retention_hours=int(keep_days * 24), dry_run=True, enforce_retention_duration=False
+        )
+        gone = [name for name in replaced if is_part(name)]
+        self.folder.remove(gone)
+        if not self.uses_mirror and not UNSAFE.search(self.folder.url):
+            table.create_checkpoint()
+            self.folder.sync([f"_delta_log/{name}" for name in self.folder.files("_delta_log")])
+            table.cleanup_metadata()
+        return len(gone) + self.remove_abandoned()
 
     def read(self) -> Snapshot | None:
-        """Read the last commit and check that its files are there; None if there was none."""
+        """Read the last commit and check that its files are there; None if there was none.
+
+        Another process may commit meanwhile and remove what an older commit needs, so that a commit with
+        which something is wrong is the last word only if it is still the last one.
+        """
+        while True:
+            log = self.folder.files("_delta_log")
+            try:
+                return self.read_last()
+            except StoreError:
+                if self.folder.files("_delta_log").keys() == log.keys():
+                    raise
+
+    def read_last(self) -> Snapshot | None:
+        """Read what is the last commit now."""
         if not self.exists():
             return None
         try:
@@ -247,10 +439,7 @@ class Store(ABC):
         )
 
     def check_place(self) -> None:
-        """Refuse a folder of something else, of the other format, or of a store whose commits are gone."""
-        kind = kind_of(self.folder)
-        if kind not in (None, self.format):
-            raise ConfigError(f'the store {self.address!r} has format = "{kind}", not "{self.format}"')
+        """Refuse a folder of something else, or of a store whose commits are gone."""
         files, folders = self.folder.files(), self.folder.folders()
         own = "_evals" in folders
         # A first run that was killed may leave anything of its own but a commit.
@@ -324,39 +513,100 @@ class Store(ABC):
             f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
         )
 
-    def remove_abandoned(self, named: set[str], age_ns: float = ABANDONED_NS) -> int:
-        """Remove old data files that no commit of interest names."""
-        now = time.time_ns()
+    def remove_abandoned(self) -> int:
+        """Remove old data files that the log does not name: a run that was killed left them."""
+        table, now = self.table(), time.time_ns()
+        replaced = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
+        named = {*replaced, *pl.DataFrame(table.get_add_actions(flatten=True))["path"]}
         old = [
             name
             for name, entry in self.folder.files().items()
-            if is_part(name) and name not in named and now - entry.time_ns > age_ns
+            if is_part(name) and name not in named and now - entry.time_ns > ABANDONED_NS
         ]
         self.folder.remove(old)
         return len(old)
 
 
-# Stands until the first commit.
-FIRST = "first"
+def state_file(number: int) -> str:
+    """Name the state that a commit refers to."""
+    return f"_evals/state-{number:016x}.json"
 
 
-def kind_of(folder: Folder) -> str | None:
-    """Tell the format of the store in a folder; None if there is none."""
-    if "_delta_log" in folder.folders():
-        return "delta"
-    return "parquet" if any(map(is_manifest, folder.files("_evals"))) else None
+def check_names(what: str, names: Iterable[str]) -> None:
+    """Refuse names that Delta Lake cannot hold or tell apart."""
+    seen = dict[str, str]()
+    for name in names:
+        if "\0" in name:
+            raise InputError(
+                f"the name {name!r} among the {what} has a null character, which a Delta table cannot hold; "
+                "rename it"
+            )
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"the {what} {other!r} and {name!r} differ only in case, which a Delta table does not know; "
+                "rename one"
+            )
+
+
+def check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
+    """Refuse objects inside of objects beyond what the table's log can be read back with."""
+    if depth > DEEPEST:
+        raise InputError(
+            f"the column {column!r} is nested more than {DEEPEST} levels deep, which a Delta table cannot "
+            "hold; keep it as text"
+        )
+    if isinstance(dtype, pl.Struct):
+        check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
+        for field in dtype.fields:
+            check_nested(column, instance(field.dtype), depth + 1)
+    elif isinstance(dtype, pl.List | pl.Array):
+        check_nested(column, instance(dtype.inner), depth + 1)
+
+
+def delta_schema(library: Any, schema: Mapping[str, pl.DataType]) -> Schema:
+    """Translate the columns."""
+    return library.Schema.from_arrow(pl.Schema(schema))
+
+
+def polars_schema(schema: Schema) -> dict[str, pl.DataType]:
+    """Translate the columns back."""
+    return dict(pl.Schema(schema.to_arrow()))
 
 
 def is_part(name: str) -> bool:
     """Whether a file has the name of a data file."""
-    return name.startswith("part-") and name.endswith(".parquet")
+    return name.startswith("part-") and name.endswith(".parquet") and not re.search(r"[/\\%]|\.\.", name)
 
 
-def is_manifest(name: str) -> bool:
-    """Whether a file has the name of a commit of plain Parquet files."""
-    return name.startswith("manifest-") and name.endswith(".json")
+def find_store(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Snapshot | None:
+    """Read the last commit of a store; None if there is none."""
+    folder = open_folder(path, storage_options)
+    return Store(folder).read() if "_delta_log" in folder.folders() else None
 
 
-def to_bytes(document: Mapping[str, Any]) -> bytes:
-    """Return a document as JSON."""
-    return json.dumps(document, ensure_ascii=False).encode()
+def read_store(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Snapshot:
+    """Read the last commit of a store."""
+    snapshot = find_store(path, storage_options)
+    if snapshot is None:
+        raise StoreError(f"there is no store of scores at {str(path)!r}")
+    return snapshot
+
+
+def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
+    """
+    Scan the scores that a job keeps.
+
+    Parameters
+    ----------
+    path
+        The folder that `path` in `[store]` names, on this machine or in an object store.
+    storage_options
+        How to get to the object store, as in `pl.scan_parquet`; without them the environment says it.
+
+    Returns
+    -------
+    LazyFrame
+        The rows of the last complete run, whatever a run does meanwhile.
+    """
+    return read_store(path, storage_options).scan()

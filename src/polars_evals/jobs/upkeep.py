@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from polars_evals._errors import ConfigError, StoreError, is_failure
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.errors import ConfigError, StoreError, is_failure, one_line
-from polars_evals.jobs.history import Record, read_history
+from polars_evals.jobs.history import BROKEN, REFUSED, Record, read_history
 from polars_evals.jobs.judging import judge
-from polars_evals.jobs.open import open_folder, open_store
 from polars_evals.jobs.outcome import LONGEST, Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
+from polars_evals.storage.objects import open_folder
+from polars_evals.storage.secrets import one_line
+from polars_evals.suite.signature import to_metadata
 from polars_evals.wording import counted, line, to_json
 
 WEEK = 7
@@ -39,7 +41,10 @@ class Status:
             told.append(
                 f"{run.time}  {run.status} ({run.exit_code}): {counted(run.added, 'row')} added, "
                 f"{run.updated:,} updated from {counted(run.files, 'file')}{aside}"
+                + ("; all rows scored again" if run.rescored else "")
                 + (f"; {verdicts}" if verdicts else "")
+                if run.status not in (REFUSED, BROKEN)
+                else f"{run.time}  {run.status} ({run.exit_code}): {'; '.join(run.notes)}"
             )
         if self.runs:
             told += [f"set aside: {name}: {reason}" for name, reason in self.runs[-1].failures.items()]
@@ -80,7 +85,7 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
     """
     job = job if isinstance(job, Job) else Job.load(job)
     folder = open_folder(job.store.path, job.store.storage_options)
-    snapshot = read(open_store(folder, job.store.format))
+    snapshot = read(Store(folder))
     runs = tuple(read_history(folder, last))
     taken = Outcome(
         store=folder.address, rows=snapshot.rows, added=0, updated=0, files={}, failures={}, rescored=False
@@ -129,12 +134,12 @@ def maintain(
     if keep is not None:
         retention = replace(retention or Retention(keep), keep=checked(keep))
     folder = open_folder(job.store.path, job.store.storage_options)
-    store = open_store(folder, job.store.format)
+    store = Store(folder)
     read(store)
     with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
         before = read(store)
-        forgotten = forget(store, before, job, retention)
-        compact(store, read(store), job)
+        forgotten = forget(store, before, retention)
+        compact(store, read(store))
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
@@ -160,13 +165,15 @@ def checked(keep: str) -> str:
         raise ConfigError(str(error)) from None
 
 
-def forget(store: Store, before: Snapshot, job: Job, retention: Retention | None) -> int:
+def forget(store: Store, before: Snapshot, retention: Retention | None) -> int:
     """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
     expiry = expire(retention, before, before.parts, before.schema)
+    if expiry.refused:
+        raise StoreError(f"{store.address}: {expiry.notes[0]}")
     if not expiry.counts:
         return 0
     with store.folder.staging() as staging:
-        metadata = job.suite.metadata
+        metadata = to_metadata(before.state.signatures)
         after = [
             one for part in before.parts for one in expiry.remains(part, before.schema, staging, metadata)
         ]
@@ -180,13 +187,16 @@ def forget(store: Store, before: Snapshot, job: Job, retention: Retention | None
     return expiry.total
 
 
-def compact(store: Store, before: Snapshot, job: Job) -> None:
+def compact(store: Store, before: Snapshot) -> None:
     """Put the small data files of a store together."""
     small = [part for part in before.parts if part.size < SMALL_BYTES]
     if len(small) < 2:
         return
     with store.folder.staging() as staging:
         together = write_parts(
-            scan_parts(small, before.schema), staging / uuid4().hex, job.suite.metadata, read=small
+            scan_parts(small, before.schema),
+            staging / uuid4().hex,
+            to_metadata(before.state.signatures),
+            read=small,
         )
         store.commit(before, before.state, before.schema, [part for part in together if part.rows], small)

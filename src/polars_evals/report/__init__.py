@@ -15,7 +15,7 @@ from polars_evals.report.plots import CalibrationPlots, ComparisonPlots, Timelin
 from polars_evals.report.question_plots import (  # noqa: E402
     AgreementPlots,
     RankingPlots,
-    RepeatsPlots,
+    RunsPlots,
     SamplePlanPlots,
 )
 
@@ -24,7 +24,7 @@ __all__ = [
     "CalibrationPlots",
     "ComparisonPlots",
     "RankingPlots",
-    "RepeatsPlots",
+    "RunsPlots",
     "SamplePlanPlots",
     "TimelinePlots",
     "cell_of",

@@ -42,7 +42,7 @@ def cell_of(result: Result) -> str:
             (timelines.name_of(row), _scores(result, row)) for row in timelines.drawn(result)[: CHARTS - 1]
         ]
         content = join(timelines.lede(result, linked=False), _charts(shown), _tables(result))
-    elif isinstance(result, Calibration):
+    elif isinstance(result, Calibration) and result.summary.height == 1:
         content = join(_charts([("thresholds", result.plot.curve)]), _tables(result))
     else:
         content = join(_charts(drawn(result)[:CHARTS]), _tables(result, unfolded=1))

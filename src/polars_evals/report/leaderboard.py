@@ -80,12 +80,12 @@ def _cells(comparison: Comparison) -> dict[tuple[str, str], dict[str, Any]]:
         }  # fmt: skip
     ranked = ranking(comparison)
     if ranked is not None:
-        for row in ranked.table.iter_rows(named=True):
+        for row in ranked.summary.iter_rows(named=True):
             cells[row["version"], row["metric"]] |= {
                 "mean": row["mean"], "low": row["ci_low"], "high": row["ci_high"],
                 "best": row["rank"] == 1, "may": row["rank_low"] == 1,
             }  # fmt: skip
-    known = set() if ranked is None else set(ranked.table["metric"])
+    known = set() if ranked is None else set(ranked.summary["metric"])
     for metric in spec.names:
         if metric in known:
             continue

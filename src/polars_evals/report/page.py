@@ -69,7 +69,7 @@ def page_of(result: Result, *, timeline: Timeline | None = None, source: str | N
         return comparison_page(result, timeline, source)
     if isinstance(result, Timeline):
         return _page(result, timelines.lede(result), [timelines.timeline_section(result)], timelines.METHOD)
-    if isinstance(result, Calibration):
+    if isinstance(result, Calibration) and result.summary.height == 1:
         return _page(result, None, [thresholds.threshold_section(result)], thresholds.METHOD)
     return _page(result, None, [questions.question_section(result)], questions.METHODS[type(result)])
 

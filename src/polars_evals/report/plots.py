@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Repeats, SamplePlan, Timeline
+from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.drift.claims import slice_word
 from polars_evals.report import charts, spread_charts, time_charts
 from polars_evals.report.choice import one_of
 from polars_evals.report.drawn_rows import MOST_SLICES, evidence_rows
 from polars_evals.report.evidence import lower_is_better
 from polars_evals.report.measure_plots import MeasurePlots
-from polars_evals.report.question_plots import AgreementPlots, RankingPlots, RepeatsPlots, SamplePlanPlots
+from polars_evals.report.question_plots import AgreementPlots, RankingPlots, RunsPlots, SamplePlanPlots
 from polars_evals.report.theme import WIDE
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class TimelinePlots:
     def _series(
         self, value: str, metric: str | None, version: str | None, part: str | None, width: int
     ) -> Any:
-        changes = self._of.changes
+        changes = self._of.summary
         metric = one_of("metric", metric, self._of.settings["metrics"])
         if self._of.settings["version"] is not None:
             version = one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
@@ -328,12 +328,14 @@ class CalibrationPlots:
     def __init__(self, calibration: Calibration) -> None:
         self._of = calibration
 
-    def curve(self, *, width: int = WIDE) -> Any:
+    def curve(self, metric: str | None = None, *, width: int = WIDE) -> Any:
         """
         Draw how well each threshold agrees with the human verdicts.
 
         Parameters
         ----------
+        metric
+            Name of the metric; None for the one that agrees best.
         width
             Pixels, with the labels.
 
@@ -343,12 +345,13 @@ class CalibrationPlots:
         best threshold.
         """
         of = self._of
+        metric = of.metric if metric is None else one_of("metric", metric, of.settings["metrics"])
         return charts.agreement(
-            of.curve,
-            of.best.row(0, named=True),
+            of.curve.filter(pl.col("metric") == metric),
+            of.summary.row(by_predicate=pl.col("metric") == metric, named=True),
             objective=of.settings["objective"],
             width=width,
-            title=of.settings["metric"],
+            title=metric,
         )
 
 
@@ -357,7 +360,7 @@ KINDS: dict[type[Result], Any] = {
     Calibration: CalibrationPlots,
     Comparison: ComparisonPlots,
     Ranking: RankingPlots,
-    Repeats: RepeatsPlots,
+    Runs: RunsPlots,
     SamplePlan: SamplePlanPlots,
     Timeline: TimelinePlots,
 }

@@ -11,7 +11,7 @@ from polars_evals.report.choice import one_of
 from polars_evals.report.theme import WIDE
 
 if TYPE_CHECKING:
-    from polars_evals.drift import Agreement, Ranking, Repeats, SamplePlan
+    from polars_evals.drift import Agreement, Ranking, Runs, SamplePlan
 
 
 class RankingPlots:
@@ -37,7 +37,7 @@ class RankingPlots:
         told apart: the frame `pairs` says that.
         """
         metric = one_of("metric", metric, self._of.settings["metrics"])
-        rows = self._of.table.filter(pl.col("metric") == metric)
+        rows = self._of.summary.filter(pl.col("metric") == metric)
         values = rows.select(value="mean", low="ci_low", high="ci_high")
         labels = rows["version"].to_list()
         return question_charts.intervals(values, labels, axis="mean score", width=width, title=metric)
@@ -68,11 +68,11 @@ class SamplePlanPlots:
         return question_charts.needed_items(summary, summary.row(0, named=True), width=width, title=metric)
 
 
-class RepeatsPlots:
+class RunsPlots:
     """Charts of repeated runs."""
 
-    def __init__(self, repeats: Repeats) -> None:
-        self._of = repeats
+    def __init__(self, runs: Runs) -> None:
+        self._of = runs
 
     def pass_at_k(self, metric: str | None = None, *, version: str | None = None, width: int = WIDE) -> Any:
         """

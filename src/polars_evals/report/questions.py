@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from polars_evals.drift import Agreement, Calibrations, Ranking, Repeats, SamplePlan
+from polars_evals.drift import Agreement, Calibration, Ranking, Runs, SamplePlan
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import MOST_PANELS, Section
@@ -22,7 +22,7 @@ METHODS: dict[type[Result], str] = {
         "All intervals of a metric hold at once, and so do the intervals of the ranks. Versions are compared "
         "on the items that all of them answered. q-values are corrected over all pairs and metrics."
     ),
-    Calibrations: (
+    Calibration: (
         "Every metric has a threshold that was chosen on nine tenths of the verdicts and counted on the last "
         "tenth, the same rows and folds for all. Differences are paired, and corrected by Holm."
     ),
@@ -30,7 +30,7 @@ METHODS: dict[type[Result], str] = {
         "The sample size of the paired t test, more where items come in clusters, fewer where answers are "
         "averaged over runs."
     ),
-    Repeats: (
+    Runs: (
         "Of an item with c of n runs passed, the chance that any, or all, of k runs pass is estimated "
         "without bias. Items with fewer than k runs are left out of that row."
     ),
@@ -61,13 +61,13 @@ def drawn(result: Result) -> list[tuple[str, Callable[..., Any]]]:
         return [(name, partial(result.plot.means, name)) for name in result.settings["metrics"]]
     if isinstance(result, SamplePlan):
         return [("Items needed", result.plot.items)]
-    if isinstance(result, Repeats):
+    if isinstance(result, Runs):
         pairs = result.summary.select("metric", "version").unique(maintain_order=True).iter_rows()
         return [
             (f"{metric}, {version}", partial(result.plot.pass_at_k, metric, version=version))
             for metric, version in pairs
         ]
-    if isinstance(result, Calibrations):
-        return [(name, one.plot.curve) for name, one in result.calibrations.items()]
+    if isinstance(result, Calibration):
+        return [(name, partial(result.plot.curve, name)) for name in result.summary["metric"]]
     assert isinstance(result, Agreement)
     return [("Agreement", result.plot.values)]

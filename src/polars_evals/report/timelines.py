@@ -47,7 +47,7 @@ def lede(timeline: Timeline, *, linked: bool = True) -> Html:
             f"; {more_of:,} more series moved" if more_of > 0 else "",
         )
     else:
-        told = "inconclusive" in timeline.changes["verdict"].cast(pl.String)
+        told = "inconclusive" in timeline.summary["verdict"].cast(pl.String)
         said = join("no change can be told from noise" if told else "nothing changed")
     return tag("p", said, ".", class_="sentence")
 
@@ -62,7 +62,7 @@ def drawn(timeline: Timeline) -> list[dict[str, Any]]:
 
 
 def _ordered(timeline: Timeline) -> pl.DataFrame:
-    return timeline.changes.sort("verdict", "q_value", "difference", maintain_order=True, nulls_last=True)
+    return timeline.summary.sort("verdict", "q_value", "difference", maintain_order=True, nulls_last=True)
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str | None, str | None]:

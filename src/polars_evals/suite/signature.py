@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from glob import escape, glob, has_magic
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +12,8 @@ from polars.exceptions import ComputeError
 
 from polars_evals._version import __version__
 from polars_evals.metrics.semantic import encoder_name
+from polars_evals.storage.objects import is_remote
+from polars_evals.storage.paths import expand
 from polars_evals.suite.metric import Metric, accepts
 from polars_evals.suite.custom import identity
 from polars_evals.wording import listed
@@ -182,18 +183,7 @@ def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> d
 def parquet_files(source: Location) -> list[str]:
     """List the files of a path, a folder or a pattern. Addresses of object stores are taken as they are."""
     path = str(source)
-    if "://" in path or Path(path).is_file():
-        return [path]
-    if Path(path).is_dir():
-        path = f"{escape(path)}/**/*.parquet"
-    files = (
-        sorted(file for file in glob(path, recursive=True) if Path(file).is_file())
-        if has_magic(path)
-        else [path]
-    )
-    if not files:
-        raise FileNotFoundError(f"no Parquet file at {source}")
-    return files
+    return [path] if is_remote(path) else expand(path, (".parquet", ".pq"))
 
 
 def differences(first: str, other: str, found: Mapping[str, Mapping[str, str]]) -> str:

@@ -8,16 +8,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import unquote, urlparse
 
 import polars as pl
 
 from polars_evals._polars import GZIP, scan_lines
+from polars_evals.storage.paths import ending, local_path
 
 Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
 
@@ -33,7 +31,6 @@ ENDINGS: dict[str, Kind] = {
     ".yml": "yaml",
     ".eval": "eval",
 }
-_PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 
 # How much is read at once.
 PIECE_BYTES = 8 << 20
@@ -49,20 +46,6 @@ _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
 _READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
 )
-
-
-def ending(file: str) -> str:
-    """Return the ending that says what a file is, without that of its packing."""
-    return Path(_PACKED.sub("", file.lower())).suffix
-
-
-def local_path(file: str) -> str | None:
-    """Return the path of a file on this machine; None for one of an object store."""
-    if file.startswith("file://"):
-        path = unquote(urlparse(file).path)
-        # With Windows, the drive comes behind a slash: file:///C:/traces.
-        return path[1:] if os.path.splitdrive(path[1:])[0] else path
-    return None if "://" in file else file
 
 
 def kind_of(file: str) -> Kind:

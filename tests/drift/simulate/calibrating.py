@@ -31,8 +31,8 @@ def calibrated(rng: Rng, sets: int, *, n: int, apart: float, what: str) -> float
     for seed in range(sets):
         score, truth = labelled(rng, n, apart)
         frame = pl.DataFrame({"m_score": score, "ok": truth > 0})
-        result = pe.calibrate(frame, metric="m", truth="ok", seed=seed)
-        best = result.best.row(0, named=True)
+        result = pe.calibrate(frame, metrics="m", truth="ok", seed=seed)
+        best = result.summary.row(0, named=True)
         true = kappa((population[0] >= best["threshold"]).astype(float), population[1])
         if what == "verdict":
             found.append(float(result.verdict == "calibrated"))

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_evals.drift import control
-from polars_evals.drift.segments import Monitor
+from polars_evals.drift.segments import Monitor, Windows, reference_of
 
 from . import ALPHA, Floats, Rng, group
 
 OVER_TIME, add = group("Over time")
 
 
-def of_days(x: Floats) -> control.Windows:
-    return control.Windows(np.full(len(x), float(x.shape[1])), x.mean(axis=1), x.var(axis=1, ddof=1))
+def of_days(x: Floats) -> Windows:
+    return Windows(np.full(len(x), float(x.shape[1])), x.mean(axis=1), x.var(axis=1, ddof=1))
 
 
 def now(x: Floats, reference: int = 14, min_effect: float = 0.01) -> str:
     """The verdict of a timeline with one series, without the frames."""
     windows = of_days(x)
-    known = control.reference_of(windows, np.arange(len(x)) < reference)
+    known = reference_of(windows, np.arange(len(x)) < reference)
     assert known is not None
     monitor = Monitor(windows, known, 0.1)
     segments, _, p = monitor.watch(reference, ALPHA)
@@ -34,7 +33,7 @@ def now(x: Floats, reference: int = 14, min_effect: float = 0.01) -> str:
 def alarmed(x: Floats, reference: int = 14) -> bool:
     """Whether a change is found on any day."""
     windows = of_days(x)
-    known = control.reference_of(windows, np.arange(len(x)) < reference)
+    known = reference_of(windows, np.arange(len(x)) < reference)
     assert known is not None
     return len(Monitor(windows, known, 0.1).watch(reference, ALPHA)[0]) > 1
 

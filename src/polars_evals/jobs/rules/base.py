@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline
-from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.section import Section
 from polars_evals.wording import counted, did_you_mean
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift.answers import ERROR, error_of
 from polars_evals.drift.columns import as_text
-from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
 from polars_evals.wording import counted, have

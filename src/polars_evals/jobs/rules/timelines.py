@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import Timeline
 from polars_evals.drift.verdict import VERDICTS
-from polars_evals.jobs.errors import ConfigError
 from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult
 from polars_evals.jobs.section import Section
 from polars_evals.wording import did_you_mean
@@ -66,7 +66,7 @@ class OverTime(Gate):
     def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
         """Select the series that the gate is about: without a name, the measures too."""
         wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
-        return line.changes.filter(pl.col("metric").is_in(wanted))
+        return line.summary.filter(pl.col("metric").is_in(wanted))
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""

@@ -1,20 +1,20 @@
-"""What differs between Linux, macOS and Windows: locks, names and contents that last, signals."""
+"""Writes that happen as a whole and last, and locks, on Linux, macOS and Windows."""
 
 from __future__ import annotations
 
 import os
-import signal
-import socket
+import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EACCES, EAGAIN, EDEADLK, EINVAL, ENOLCK, ENOSYS, ENOTSUP
+from errno import EACCES, EAGAIN, EDEADLK, ENOLCK, ENOSYS, ENOTSUP
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import IO, Any
+from uuid import uuid4
 
 
 def _system_module(name: str) -> Any:
@@ -31,10 +31,8 @@ HELD = (EACCES, EAGAIN, EDEADLK)
 # How a file system tells that it has no locks.
 NO_LOCKS = (ENOLCK, ENOSYS, ENOTSUP)
 
-# The signals that ask a program to stop; a console of Windows has one more.
-STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
-# The exit code of a program whose reader went away, as shells tell it.
-UNREAD = 128 + 13
+# The folders on this machine that this process is writing to.
+_temporary: set[Path] = set()
 
 
 @contextmanager
@@ -129,36 +127,66 @@ def replace(temporary: Path, path: Path, *, attempts: int = 20) -> None:
             return
 
 
-def reader_left(error: OSError) -> bool:
-    """Whether whoever reads an output went away; Windows tells it as a wrong argument."""
-    return isinstance(error, BrokenPipeError) or (is_windows and error.errno == EINVAL)
+def create_file(path: Path, content: bytes) -> None:
+    """Write a file under another name and give it its own once it is complete on disk.
+
+    Raises
+    ------
+    FileExistsError
+        If the name is taken.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{uuid4().hex}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            sync(file.fileno())
+        place(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file at once: a reader finds the old one or the new one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Such as /dev/stdout, a link to whatever the output is: nothing may take its place.
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            _write_through(path, content)
+            return
+        temporary = path.with_name(f".{uuid4().hex}")
+        try:
+            temporary.write_bytes(content)
+            replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from None
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    if path.exists() and stat.S_ISFIFO(path.stat().st_mode):
+        # Fails where nobody reads the pipe; opened in the usual way, it would wait for ever.
+        os.set_blocking(handle := os.open(path, os.O_WRONLY | os.O_NONBLOCK), True)
+        with open(handle, "wb") as pipe:
+            pipe.write(content)
+        return
+    path.write_bytes(content)
 
 
 @contextmanager
-def on_stop(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
-    """Call a function, in a thread of its own, when the program is asked to stop.
-
-    A query keeps Python from running signal handlers until it ends, so a thread waits for the signal instead.
-    """
-    reader, writer = socket.socketpair()
-    writer.setblocking(False)
-    before = {number: signal.signal(number, lambda *_: None) for number in STOPS}
-    previous = signal.set_wakeup_fd(writer.fileno())
-
-    def wait() -> None:
-        received = reader.recv(1)
-        if received and received[0]:
-            stop(signal.Signals(received[0]))
-
-    thread = Thread(target=wait, daemon=True)
-    thread.start()
+def temporary_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder for a while; it is removed in the end, also when the program is stopped."""
+    _temporary.add(folder)
     try:
-        yield
+        folder.mkdir(exist_ok=True)
+        yield folder
     finally:
-        signal.set_wakeup_fd(previous)
-        writer.send(b"\0")
-        thread.join()
-        reader.close()
-        writer.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        remove_temporary_folders()
+
+
+def remove_temporary_folders() -> None:
+    """Remove what this process was writing; what it cannot, the next run does."""
+    while _temporary:
+        shutil.rmtree(_temporary.pop(), ignore_errors=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from polars_evals.jobs.secrets import redacted
-from polars_evals.wording import line
-
 GATE_FAILED, USAGE, INPUT, INCONCLUSIVE = 1, 2, 3, 4
 
 # What nobody foresaw: no verdict, and nothing that a user can be told to change.
@@ -36,8 +33,3 @@ class StoreError(JobError):
 def is_failure(error: BaseException) -> bool:
     """Whether something failed, and nobody asked to stop: a panic of a native library is no `Exception`."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
-
-
-def one_line(error: BaseException) -> str:
-    """Return the first line of an error, made safe to show."""
-    return line(redacted(str(error).strip().split("\n")[0]) or type(error).__name__)

@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 
+from polars_evals.wording import line
+
 # Names of options and variables whose values are secret. An account's name and a region are not.
 SECRET = re.compile(r"secret|token|password|credential|(access|account|storage|encryption)_key$|sas|_key$")
 # What a signed address carries in its query.
@@ -14,6 +16,10 @@ SIGNED = re.compile(r"(?i)\b(sig|signature|x-amz-[a-z-]+|x-goog-[a-z-]+)=[^&\s\"
 BYTES = re.compile(r"\[\s*(?:\d{1,3},\s*){7,}[\d,\s]*\]?")
 HIDDEN = "***"
 SHORTEST = 4
+# Shorter secrets are words that paths may have in them: they are hidden where they stand alone.
+LONG = 16
+# Who logs in, in an address: user:password@host.
+LOGIN = re.compile(r"(?<=://)[^/\s:@'\"]+:[^/\s@'\"]+(?=@)")
 
 _known: set[str] = set()
 
@@ -52,5 +58,11 @@ def keep_environment_secret() -> None:
 def redacted(text: str) -> str:
     """Return a text without the secrets that are known."""
     for secret in sorted(_known, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return BYTES.sub(HIDDEN, SIGNED.sub(rf"\1={HIDDEN}", text))
+        alone = re.escape(secret) if len(secret) >= LONG else rf"(?<![\w./-]){re.escape(secret)}(?![\w./-])"
+        text = re.sub(alone, HIDDEN, text)
+    return BYTES.sub(HIDDEN, SIGNED.sub(rf"\1={HIDDEN}", LOGIN.sub(HIDDEN, text)))
+
+
+def one_line(error: BaseException) -> str:
+    """Return the first line of an error, made safe to show."""
+    return line(redacted(str(error).strip().split("\n")[0]) or type(error).__name__)

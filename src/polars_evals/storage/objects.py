@@ -1,24 +1,28 @@
-"""Folders and files of object stores: Amazon S3 and what speaks like it, Google Cloud Storage, Azure."""
+"""Folders and files, of this machine or of an object store, with one interface.
+
+Object stores are Amazon S3 and what speaks like it, Google Cloud Storage and Azure, by obstore.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from glob import has_magic
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 from uuid import uuid4
 
-from polars_evals.jobs.errors import ConfigError, InputError, JobError, StoreError, one_line
-from polars_evals.jobs.folder import Entry, Folder, clearing
-from polars_evals.jobs.listing import CHANGED, Listing, is_hidden, is_readable, pattern_regex
-from polars_evals.jobs.secrets import Options, keep_environment_secret
+from polars_evals._errors import ConfigError, InputError, JobError, StoreError
+from polars_evals.storage import atomic
+from polars_evals.storage.secrets import Options, keep_environment_secret, one_line
 
 SCHEMES = ("s3", "gs", "az", "abfss")
 # Options of the connection rather than of a kind of store; some tools write a kind before them.
@@ -43,6 +47,181 @@ MEANINGS = {
     r"|credential": "the credentials are not accepted, or may not do this",
     r"error sending request|[Cc]onnection|dns error|timed? ?out": "it cannot be reached",
 }
+
+
+# After so many seconds what a run was writing is abandoned.
+ABANDONED = 24 * 3600
+CHANGED = "it changed while it was read; the next run reads it again"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that a folder holds: its size, when it was written, and an object's mark of its content."""
+
+    size: int
+    time_ns: int
+    etag: str = ""
+
+
+class Folder(ABC):
+    """A place for files, which are named by paths relative to it."""
+
+    # What Polars and Delta Lake need to get there.
+    options: Mapping[str, str] | None = None
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """What people call it."""
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """What Delta Lake calls it."""
+
+    @abstractmethod
+    def path(self, name: str) -> str:
+        """Return what Polars calls a file."""
+
+    @abstractmethod
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        """List the files right in a folder of it, by name; none if there is no such folder."""
+
+    @abstractmethod
+    def folders(self) -> list[str]:
+        """List the folders right in it."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+
+    @abstractmethod
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file at once and for good; if the name is taken, nothing happens but FileExistsError."""
+
+    @abstractmethod
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file at once, in the place of what was there."""
+
+    @abstractmethod
+    def take(self, file: str, name: str) -> None:
+        """Take in a file that was written to the staging folder."""
+
+    @abstractmethod
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files; one that is not there is no matter."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Insist that files can be kept here."""
+
+    def sync(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Make files last that another library wrote; an object store does so by itself."""
+
+    @contextmanager
+    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold it for one run, where there are locks; the commit is what keeps runs apart."""
+        yield
+
+    @contextmanager
+    @abstractmethod
+    def staging(self) -> Iterator[Path]:
+        """Give a folder on this machine to write to, from which `take` is cheap."""
+
+
+class LocalFolder(Folder):
+    """A folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def address(self) -> str:
+        """The path."""
+        return str(self.root)
+
+    @property
+    def url(self) -> str:
+        """The path as a URL."""
+        return self.root.resolve().as_uri()
+
+    def path(self, name: str) -> str:
+        """Return the path of a file."""
+        return str(self.root / name)
+
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        """List a folder."""
+        held = dict[str, Entry]()
+        try:
+            with os.scandir(self.root / folder) as entries:
+                for entry in entries:
+                    # One that another process removes meanwhile is not there.
+                    with suppress(FileNotFoundError):
+                        if entry.is_file():
+                            about = entry.stat()
+                            held[entry.name] = Entry(about.st_size, about.st_mtime_ns)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return dict(sorted(held.items()))
+
+    def folders(self) -> list[str]:
+        """List the folders."""
+        if not self.root.is_dir():
+            return []
+        return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir())
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        return (self.root / name).read_bytes()
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write a file under another name and give it its own once it is complete on disk."""
+        atomic.create_file(self.root / name, content)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, whatever was there."""
+        atomic.replace_file(self.root / name, content)
+
+    def take(self, file: str, name: str) -> None:
+        """Rename a file, which is complete on disk."""
+        os.rename(file, self.root / name)
+        atomic.sync_folder(self.root)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files."""
+        for name in names:
+            (self.root / name).unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Make the folder."""
+        (self.root / "_evals").mkdir(parents=True, exist_ok=True)
+
+    def sync(self, names: Iterable[str]) -> None:
+        """Make files and their names last."""
+        folders = {self.root}
+        for name in names:
+            with suppress(FileNotFoundError), open(self.root / name, "rb") as file:
+                atomic.sync(file.fileno())
+            folders.add((self.root / name).parent)
+        for folder in folders:
+            atomic.sync_folder(folder)
+
+    @contextmanager
+    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold the folder for one run; another that comes meanwhile waits."""
+        own = self.root / "_evals"
+        with atomic.locked(own / "lock", waiting) as held:
+            for abandoned in own.glob("staging-*"):
+                # Where there are no locks, another run may be at work in it.
+                if held or time.time() - abandoned.stat().st_mtime > ABANDONED:
+                    shutil.rmtree(abandoned, ignore_errors=True)
+            yield
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Give a folder inside: on the same file system, and unread."""
+        with atomic.temporary_folder(self.root / "_evals" / f"staging-{uuid4().hex}") as folder:
+            yield folder
 
 
 def obstore() -> Any:
@@ -134,7 +313,7 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str,
 
 
 @contextmanager
-def told(address: object, problem: type[JobError]) -> Iterator[None]:
+def explained(address: object, problem: type[JobError]) -> Iterator[None]:
     """Say in a line what is wrong with an object store."""
     try:
         yield
@@ -144,7 +323,7 @@ def told(address: object, problem: type[JobError]) -> Iterator[None]:
         if not isinstance(error, obstore().exceptions.BaseError):
             raise
         text = str(error)
-        meaning = next((told for words, told in MEANINGS.items() if re.search(words, text)), None)
+        meaning = next((meant for words, meant in MEANINGS.items() if re.search(words, text)), None)
         code = re.search(r"<Code>(\w+)</Code>", text)
         detail = code[1] if code else one_line(error)
         raise problem(f"{address}: {meaning} ({detail})" if meaning else f"{address}: {detail}") from None
@@ -175,19 +354,19 @@ class RemoteFolder(Folder):
 
     def files(self, folder: str = "") -> dict[str, Entry]:
         """List a folder."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             found = self.library.list_with_delimiter(self.store, prefix=folder or None)["objects"]
         start = len(folder) + 1 if folder else 0
         return {one["path"][start:]: entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
 
     def folders(self) -> list[str]:
         """List the folders."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             return sorted(self.library.list_with_delimiter(self.store)["common_prefixes"])
 
     def read(self, name: str) -> bytes:
         """Read a file."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             try:
                 return bytes(self.library.get(self.store, name).bytes())
             except (FileNotFoundError, self.library.exceptions.NotFoundError):
@@ -195,7 +374,7 @@ class RemoteFolder(Folder):
 
     def create(self, name: str, content: bytes) -> None:
         """Put an object, if there is none of that name: the store itself sees to that."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             try:
                 self.library.put(self.store, name, content, mode="create")
             except self.library.exceptions.AlreadyExistsError:
@@ -205,17 +384,17 @@ class RemoteFolder(Folder):
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object, whatever was there."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             self.library.put(self.store, name, content)
 
     def take(self, file: str, name: str) -> None:
         """Upload a file; it is there as a whole or not at all."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             self.library.put(self.store, name, Path(file))
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects."""
-        with told(self.place, StoreError):
+        with explained(self.place, StoreError):
             for name in names:
                 try:
                     self.library.delete(self.store, name)
@@ -227,7 +406,7 @@ class RemoteFolder(Folder):
         name = f"_evals/probe-{uuid4().hex}"
         self.create(name, b"1")
         try:
-            with told(self.place, StoreError):
+            with explained(self.place, StoreError):
                 self.library.put(self.store, name, b"2", mode="create")
         except StoreError as error:
             if "already" not in str(error).lower() and "precondition" not in str(error).lower():
@@ -247,8 +426,7 @@ class RemoteFolder(Folder):
     @contextmanager
     def staging(self) -> Iterator[Path]:
         """Give a folder of this machine, from which files are uploaded."""
-        folder = Path(mkdtemp(prefix="polars-evals-"))
-        with clearing(folder):
+        with atomic.temporary_folder(Path(mkdtemp(prefix="polars-evals-"))) as folder:
             yield folder
 
 
@@ -257,42 +435,17 @@ def entry_of(found: Mapping[str, Any]) -> Entry:
     return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
 
 
-def list_remote(path: str, options: Mapping[str, str] | None) -> Listing:
-    """List the objects that an address, a folder or a pattern stands for."""
-    address = Address.of(path)
-    pieces = address.path.split("/")
-    fixed = next((at for at, piece in enumerate(pieces) if has_magic(piece)), None)
-    root = "/".join(pieces if fixed is None else pieces[:fixed])
-    pattern = None if fixed is None else re.compile(pattern_regex("/".join(pieces[fixed:])))
-    bucket = f"{address.scheme}://{address.host}"
-    store, listing = address.open(options, prefix=""), Listing()
-    with told(path, InputError):
-        if fixed is None and root and (single := head(store, root)) is not None:
-            found = [single]
-            pattern = re.compile(".*")
-            root = root.rpartition("/")[0]
-        else:
-            found = [
-                one for page in obstore().list(store, prefix=root or None, chunk_size=1000) for one in page
-            ]
-    for one in found:
-        inside = one["path"][len(root) + 1 :] if root else one["path"]
-        wanted = pattern.fullmatch(inside) if pattern else not is_hidden(inside)
-        if wanted and (is_readable(inside) or len(found) == 1):
-            listing.entries[f"{bucket}/{one['path']}"] = entry_of(one)
-    listing.files.extend(sorted(listing.entries))
-    if not listing.files:
-        listing.unreadable[path] = f"{path!r} matches no file of traces"
-    return listing
-
-
-def head(store: Any, key: str) -> Mapping[str, Any] | None:
-    """Look at an object; None if there is none of that name."""
-    try:
-        found: Mapping[str, Any] = obstore().head(store, key)
-    except (FileNotFoundError, obstore().exceptions.NotFoundError):
-        return None
-    return found
+def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[str, Entry]:
+    """List an object, or all objects below a folder, by their paths in the bucket."""
+    library, store = obstore(), address.open(options, prefix="")
+    with explained(address, InputError):
+        if address.path:
+            try:
+                return {address.path: entry_of(library.head(store, address.path))}
+            except (FileNotFoundError, library.exceptions.NotFoundError):
+                pass
+        pages = library.list(store, prefix=address.path or None, chunk_size=1000)
+        return {one["path"]: entry_of(one) for page in pages for one in page}
 
 
 def download(
@@ -312,7 +465,7 @@ def download(
         copy = folder / uuid4().hex / address.path
         copy.parent.mkdir(parents=True)
         try:
-            with told(file, InputError):
+            with explained(file, InputError):
                 fetch_one(stores[address.host], address.path, files[file], copy)
             copies[file] = str(copy)
         except (InputError, OSError) as error:
@@ -346,3 +499,19 @@ def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
                     raise
     if done != entry.size:
         raise InputError(CHANGED)
+
+
+def open_folder(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Folder:
+    """Open a folder of this machine or of an object store, which need not exist yet."""
+    if is_remote(str(path)):
+        return RemoteFolder(str(path), storage_options)
+    return LocalFolder(Path(path))
+
+
+def write_file(
+    path: str | Path, content: str | bytes, storage_options: Mapping[str, str] | None = None
+) -> None:
+    """Write a file at once: a reader finds the old one or the new one."""
+    folder, name = os.path.split(str(path))
+    content = content.encode() if isinstance(content, str) else content
+    open_folder(folder or ".", storage_options).write(name, content)

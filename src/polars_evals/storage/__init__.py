@@ -1,0 +1,5 @@
+"""Files of this machine and objects of object stores, with one interface; the only place that opens them.
+
+`paths` finds the files that a path stands for, `objects` reads and writes them, `atomic` makes a write happen
+as a whole and last, `secrets` keeps credentials out of what is shown.
+"""
