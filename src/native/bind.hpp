@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "arrow.hpp"
-#include "result.hpp"
 
 namespace nb = nanobind;
 

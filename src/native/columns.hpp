@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,17 +24,25 @@ inline bool is_set(const void* bits, std::size_t index) {
 class TextArray {
 public:
     TextArray(const ArrowArray& array, const char* format)
-        : offset_(static_cast<std::size_t>(array.offset)), buffers_(array.buffers) {
+        : offset_(static_cast<std::size_t>(array.offset)), buffers_(array.buffers), texts_(nullptr) {
         const std::string name = format;
         if (name == "vu") layout_ = Layout::views;
         else if (name == "U") layout_ = Layout::large;
         else if (name == "u") layout_ = Layout::small;
         else throw std::invalid_argument("expected an Arrow string array, got format '" + name + "'");
     }
-    bool is_valid(std::size_t row) const { return is_set(buffers_[0], offset_ + row); }
+    // Texts that stand somewhere else; a null is `no_text`.
+    explicit TextArray(const Text* texts) : layout_(Layout::texts), offset_(0), buffers_(nullptr), texts_(texts) {}
+    static inline const char mark = 0;
+    static constexpr const char* no_text = &mark;
+
+    bool is_valid(std::size_t row) const {
+        return layout_ == Layout::texts ? texts_[row].data() != no_text : is_set(buffers_[0], offset_ + row);
+    }
     Text operator[](std::size_t row) const {
         row += offset_;
         switch (layout_) {
+            case Layout::texts: return texts_[row];
             case Layout::views: return view(row);
             case Layout::large: return between<std::int64_t>(row);
             default: return between<std::int32_t>(row);
@@ -44,6 +53,7 @@ public:
     std::size_t size(std::size_t row) const {
         row += offset_;
         switch (layout_) {
+            case Layout::texts: return texts_[row].size();
             case Layout::views: return view_size(static_cast<const char*>(buffers_[1]) + 16 * row);
             case Layout::large: return between<std::int64_t>(row).size();
             default: return between<std::int32_t>(row).size();
@@ -51,7 +61,7 @@ public:
     }
 
 private:
-    enum class Layout { views, large, small };
+    enum class Layout { views, large, small, texts };
     static std::size_t view_size(const char* view) {
         std::int32_t size;
         std::memcpy(&size, view, sizeof size);
@@ -74,6 +84,7 @@ private:
     Layout layout_;
     std::size_t offset_;
     const void** buffers_;
+    const Text* texts_;
 };
 
 // A list array of strings ("+L" or "+l").
@@ -104,14 +115,20 @@ private:
 template <class Array>
 class Chunked {
 public:
-    explicit Chunked(ArrowChunks chunks) : owner_(std::move(chunks)) {
-        for (const Owned<ArrowArray>& chunk : owner_.chunks()) {
-            if (chunk->length == 0) continue;
-            arrays_.push_back(make(*chunk.operator->(), owner_.schema()));
-            starts_.push_back(size_);
-            size_ += static_cast<std::size_t>(chunk->length);
-        }
+    explicit Chunked(ArrowChunks chunks) : owner_(std::make_unique<ArrowChunks>(std::move(chunks))) {
+        for (const Owned<ArrowArray>& chunk : owner_->chunks()) add(*chunk.operator->(), owner_->schema());
     }
+    // Of somebody else's chunks, which must live longer.
+    Chunked(ArrowArray* const* chunks, std::size_t count, const ArrowSchema& schema) {
+        for (std::size_t i = 0; i < count; ++i) add(*chunks[i], schema);
+    }
+    explicit Chunked(std::vector<Text> texts) : texts_(std::move(texts)), size_(texts_.size()) {
+        if (size_ == 0) return;
+        arrays_.emplace_back(texts_.data());
+        starts_.push_back(0);
+    }
+    Chunked(Chunked&&) = default;
+    Chunked& operator=(Chunked&&) = default;
     std::size_t size() const { return size_; }
 
     // Moves over the rows of a column in order, from any row. A column of one row stands for every row.
@@ -145,11 +162,18 @@ public:
     };
 
 private:
+    void add(const ArrowArray& chunk, const ArrowSchema& schema) {
+        if (chunk.length == 0) return;
+        arrays_.push_back(make(chunk, schema));
+        starts_.push_back(size_);
+        size_ += static_cast<std::size_t>(chunk.length);
+    }
     static Array make(const ArrowArray& array, const ArrowSchema& schema) {
         if constexpr (std::is_same_v<Array, TextArray>) return TextArray(array, schema.format);
         else return Array(array, schema);
     }
-    ArrowChunks owner_;
+    std::unique_ptr<ArrowChunks> owner_;
+    std::vector<Text> texts_;
     std::vector<Array> arrays_;
     std::vector<std::size_t> starts_;
     std::size_t size_ = 0;

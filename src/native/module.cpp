@@ -1,5 +1,8 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
 #include "bind.hpp"
+#include "edit/levenshtein/targets.hpp"
+#include "plugin/function.hpp"
+#include "words/porter.hpp"
 #include "core/interrupt.hpp"
 #include "core/signals.hpp"
 #include "unicode/decode.hpp"
@@ -13,6 +16,10 @@ namespace {
 
 // When the main thread was told that Ctrl-C came, in milliseconds of a clock of its own; 0: it was not.
 std::atomic<std::int64_t> told_at{0};
+
+struct Interrupted : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 // Python ends: calls that still last are to stop.
 std::atomic<bool> is_leaving{false};
@@ -32,19 +39,27 @@ bool is_default_handler() {
     return signal.attr("getsignal")(signal.attr("SIGINT")).is(signal.attr("default_int_handler"));
 }
 
-// In the main thread, Python runs the handler, and whatever that raises ends the call. On another thread a call ends if the
-// main thread does not get to run any Python: then it waits for this very call. A handler that is not Python's own is
-// left to decide when its turn comes.
-void throw_if_interrupted() {
+// Python's own handler runs when the query is over, and raises KeyboardInterrupt: the signal is left for it, and the call ends
+// with an error. In the main thread another handler runs at once, and whatever it raises ends the call. On another thread a
+// call ends if the main thread does not get to run any Python: then it waits for this very call. A handler that is not Python's
+// own is left to decide when its turn comes.
+void ask_for_interrupt() {
     constexpr std::int64_t patience = 40;
     nb::gil_scoped_acquire acquired;
     if (is_leaving) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         nb::raise_python_error();
     }
-    if (PyErr_CheckSignals() != 0) nb::raise_python_error();
     if (!InterruptSignal::came()) return;
-    if (is_main_thread()) return InterruptSignal::forget();
+    if (is_main_thread()) {
+        InterruptSignal::forget();
+        if (is_default_handler()) {
+            PyErr_SetNone(PyExc_KeyboardInterrupt);
+            nb::raise_python_error();
+        }
+        if (PyErr_CheckSignals() != 0) nb::raise_python_error();
+        return;
+    }
     std::int64_t untold = 0;
     if (told_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {
@@ -58,6 +73,22 @@ void throw_if_interrupted() {
     if (now() - untold < patience || !is_default_handler()) return;
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     nb::raise_python_error();
+}
+
+// Python's handler may run while this looks at Python, and what it raises goes no further than Polars. So the signal is set
+// again: Python raises KeyboardInterrupt when the query is over.
+void throw_if_interrupted() {
+    bool is_interrupted = false;
+    try {
+        ask_for_interrupt();
+    } catch (const nb::python_error& error) {
+        if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+        is_interrupted = true;
+    }
+    if (!is_interrupted) return;
+    nb::gil_scoped_acquire acquired;
+    if (!is_leaving) PyErr_SetInterrupt();
+    throw Interrupted("interrupted");
 }
 
 // A query that was interrupted may leave calls behind on other threads. One that comes back to a Python that has ended would
@@ -75,12 +106,7 @@ void leave() {
 void end_call() { InterruptSignal::end(told_at == 0); }
 
 }  // namespace
-void bind_clean(nb::module_& module);
-void bind_edit(nb::module_& module);
-void bind_json(nb::module_& module);
-void bind_similarity(nb::module_& module);
 void bind_traces(nb::module_& module);
-void bind_words(nb::module_& module);
 }  // namespace pe
 
 NB_MODULE(_native, module) {
@@ -91,13 +117,30 @@ NB_MODULE(_native, module) {
             pe::unicode::sigma_table = since == "1.35" ? &pe::unicode::sigma_1_35 : &pe::unicode::sigma_1_40;
         },
         nb::arg("since"), "Choose what lowercase sees beside a sigma, by the first Polars that sees the same.");
-    module.doc() = "Kernels over Arrow columns; see polars_evals.lift for how they are called.";
+    nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
+        try {
+            std::rethrow_exception(raised);
+        } catch (const pe::Interrupted&) {
+            PyErr_SetNone(PyExc_KeyboardInterrupt);
+        }
+    });
+    module.doc() = "Kernels over Arrow columns; see polars_evals.expressions for how they are called.";
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(pe::leave));
-    pe::bind_columns<pe::Result>(module, "Result", "Columns of numbers, for one Arrow consumer.");
-    pe::bind_clean(module);
-    pe::bind_edit(module);
-    pe::bind_json(module);
-    pe::bind_similarity(module);
+    module.def("set_thread_count", &pe::plugin::set_thread_count, nb::arg("count"), "Use as many threads as Polars does.");
+    module.def(
+        "targets",
+        [] {
+            nb::list names;
+            for (const pe::edit::Target& target : pe::edit::available_targets()) names.append(target.name);
+            return names;
+        },
+        "The kinds of machine whose kernels this one can run, the best last.");
+    module.def(
+        "stem",
+        [](std::string word) {
+            word.resize(pe::words::PorterStemmer::stem(word.data(), word.size()));
+            return word;
+        },
+        nb::arg("word"), "The stem of a lowercase English word, as NLTK's PorterStemmer gives it.");
     pe::bind_traces(module);
-    pe::bind_words(module);
 }

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         runs,
         timeline,
     )
-    from polars_evals.metrics.speech import pooled
     from polars_evals.suite import Measure, Metric, Suite, signatures
     from polars_evals.suite.custom import metric
     from polars_evals.traces import (
@@ -77,7 +76,6 @@ __all__ = [
     "evals",
     "metric",
     "plan",
-    "pooled",
     "rank",
     "runs",
     "scan_traces",
@@ -115,7 +113,6 @@ _LATER = {
     "rank": "drift",
     "runs": "drift",
     "metric": "suite.custom",
-    "pooled": "metrics.speech",
     "scan_traces": "traces",
     "signatures": "suite",
     "timeline": "drift",

@@ -1,55 +1,11 @@
-from typing import Any, Literal
+from typing import Literal
 
 from polars import Series
 
-class Result:
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
-
 def targets() -> list[str]: ...
 def set_sigma_table(since: Literal["1.35", "1.40"]) -> None: ...
-def edit_similarity(
-    output: Series,
-    expected: Series,
-    *,
-    metric: str,
-    fold_case: bool,
-    max_chars: int | None,
-    decimals: int | None,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def jaro_winkler(
-    output: Series,
-    expected: Series,
-    *,
-    fold_case: bool,
-    max_chars: int | None,
-    decimals: int | None,
-    details: bool,
-    threads: int,
-) -> Result: ...
-def levenshtein_distance(
-    output: Series, expected: Series, *, weights: tuple[int, int, int], score_cutoff: int | None, threads: int
-) -> Result: ...
-def levenshtein_lists(
-    output: Series,
-    expected: Series,
-    *,
-    weights: tuple[int, int, int],
-    score_cutoff: int | None,
-    threads: int,
-) -> Result: ...
+def set_thread_count(count: int) -> None: ...
 def stem(word: str) -> str: ...
-def json_match(output: Series, expected: Series, *, subset: bool, threads: int) -> Result: ...
-def json_readable(texts: Series, *, max_depth: int, threads: int) -> Result: ...
-def similarity(
-    output: Series, expected: Series, *, words: bool, n: int, fold_case: bool, threads: int
-) -> Result: ...
-def place(texts: Series) -> tuple[int, ...]: ...
-def words(
-    output: Series, expected: Series, metrics: list[tuple[str, dict[str, Any]]], *, threads: int
-) -> list[Result]: ...
-def cosine(output: Series, expected: Series, *, threads: int) -> Result: ...
 
 class TextColumns:
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -65,10 +21,3 @@ def read_records(
     texts: Series, columns: list[tuple[str, list[tuple[str, str]]]], *, broken: str, threads: int
 ) -> list[TextColumns]: ...
 def split_lines(data: bytes, *, name: str) -> TextColumns: ...
-
-class Texts:
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
-
-def clean(
-    texts: Series, *, step: str, words: list[str], case_sensitive: bool, threads: int
-) -> tuple[Texts, Result]: ...

@@ -3,19 +3,22 @@
 A step that finds nothing leaves a text as it is. What it finds loses the white space around it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
-from polars_evals import _native
-from polars_evals.columns import read_text
-from polars_evals.lift import IntoText, elementwise
-from polars_evals.metrics.choice import CHOICES, check_choices
-from polars_evals.metrics.exact import check_pattern
-from polars_evals.metrics.quantities import last_number
-from polars_evals.options import check_flags, check_whole
+from polars_evals.expressions.native import as_expr, as_text, call
+from polars_evals.expressions.options import (
+    IntoText,
+    Natural,
+    check_choices,
+    check_options,
+    check_pattern,
+    read_rule,
+)
+from polars_evals.metrics.texts import CHOICES
 from polars_evals.wording import did_you_mean, shown
 
 __all__ = [
@@ -29,21 +32,23 @@ __all__ = [
     "unfence",
 ]
 
-# A text column in; what was found and whether something was, out. What was not found need not be there.
-Find: TypeAlias = Callable[[pl.Series], tuple[pl.Series, pl.Series]]
-
 
 @dataclass(frozen=True)
 class Step:
-    """A step of cleaning: what it does, and what it says where it finds nothing."""
+    """A step of cleaning: native, or a pattern for Polars; and what it says where it finds nothing."""
 
-    find: Find
+    name: str
     nothing: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-        """Clean a column of texts, and tell which of them the step found nothing in."""
-        cleaned, found = self.find(texts)
-        return cleaned.alias(texts.name), ~found & texts.is_not_null()
+    @property
+    def native(self) -> dict[str, Any]:
+        """The step as the native function reads it."""
+        return {"step": self.name, "nothing": self.nothing, **self.options}
+
+    def find(self, texts: pl.Expr) -> pl.Expr:
+        """Take a group of the pattern's first match."""
+        return texts.str.extract(self.options["pattern"], self.options["group"]).str.strip_chars()
 
 
 def strip_reasoning(text: IntoText) -> pl.Expr:
@@ -67,7 +72,7 @@ def strip_reasoning(text: IntoText) -> pl.Expr:
     >>> df.select(pe.strip_reasoning("output"))["output"].to_list()
     ['42', '42', '42', '']
     """
-    return cleaning("strip_reasoning", text, native("reasoning", "no reasoning"))
+    return cleaning("strip_reasoning", text, STEPS["reasoning"])
 
 
 def unfence(text: IntoText) -> pl.Expr:
@@ -90,7 +95,7 @@ def unfence(text: IntoText) -> pl.Expr:
     >>> df.select(pe.unfence("output"))["output"].to_list()
     ['{"a": 1}', 'no fence']
     """
-    return cleaning("unfence", text, native("fence", "no fence"))
+    return cleaning("unfence", text, STEPS["fence"])
 
 
 def extract_json(text: IntoText) -> pl.Expr:
@@ -111,7 +116,7 @@ def extract_json(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_json("output"))["output"].to_list()
     ['{"city": "Paris"}', '[1, 2', None]
     """
-    return cleaning("extract_json", text, native("json", "no JSON"))
+    return cleaning("extract_json", text, STEPS["json"])
 
 
 def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) -> pl.Expr:
@@ -137,8 +142,7 @@ def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) ->
     >>> df.select(pe.extract_choice("output"))["output"].to_list()
     ['B', 'C', 'D', 'dunno']
     """
-    words = check_choices("extract_choice", choices)
-    return cleaning("extract_choice", text, native("choice", "no choice", words))
+    return cleaning("extract_choice", text, choosing(check_choices("extract_choice", choices)))
 
 
 def extract_number(text: IntoText) -> pl.Expr:
@@ -159,7 +163,7 @@ def extract_number(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_number("output"))["output"].to_list()
     ['1,042.50', '-7', 'none']
     """
-    return cleaning("extract_number", text, Step(find_number, "no number"))
+    return cleaning("extract_number", text, STEPS["number"])
 
 
 def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -> pl.Expr:
@@ -186,7 +190,7 @@ def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -
     ['42', '42', '42']
     """
     check_markers("extract_after", markers)
-    check_flags("extract_after", case_sensitive=case_sensitive)
+    check_options(extract_after, {"case_sensitive": case_sensitive})
     return cleaning("extract_after", text, after(markers, case_sensitive=case_sensitive))
 
 
@@ -204,10 +208,10 @@ def extract_boxed(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_boxed("output"))["output"].to_list()
     ['\\frac{1}{2}', 'one half']
     """
-    return cleaning("extract_boxed", text, native("boxed", "no box"))
+    return cleaning("extract_boxed", text, STEPS["boxed"])
 
 
-def extract_regex(text: IntoText, pattern: str, *, group: int = 1) -> pl.Expr:
+def extract_regex(text: IntoText, pattern: str, *, group: Natural = 1) -> pl.Expr:
     r"""Take a group of the first match of a regular expression.
 
     Parameters
@@ -230,52 +234,27 @@ def extract_regex(text: IntoText, pattern: str, *, group: int = 1) -> pl.Expr:
 
 def cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
     """Make the expression of one step."""
-
-    def run(columns: Sequence[pl.Series]) -> pl.Series:
-        return step(read_single(name, columns[0]))[0]
-
-    return elementwise(name, {"text": text}, run, pl.String())
+    column = as_expr(name, "text", text)
+    if step.name == "regex":
+        texts = as_text(name, "text", column)
+        return pl.coalesce(step.find(texts), texts)
+    return call("clean", [column], {"name": name, "notes": False, "steps": [step.native]})
 
 
 def cleaned(text: IntoText, steps: Sequence[Step]) -> pl.Expr:
     """Run steps one after the other: a struct of the `text` and what they did not find, as `cleaning`."""
-
-    def run(columns: Sequence[pl.Series]) -> pl.Series:
-        texts = read_single("clean", columns[0])
-        notes: list[pl.Expr] = []
-        for step in steps:
-            texts, nothing = step(texts)
-            notes.append(pl.when(pl.lit(nothing)).then(pl.lit(step.nothing)))
-        note = pl.concat_str(notes, separator=", ", ignore_nulls=True)
-        return pl.select(
-            pl.struct(text=pl.lit(texts), cleaning=pl.when(note != "").then(note)).alias(texts.name)
-        ).to_series()
-
-    return elementwise(
-        "clean", {"text": text}, run, pl.Struct({"text": pl.String(), "cleaning": pl.String()})
-    )
-
-
-def read_single(name: str, column: pl.Series) -> pl.Series:
-    """Bring a column to String."""
-    texts = read_text(name, "text", column)
-    if texts.dtype != pl.String:
-        raise pl.exceptions.InvalidOperationError(
-            f"{name}: `text` must be text, got {column.dtype}; for lists use .list.eval(...)"
-        )
-    return texts
-
-
-def native(step: str, nothing: str, words: Sequence[str] = (), *, case_sensitive: bool = False) -> Step:
-    """Make a step of the native core."""
-
-    def find(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-        cleaned, found = _native.clean(
-            texts, step=step, words=list(words), case_sensitive=case_sensitive, threads=pl.thread_pool_size()
-        )
-        return pl.Series(cleaned), pl.DataFrame(found)["found"].cast(pl.Boolean)
-
-    return Step(find, nothing)
+    options: dict[str, Any] = {"name": "clean", "notes": True, "steps": []}
+    columns = [as_expr("clean", "text", text)]
+    for step in steps:
+        if step.name != "regex":
+            options["steps"].append(step.native)
+            continue
+        # Polars finds the pattern in what the steps before it made.
+        made = call("clean", columns, options)
+        texts = made.struct.field("text")
+        columns = [texts, step.find(texts), made.struct.field("cleaning")]
+        options = {"name": "clean", "notes": True, "steps": [], "given": step.nothing}
+    return call("clean", columns, options)
 
 
 def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
@@ -283,7 +262,12 @@ def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
     nothing = "no " + " or ".join(f'"{marker}"' for marker in markers)
     words = [word for marker in markers for word in emphasized(marker)]
     words = words if case_sensitive else [lower_ascii(word) for word in words]
-    return native("after", nothing, words, case_sensitive=case_sensitive)
+    return Step("after", nothing, {"words": words, "case_sensitive": case_sensitive})
+
+
+def choosing(choices: Sequence[str]) -> Step:
+    """Make the step that looks for a choice."""
+    return Step("choice", "no choice", {"words": list(choices)})
 
 
 def emphasized(marker: str) -> list[str]:
@@ -301,7 +285,8 @@ def regex(name: str, pattern: object, group: object) -> Step:
     if not isinstance(pattern, str):
         raise ValueError(f"{name}: `pattern` must be a text, got {shown(pattern)}")
     check_pattern(name, pattern)
-    check_whole(name, "group", group, least=0)
+    if (rule := read_rule(Natural)) is not None:
+        rule.check(name, "group", group)
     assert isinstance(group, int)
     groups = len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
     if group > groups:
@@ -309,20 +294,7 @@ def regex(name: str, pattern: object, group: object) -> Step:
             f"{name}: the pattern has {groups} groups, not {group}; set ( ) around what you want, or group=0"
         )
 
-    def find(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-        return or_unchanged(texts, texts.str.extract(pattern, group))
-
-    return Step(find, f"no match of {pattern}")
-
-
-def find_number(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Find the last number of each text."""
-    return or_unchanged(texts, last_number(texts, "written").struct.field("written"))
-
-
-def or_unchanged(texts: pl.Series, found: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Trim what was found, and take the text itself where nothing was."""
-    return found.str.strip_chars().fill_null(texts), found.is_not_null()
+    return Step("regex", f"no match of {pattern}", {"pattern": pattern, "group": group})
 
 
 def check_markers(name: str, markers: object) -> None:
@@ -331,13 +303,13 @@ def check_markers(name: str, markers: object) -> None:
         raise ValueError(f'{name}: give one or more markers, such as "Answer:", got {shown(markers)}')
 
 
-STEPS: Mapping[str, Callable[[], Step]] = {
-    "reasoning": lambda: native("reasoning", "no reasoning"),
-    "fence": lambda: native("fence", "no fence"),
-    "json": lambda: native("json", "no JSON"),
-    "choice": lambda: native("choice", "no choice", list(CHOICES)),
-    "number": lambda: Step(find_number, "no number"),
-    "boxed": lambda: native("boxed", "no box"),
+STEPS: Mapping[str, Step] = {
+    "reasoning": Step("reasoning", "no reasoning"),
+    "fence": Step("fence", "no fence"),
+    "json": Step("json", "no JSON"),
+    "choice": choosing(CHOICES),
+    "number": Step("number", "no number"),
+    "boxed": Step("boxed", "no box"),
 }
 
 
@@ -357,7 +329,7 @@ def read_step(where: str, step: object) -> Step:
             known = ", ".join([*STEPS, '{after = "…"}', '{regex = "…"}'])
             hint = did_you_mean(step, STEPS) or f"; there are {known}"
             raise ValueError(f'{where}: unknown step "{step}"{hint}')
-        return STEPS[step]()
+        return STEPS[step]
     if isinstance(step, Mapping):
         options: dict[Any, Any] = dict(step)
         if set(options) == {"after"}:
@@ -367,7 +339,7 @@ def read_step(where: str, step: object) -> Step:
         if set(options) in ({"regex"}, {"regex", "group"}):
             return regex(where, options["regex"], options.get("group", 1))
         if set(options) == {"choice"}:
-            return native("choice", "no choice", check_choices(where, options["choice"]))
+            return choosing(check_choices(where, options["choice"]))
     raise ValueError(
         f'{where}: a step is one of {", ".join(STEPS)}, {{after = "…"}} or {{regex = "…", group = 1}}, '
         f"got {shown(step)}"

@@ -12,7 +12,7 @@ from polars_evals import clean, metrics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_evals.lift import IntoText
+    from polars_evals.expressions.options import IntoText
 
 P = ParamSpec("P")
 

@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 from polars_evals.jobs import StoreError, run, scan_store
 from polars_evals.jobs.runner import Watch
 from polars_evals.jobs.store import find_store, read_store
-from tests.jobs.support import command, deliver, make_job, start, table, traces
+from tests.jobs.support import command, deliver, invoke, make_job, start, table, traces
 
 # `make faults` raises it.
 KILLS = int(os.environ.get("EVALS_KILLS", "5"))
@@ -320,7 +320,27 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     assert len(pl.read_delta(str(tmp_path / "table"))) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("spoil", [spoil_log, remove_data, cut_data, remove_state])
+def test_a_damaged_store_is_restored(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    """The next run takes again what is lost."""
+    job, calm = make_job(tmp_path / "job"), make_job(tmp_path / "calm")
+    for one in (job, calm):
+        for number in range(2):
+            frame = traces(range(number * 10, number * 10 + 10))
+            deliver(frame, one.parent / f"traces/{number}.parquet", number)
+            run(one)
+    if spoil is remove_state:
+        max((job.parent / "scores/_evals").glob("state-*"), key=os.path.getmtime).unlink()
+    else:
+        spoil(job.parent / "scores")
+    code, _, error = invoke("run", job)
+    assert (code, "maintain JOB --restore" in error) == (3, True)
+    assert invoke("maintain", job, "--restore")[0] == 0
+    assert run(job).rows == 20
+    assert_frame_equal(table(job.parent), table(calm.parent))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_stop_the_run_at_once(tmp_path: Path, number: signal.Signals) -> None:
     """In the middle of a query that would take minutes."""
     long = "metric = [{ type = 'levenshtein', max_chars = 1000000 }]"

@@ -1,5 +1,7 @@
 """Gates: what they let through, what they stop, and what they say."""
 
+import json
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -291,3 +293,102 @@ def test_every_gate_is_known_and_in_the_docs() -> None:
     assert {kind.__module__ for kind in kinds.values()} | {f"{package.__name__}.base"} == modules
     told = (Path(__file__).parents[2] / "docs" / "jobs.md").read_text(encoding="utf-8")
     assert [rule for rule in kinds if rule not in told] == []
+
+
+def share_of_100(folder: Path, gates: str, spoilt: int) -> Path:
+    """Make a job whose candidate fails so many of 100 items that the baseline passes."""
+    job = make_job(folder, more=COMPARE + gates, suite='metric = [{ type = "exact_match" }]')
+    right = traces(range(100)).with_columns(output="expected")
+    wrong = pl.when(pl.int_range(pl.len()) < spoilt).then(pl.lit("?")).otherwise("output")
+    deliver(right, folder / "traces/v1.parquet", 1)
+    later = right.with_columns(model=pl.lit("v2"), trace_id="v2" + pl.col("trace_id"), output=wrong)
+    deliver(later, folder / "traces/v2.parquet", 2)
+    return job
+
+
+@pytest.mark.parametrize(
+    ("rule", "spoilt", "status"),
+    [
+        ("max_drop = 0.02", 2, "passed"),
+        ("max_drop = 0.02", 3, "failed"),
+        ("max_relative_drop = 0.05", 5, "passed"),
+        ("max_relative_drop = 0.05", 6, "failed"),
+        ("max_newly_failing = 5", 5, "passed"),
+        ("max_newly_failing = 5", 6, "failed"),
+    ],
+)
+def test_bounds_without_a_test(tmp_path: Path, rule: str, spoilt: int, status: str) -> None:
+    outcome = run(share_of_100(tmp_path, f"[[gate]]\n{rule}\n", spoilt))
+    [gate] = outcome.gates
+    assert (gate.status, gate.judged, outcome.exit_code()) == (status, 100, int(status == "failed"))
+    if status == "failed":
+        assert all(line.startswith("exact_match of v2: ") for line in gate.lines)
+        assert f"FAILED every metric: {rule}: " in outcome.lines()[0]
+
+
+@pytest.mark.parametrize("rule", ["max_drop = -1", "max_newly_failing = nan", 'max_drop = 0.1\nlevel = "x"'])
+def test_wrong_bounds(tmp_path: Path, rule: str) -> None:
+    with pytest.raises(ConfigError):
+        Job.load(make_job(tmp_path, more=f"{COMPARE}[[gate]]\n{rule}\n"))
+
+
+def test_an_advisory_gate_reports_and_never_fails(tmp_path: Path) -> None:
+    gates = '[[gate]]\nmax_newly_failing = 5\nlevel = "advisory"\n[[gate]]\nmax_drop = 1.0\n'
+    outcome = run(share_of_100(tmp_path, gates, 60))
+    assert [gate.status for gate in outcome.gates] == ["advisory", "passed"]
+    assert (outcome.exit_code(), outcome.status) == (0, "passed")
+    assert outcome.lines()[0].startswith(
+        "advisory every metric: max_newly_failing = 5: exact_match of v2: 60"
+    )
+    assert outcome.lines()[1].startswith("passed every metric: max_drop = 1 (100 items judged); regressed: ")
+    assert "<failure" not in outcome.to_junit()
+    assert outcome.to_markdown().splitlines()[0] == "## polars-evals: passed"
+    assert json.loads(outcome.to_json())["gates"][0]["status"] == "advisory"
+
+
+def test_the_page_says_which_gate_failed(tmp_path: Path) -> None:
+    more = '[[gate]]\nmax_newly_failing = 5\n[report]\nhtml = "report.html"\n'
+    outcome = run(share_of_100(tmp_path, more, 60))
+    assert outcome.exit_code() == 1
+    page = (tmp_path / "report.html").read_text()
+    assert "FAILED every metric: max_newly_failing = 5: exact_match of v2" in page
+    assert outcome.to_markdown().splitlines()[0] == "## polars-evals: a gate failed"
+
+
+def test_a_page_that_fails_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = '[[gate]]\nmax_newly_failing = 5\n[report]\nhtml = "report.html"\njunit = "j.xml"\n'
+    monkeypatch.setattr("polars_evals.drift.Comparison.to_html", lambda *_, **__: 1 / 0)
+    outcome = run(share_of_100(tmp_path, more, 60))
+    assert outcome.exit_code() == 1
+    assert list(outcome.unwritten) == [str(tmp_path / "report.html")]
+    assert (tmp_path / "j.xml").exists()
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_retired_candidate_does_not_keep_a_job_red(tmp_path: Path, timed: bool) -> None:
+    gate = "[[gate]]\nmax_newly_failing = 5\n"
+    job = share_of_100(tmp_path, gate, 60)
+    newest = job.read_text().replace("[compare]", '[compare]\ncandidate = "newest"')
+    assert run(job).exit_code() == 1
+    good = pl.read_parquet(tmp_path / "traces/v1.parquet").with_columns(
+        model=pl.lit("a3"), trace_id="a3" + pl.col("trace_id")
+    )
+    if timed:
+        good = good.with_columns(ts=pl.lit(datetime(2026, 1, 1)))
+    deliver(good, tmp_path / "traces/a3.parquet", 1)
+    assert run(job).exit_code() == 1
+    job.write_text(job.read_text().replace("[compare]", '[compare]\nignore = ["v2"]'))
+    outcome = run(job)
+    assert (outcome.exit_code(), list(outcome.verdicts)) == (0, ["a3"])
+    job.write_text(newest)
+    outcome = run(job)
+    assert (outcome.exit_code(), list(outcome.verdicts)) == (0, ["a3"])
+
+
+def test_a_csv_file_of_items_has_no_formulas(tmp_path: Path) -> None:
+    job = share_of_100(tmp_path, '[report]\nitems = "items.csv"\n', 60)
+    frame = pl.read_parquet(tmp_path / "traces/v2.parquet")
+    formula = pl.when(pl.col("output") == "?").then(pl.lit("=1+1")).otherwise("output")
+    deliver(frame.with_columns(output=formula), tmp_path / "traces/v2.parquet", 2)
+    run(job)
+    assert set(pl.read_csv(tmp_path / "items.csv")["candidate_output"]) == {"'=1+1"}

@@ -3,16 +3,19 @@
 import gzip
 import json
 import os
+from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from polars_evals.jobs import run
+from polars_evals.jobs import inputs, run
 from polars_evals.jobs.inputs import Input, scan_table
 from polars_evals.suite.signature import METADATA_KEY
 from polars_evals.traces.detect import AmbiguousFormatError
-from tests.jobs.support import DATA, invoke, make_job, table, traces
+from tests.jobs.support import DATA, deliver, invoke, make_job, table, traces
 
 GOOD = b'{"trace_id": "a", "output": "x", "expected": "x"}\n'
 DEEP = b"[" * 100_000 + b"\n"
@@ -37,7 +40,6 @@ BROKEN = {
         GOOD + b'{"output": ' + DEEP.strip() + b"]" * 100_000 + b"}\n",
         "line 2, is no JSON object: it is nested too deeply",
     ),
-    "byte order mark": (b"\xef\xbb\xbf" + GOOD, "line 1, is no JSON object: Unexpected UTF-8 BOM"),
     "latin-1": (GOOD + b'{"output": "\xe9"}\n', "line 2, is no JSON object: it is not valid UTF-8"),
     "latin-1, late": (GOOD * 500 + b'{"output": "\xe9"}\n', "line 501, is no JSON object: it is not valid"),
     "empty": (b"", "is empty"),
@@ -209,3 +211,60 @@ def test_a_job_in_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path, name:
     (job.parent / "traces/[x]").mkdir()
     traces(range(3)).write_parquet(job.parent / "traces/[x]/a.parquet")
     assert run(job).added == 3
+
+
+def test_times_of_any_form_are_read_as_utc(tmp_path: Path) -> None:
+    """Whatever the first file had."""
+    job = make_job(tmp_path, key='keep = "36500d"')
+    moment = datetime(2026, 1, 2, 3, 4, 5)
+    forms: list[Any] = [
+        None,
+        moment,
+        moment.replace(tzinfo=UTC),
+        moment.date(),
+        "2026-01-02T03:04:05Z",
+        int(moment.replace(tzinfo=UTC).timestamp() * 1000),
+    ]
+    for number, ts in enumerate(forms):
+        frame = traces(range(number, number + 1)).with_columns(ts=pl.lit(ts))
+        deliver(frame, tmp_path / f"traces/{number}.parquet", number)
+        frame = traces(range(10 + number, 11 + number)).with_columns(ts=pl.lit(ts))
+        frame.write_ndjson(tmp_path / f"traces/{number}.jsonl")
+        outcome = run(job)
+        assert (outcome.failures, outcome.added) == ({}, 2)
+    held = table(tmp_path)
+    assert held.schema["ts"] == pl.Datetime("us", "UTC")
+    assert held["ts"].null_count() == 2
+    assert set(held["ts"].drop_nulls().dt.date()) == {moment.date()}
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    traces(range(3)).write_ndjson(content := BytesIO())
+    (tmp_path / "traces/a.jsonl").write_bytes(b"\xef\xbb\xbf" + content.getvalue())
+    assert run(job).rows == 3
+
+
+def test_a_file_that_is_renamed_after_listing_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make_job(tmp_path)
+    for number in range(2):
+        deliver(traces(range(number * 3, number * 3 + 3)), tmp_path / f"traces/{number}.parquet", number)
+    found = inputs.list_files
+
+    def rotating(*arguments: Any) -> Any:
+        listing = found(*arguments)
+        os.rename(tmp_path / "traces/1.parquet", tmp_path / "traces/1.parquet.old")
+        return listing
+
+    monkeypatch.setattr(inputs, "list_files", rotating)
+    outcome = run(job)
+    assert (list(outcome.failures), outcome.rows) == (["traces/1.parquet"], 3)
+
+
+def test_many_double_stars_are_as_good_as_one(tmp_path: Path) -> None:
+    deep = tmp_path / "/".join("a" * 12)
+    deliver(traces(range(3)), deep / "a.parquet", 1)
+    (deep / "a.txt").write_text("")
+    assert Input([f"{tmp_path}/{'**/' * 7}*.parquet"]).files() == [str(deep / "a.parquet")]

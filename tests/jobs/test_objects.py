@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import polars as pl
@@ -14,8 +15,10 @@ from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run
 from polars_evals.jobs.runner import Watch
+from polars_evals.jobs.store import Store
 from polars_evals.storage.objects import Address, RemoteFolder, open_folder
 from polars_evals.storage.paths import list_files
+from polars_evals.storage.secrets import redacted
 from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import SECRET, Bucket, s3_bucket, s3_server
 from tests.jobs.support import command, deliver, invoke, make_job, table, traces
@@ -82,6 +85,46 @@ def test_two_runs_at_once(tmp_path: Path, bucket: Bucket) -> None:
     assert run(job).rows == 20
     parts = [name for name in open_folder(f"{bucket.url}/scores", bucket.options).files() if "part-" in name]
     assert len(parts) == 2
+
+
+def test_maintenance_beside_a_run_damages_nothing(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are no locks: what a run has written and not committed yet stays, however little is kept."""
+    job = bucket.job(tmp_path)
+    for number in range(3):
+        bucket.put(traces(range(number * 10, number * 10 + 10)), f"traces/{number}.parquet")
+        run(job)
+    bucket.put(traces(range(30, 40)), "traces/new.parquet")
+    commit = Store.write_commit
+    done = list[dict[str, object]]()
+
+    def beside(store: Store, *arguments: Any) -> None:
+        monkeypatch.setattr(Store, "write_commit", commit)
+        done.append(maintain(job, keep_days=0))
+        commit(store, *arguments)
+
+    monkeypatch.setattr(Store, "write_commit", beside)
+    with pytest.raises(StoreError, match="another run changed the store"):
+        run(job)
+    assert done[0]["files"] == 1
+    assert len(bucket.table()) == 30
+    assert run(job).rows == 40
+    maintain(job, keep_days=0)
+    assert len(bucket.table()) == 40
+
+
+def test_http_has_to_be_allowed(bucket: Bucket) -> None:
+    options = {key: value for key, value in bucket.options.items() if "allow_http" not in key}
+    with pytest.raises(InputError, match="aws_allow_http"):
+        list_files(f"{bucket.url}/x/*.parquet", ENDINGS, options)
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    told = redacted(
+        "cannot reach http://user:passw0rd@host:9000/b nor abfss://box@account.dfs.core.windows.net/x"
+    )
+    assert told == "cannot reach http://***@host:9000/b nor abfss://box@account.dfs.core.windows.net/x"
 
 
 def test_bad_objects_cost_themselves(tmp_path: Path, bucket: Bucket) -> None:

@@ -103,8 +103,11 @@ def test_the_github_workflow_runs_the_job(tmp_path: Path, path: str) -> None:
     assert summary.read_text().startswith("## polars-evals: a gate failed")
     [upload] = [step for step in steps if "upload-artifact" in step.get("uses", "")]
     assert upload["if"] == "always()"
-    [cache] = [step for step in steps if "cache" in step.get("uses", "")]
-    assert (tmp_path / cache["with"]["path"]).is_dir()
+    restore, save = [step for step in steps if "cache" in step.get("uses", "")]
+    assert (tmp_path / restore["with"]["path"]).is_dir()
+    # A failed gate must not lose the store.
+    assert (save["if"], save["with"]["path"]) == ("always()", restore["with"]["path"])
+    assert save["with"]["key"].startswith(restore["with"]["restore-keys"])
 
 
 def test_the_airflow_task_tells_gates_from_inputs(

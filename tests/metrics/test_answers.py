@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.exceptions import InvalidOperationError
+from polars.exceptions import ComputeError
 
 import polars_evals as pe
 from tests.cases import letters
@@ -131,7 +131,7 @@ def test_ids() -> None:
     single = pl.DataFrame({"output": [["a", "b"], ["c"]], "expected": ["b", None]})
     scored = single.select(pe.recall_at_k("output", "expected")).unnest("recall_at_k")
     assert scored["score"].to_list() == [1.0, 0.0]
-    with pytest.raises(InvalidOperationError, match="ndcg: `output` must be a list of ids"):
+    with pytest.raises(ComputeError, match="ndcg: `output` must be a list of ids"):
         pl.DataFrame({"output": ["a"], "expected": ["a"]}).select(pe.ndcg("output", "expected"))
     with pytest.raises(ValueError, match="ndcg: `k`"):
         pe.ndcg("output", "expected", k=0)

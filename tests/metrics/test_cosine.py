@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.exceptions import InvalidOperationError
+from polars.exceptions import ComputeError
 
 import polars_evals as pe
-from polars_evals.lift import LABEL
+from polars_evals.expressions.native import LABEL
 
 Vector = Sequence[float | None] | None
 
@@ -110,7 +110,7 @@ def test_vectors_in_every_engine_with_literals_and_chunks() -> None:
 def test_other_dtypes_are_refused(values: list[Any]) -> None:
     frame = pl.DataFrame({"vector": [[1.0]], "other": values})
     for columns, argument in ((("vector", "other"), "expected"), (("other", "vector"), "output")):
-        with pytest.raises(InvalidOperationError, match=f"cosine: `{argument}` must be .*, got "):
+        with pytest.raises(ComputeError, match=f"cosine: `{argument}` must be .*, got "):
             frame.select(pe.cosine(*columns))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.exceptions import InvalidOperationError
+from polars.exceptions import ComputeError
 from rapidfuzz.distance import Levenshtein
 
 import polars_evals as pe
@@ -254,7 +254,7 @@ def test_bad_options(options: dict[str, Any]) -> None:
     [([["a"]], [[1]]), ([["a"]], ["a"]), ([1], [1]), ([[["a"]]], [[["a"]]]), ([b"a"], ["a"])],
 )
 def test_distance_of_other_dtypes(output: list[Any], expected: list[Any]) -> None:
-    with pytest.raises(InvalidOperationError, match="levenshtein_distance: "):
+    with pytest.raises(ComputeError, match="levenshtein_distance: "):
         pl.DataFrame({"output": output, "expected": expected}).select(
             pe.levenshtein_distance("output", "expected")
         )

@@ -1,11 +1,10 @@
 """Error rates: jiwer is the oracle, for the rates and for the counts."""
 
 import jiwer
-import polars as pl
 import pytest
 
 import polars_evals as pe
-from tests.texts import details_of, frame_of, random_pairs, real_pairs
+from tests.texts import details_of, random_pairs, real_pairs
 
 PAIRS = [
     (output, expected)
@@ -38,19 +37,6 @@ def test_character_error_rate_of_jiwer() -> None:
         assert row["score"] == pytest.approx(max(0, 1 - want.cer), abs=1e-12)
         counts = (row["substitutions"], row["insertions"], row["deletions"])
         assert counts == (want.substitutions, want.insertions, want.deletions)
-
-
-def test_pooled_is_the_rate_of_the_corpus() -> None:
-    pairs = [(spaced(output), spaced(expected)) for output, expected in PAIRS]
-    frame = frame_of(pairs).select(
-        pe.wer("output", "expected", tokenizer="whitespace", case_sensitive=True, details=True),
-        group=pl.int_range(pl.len()) % 2,
-    )
-    want = jiwer.wer([expected for _, expected in pairs], [output for output, _ in pairs])
-    assert frame.select(pe.pooled("wer")).item() == pytest.approx(1 - want, abs=1e-12)
-    groups = frame.group_by("group").agg(pe.pooled("wer").alias("rate")).sort("group")
-    windows = frame.select("group", pe.pooled("wer", by="group").alias("rate")).unique().sort("group")
-    assert groups["rate"].to_list() == pytest.approx(windows["rate"].to_list(), abs=1e-12)
 
 
 def test_defaults() -> None:

@@ -200,7 +200,7 @@ def run(
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
-    with stoppable(), explained():
+    with stoppable(), explained(as_json=as_json):
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
 
@@ -222,7 +222,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
-    with explained():
+    with explained(as_json=as_json):
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
@@ -236,14 +236,21 @@ def maintain(
         str | None, typer.Option(help="How long rows stay: 90d, 12w, 1y. [default: as the job says]")
     ] = None,
     keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Step a damaged store back to its last sound version.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
-    with stoppable(), explained():
+    with stoppable(), explained(as_json=as_json):
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted, verb
 
-        done = maintain_store(job, keep=keep, keep_days=keep_days, say=tell)
+        done = maintain_store(job, keep=keep, keep_days=keep_days, restore=restore, say=tell)
+        if restore:
+            text = f"restored {done['store']} to version {done['version']}: {counted(done['rows'], 'row')}"
+            show(json.dumps(done, indent=2) if as_json else text)
+            return
         before, removed = done["files_before"], done["removed"]
         text = (
             f"{counted(done['forgotten'], 'old row')} went; {counted(before, 'data file')} "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -56,6 +57,8 @@ def show(text: str, *, as_json: bool = False) -> None:
 def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None:
     """Write a text to a stream, whatever its encoding can hold."""
     encoding = stream.encoding or "utf-8"
+    # A line that begins so is a command to GitHub's runners, whoever named a model like that.
+    text = re.sub(r"(?m)^(\s*)(?=::|##\[)", r"\1\\", text)
     print(text.encode(encoding, errors).decode(encoding), file=stream, flush=True)
 
 
@@ -70,8 +73,11 @@ codecs.register_error("polars-evals-plain", plain)
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict."""
+def explained(*, as_json: bool = False) -> Iterator[None]:
+    """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict.
+
+    With `as_json` the error is also a JSON object on stdout.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -83,10 +89,10 @@ def explained() -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
-        explain(error)
+        explain(error, as_json=as_json)
 
 
-def explain(error: BaseException) -> NoReturn:
+def explain(error: BaseException, *, as_json: bool = False) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
     code = exit_code_of(error)
     told = str(error) or type(error).__name__
@@ -103,6 +109,8 @@ def explain(error: BaseException) -> NoReturn:
                 file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} exit code {code}\n{trace}\n")
         except OSError as unwritten:
             tell(f"--log cannot be written: {one_line(unwritten)}")
+    if as_json:
+        show(json.dumps({"error": clean(redacted(told)), "exit_code": code}, indent=2))
     fail(told, code)
 
 

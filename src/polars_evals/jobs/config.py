@@ -79,6 +79,9 @@ class Job:
     report: Report = field(default_factory=Report)
     timeline: Mapping[str, Any] | None = None
     alert: Alert | None = None
+    # Versions that are not compared, and whether the newest of the others is the only candidate.
+    ignore: tuple[str, ...] = ()
+    newest: bool = False
     name: str = "job"
 
     @classmethod
@@ -117,7 +120,9 @@ def read_job(config: Section, folder: Path) -> Job:
             raise ConfigError(f"{source}: the section [{name}] is missing")
     suite = read_suite(source, tables["suite"], folder)
     compare = tables["compare"]
+    ignore, newest = tuple[str, ...](), False
     if compare is not None:
+        ignore, newest = read_choice(f"{source}: [compare]", compare)
         compare = read_compare(Section(f"{source}: [compare]", compare), suite)
     timeline = tables["timeline"]
     if timeline is not None:
@@ -162,8 +167,21 @@ def read_job(config: Section, folder: Path) -> Job:
         None
         if tables["alert"] is None
         else read_alert(Section(f"{source}: [alert]", tables["alert"]), folder),
+        ignore,
+        newest,
         Path(source).stem,
     )
+
+
+def read_choice(where: str, entries: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
+    """Take from `[compare]` which versions are candidates: `ignore`, and `candidate = "newest"`."""
+    ignore = Section(where, {"ignore": entries.pop("ignore", None)}).texts(
+        "ignore", "a version or a list of versions"
+    )
+    newest = entries.get("candidate") == "newest"
+    if newest:
+        del entries["candidate"]
+    return ignore or (), newest
 
 
 def options_of(section: Section, shared: Mapping[str, Any]) -> Options | None:

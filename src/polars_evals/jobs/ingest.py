@@ -13,7 +13,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import InputError, StoreError
-from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
+from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input, with_utc_time
 from polars_evals.jobs.memory import with_small_row_groups
 from polars_evals.jobs.retention import HASH, PART
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
@@ -238,14 +238,10 @@ class Ingest:
             )
 
         row = pl.col(ROW).cast(pl.Int64)
-        placed = (
-            small[0]
-            .way.scan(read)
-            .with_columns(
-                source_row=row - row.min().over(PATH),
-                source_file=told([source.name for source in sources], pl.String()),
-                source_time=told([source.time for source in sources], SOURCE["source_time"]),
-            )
+        placed = with_utc_time(small[0].way.scan(read)).with_columns(
+            source_row=row - row.min().over(PATH),
+            source_file=told([source.name for source in sources], pl.String()),
+            source_time=told([source.time for source in sources], SOURCE["source_time"]),
         )
         # A file of another likeness may have columns of these names.
         return conform(self.suite.score(placed.drop(PATH, ROW)), {**schema, **SOURCE})

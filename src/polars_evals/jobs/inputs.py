@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from zipfile import BadZipFile
@@ -20,15 +22,16 @@ from polars_evals._polars import scan_ndjson
 from polars_evals.jobs.memory import refuse_long_lines
 from polars_evals.jobs.small import SMALL_BYTES, Exports, Small, small_lines, small_table, unpacked_bytes
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
-from polars_evals.storage.paths import Listing, is_inside_of, list_files
+from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces import detect_traces, scan_traces, trace_files
+from polars_evals.traces import detect_traces, scan_traces
 from polars_evals.traces.content import ENDINGS, kind_of
-from polars_evals.traces.detect import UnknownFormatError
+from polars_evals.traces.detect import UnknownFormatError, choose_files, platform_named
 from polars_evals.traces.files import is_parquet, readable_copy
 from polars_evals.traces.plan import ScanPlan, make_plan
 from polars_evals.traces.read import broken_line, is_blank
-from polars_evals.traces.rows import Rows
+from polars_evals.traces.rows import Rows, as_time, with_text_as_time
+from polars_evals.traces.source import Field
 
 __all__ = ["CHANGED", "READ_ERRORS", "Input", "detect", "scan_all"]
 
@@ -96,7 +99,7 @@ class Input:
             return found
         # A file that is named twice, however it is written, is read once; tables beside the traces are not.
         local = [file for file in found.files if file not in found.entries]
-        chosen = trace_files(local, self.format) if local else []
+        chosen = choose_files(unique_files(local), platform_named(self.format))[0]
         remote = [file for file in dict.fromkeys(found.files) if file in found.entries]
         return Listing([*chosen, *remote], found.unreadable, found.entries)
 
@@ -134,7 +137,7 @@ class Input:
             raise InputError(f"cannot read {file!r}: {one_line(error)}") from None
         format_name = detect(read) if self.format == "auto" else self.format
         if format_name == "generic" and self.plain and kind_of(read) in ("parquet", "lines"):
-            table = scan_table(read)
+            table = with_utc_time(scan_table(read))
             return table.filter(pl.col("output").is_not_null()) if self.rows == "outputs" else table
         return scan_traces(read, format_name, columns=self.columns, keep=self.keep, rows=self.rows)
 
@@ -209,10 +212,24 @@ def scan_table(file: str) -> pl.LazyFrame:
         raise InputError(f"{file!r} is empty; leave it out, or name its format=, with which it has no rows")
     try:
         table = scan_ndjson(file, glob=False)
+        with open(file, "rb") as stream:
+            if stream.read(3) == BOM_UTF8:
+                table = pl.scan_ndjson(BytesIO(stream.read()), infer_schema_length=None)
         table.collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(file, error) from None
     return table
+
+
+def with_utc_time(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Read the column `ts` as `scan_traces` does: dates, times with or without a zone, texts and numbers."""
+    dtype = table.collect_schema().get("ts")
+    if dtype is None:
+        return table
+    if dtype == pl.String():
+        return with_text_as_time(table, "ts")
+    time = as_time(Field(pl.col("ts"), dtype))
+    return table if time is None else table.with_columns(ts=time)
 
 
 def unreadable(file: str, error: BaseException) -> InputError:

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from polars_evals._errors import ConfigError
-from polars_evals.drift import Comparison, Timeline, compare_spec, timeline
+from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.asked import names_of
 from polars_evals.jobs.config import Job
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
-from polars_evals.jobs.store import Snapshot
+from polars_evals.jobs.store import Snapshot, State
 from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, listed
 
@@ -23,11 +23,13 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     """Compare the versions in the store and judge the gates; none of them passes on a store without rows."""
     if snapshot is None or not snapshot.rows:
         reason = ("there is no row in the store to judge",)
-        return replace(outcome, gates=tuple(GateResult(gate.name, FAILED, reason) for gate in job.gates))
+        return replace(
+            outcome, gates=tuple(gate.advised(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
+        )
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
     if job.compare is not None:
-        comparison, absent = compared(job, scored, notes, rows_went=snapshot.state.forgotten is not None)
+        comparison, absent = compared(job, scored, notes, snapshot.state)
     line = followed(job, scored, comparison, notes)
     seen = Evidence(
         names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
@@ -39,7 +41,7 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
 
 
 def compared(
-    job: Job, scored: pl.LazyFrame, notes: list[str], *, rows_went: bool
+    job: Job, scored: pl.LazyFrame, notes: list[str], state: State
 ) -> tuple[Comparison | None, tuple[str, ...]]:
     """Compare, unless there is nothing to compare yet; returns also the candidates that ought to be there.
 
@@ -47,9 +49,12 @@ def compared(
     were too old to be kept, one that the job names and that has no rows may be written wrong, or gone.
     """
     assert job.compare is not None
+    rows_went = state.forgotten is not None
     spec, schema = job.compare, scored.collect_schema()
     absent = tuple[str, ...]()
     try:
+        if spec.version in schema:
+            spec, scored = chosen(job, spec, scored, state)
         if spec.version in schema:
             present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
             there = set(present.to_series().drop_nulls())
@@ -70,6 +75,38 @@ def compared(
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         hint = too_old(job) if rows_went else ""
         raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
+
+
+def chosen(
+    job: Job, spec: ComparisonSpec, scored: pl.LazyFrame, state: State
+) -> tuple[ComparisonSpec, pl.LazyFrame]:
+    """Leave out the versions that the job ignores, and find the newest candidate if that is asked for."""
+    schema = scored.collect_schema()
+    version = as_text(schema, spec.version)
+    if job.ignore:
+        scored = scored.filter(version.is_in(list(job.ignore)).not_().fill_null(True))
+    if not job.newest:
+        return spec, scored
+    baseline = version_text(schema, spec.version, spec.baseline)
+    timed = isinstance(schema.get("ts"), pl.Date | pl.Datetime)
+    first = (
+        scored.select(
+            "source_file", "source_time", version=version, ts=pl.col("ts") if timed else pl.lit(None)
+        )
+        .filter(pl.col("version") != baseline)
+        .group_by("version", "source_file")
+        .agg(pl.col("ts").min(), pl.col("source_time").min())
+        .collect(engine="streaming")
+    )
+    runs = {name: int(about["run"]) for name, about in state.inputs.items()}
+    order = first.with_columns(
+        run=pl.col("source_file").replace_strict(runs, default=0, return_dtype=pl.Int64)
+    )
+    latest = order.group_by("version").agg(pl.col("ts", "run", "source_time").min())
+    if latest.is_empty():
+        return spec, scored
+    newest = latest.sort("ts", "run", "source_time", "version", nulls_last=False).item(-1, "version")
+    return replace(spec, candidate=[newest]), scored
 
 
 def too_old(job: Job) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ from io import BytesIO
 
 import polars as pl
 
-from polars_evals._errors import JobError
+from polars_evals._errors import is_failure
 from polars_evals.drift import Comparison
 from polars_evals.jobs.config import Report
 from polars_evals.jobs.outcome import Outcome
@@ -38,7 +39,10 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
         try:
             write(file)
             written[kind] = file
-        except (OSError, JobError) as error:
+        except BaseException as error:
+            # Whatever it is: a page that cannot be drawn must not cost the verdict.
+            if not is_failure(error):
+                raise
             unwritten[file] = one_line(error)
 
     for kind, write in writers.items():
@@ -57,8 +61,21 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
 def page_of(outcome: Outcome) -> str:
     """Return the page: of the comparison, of the scores over time, or of a day with neither."""
     if outcome.comparison is not None:
-        return outcome.comparison.to_html(timeline=outcome.timeline)
-    return waiting_page(outcome) if outcome.timeline is None else outcome.timeline.to_html()
+        page = outcome.comparison.to_html(timeline=outcome.timeline)
+    elif outcome.timeline is not None:
+        page = outcome.timeline.to_html()
+    else:
+        return waiting_page(outcome)
+    lines = [
+        f"FAILED {gate.name}: {text}"
+        for gate in outcome.gates
+        if gate.status == "failed"
+        for text in gate.lines
+    ]
+    if not lines:
+        return page
+    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return re.sub(r"<body[^>]*>", lambda body: f'{body[0]}<ul id="failed-gates">{listed}</ul>', page, count=1)
 
 
 def append_to(file: str, text: str) -> None:
@@ -71,7 +88,10 @@ def write_items(comparison: Comparison, path: str, storage_options: Mapping[str,
     """Write the items that newly fail, with their texts, worst first."""
     failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
     if path.lower().endswith(".csv"):
-        write_file(path, failing.write_csv(), storage_options)
+        # A spreadsheet takes a cell that begins so for a formula, whoever wrote the answer.
+        texts = pl.col(pl.String)
+        inert = pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then("'" + texts).otherwise(texts)
+        write_file(path, failing.with_columns(inert.name.keep()).write_csv(), storage_options)
         return
     failing.write_parquet(content := BytesIO())
     write_file(path, content.getvalue(), storage_options)

@@ -22,7 +22,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import mkdtemp
@@ -216,10 +216,10 @@ class Store:
         """What people call it."""
         return self.folder.address
 
-    def table(self) -> DeltaTable:
-        """Open the table."""
+    def table(self, version: int | None = None) -> DeltaTable:
+        """Open the table, as it is or as it was at a version."""
         options = dict(self.folder.options) if self.folder.options else None
-        return self.library.DeltaTable(self.location(), storage_options=options)
+        return self.library.DeltaTable(self.location(), version=version, storage_options=options)
 
     def location(self) -> str:
         """Return the URL of the table or, where the library would misread it, of a copy of its log."""
@@ -247,9 +247,9 @@ class Store:
         """Whether the table has a log."""
         return any(name.endswith((".json", ".parquet")) for name in self.folder.files("_delta_log"))
 
-    def load(self) -> Snapshot:
-        """Read the table's log and the state that it refers to."""
-        table = self.table()
+    def load(self, version: int | None = None) -> Snapshot:
+        """Read the table's log, up to a version, and the state that it refers to."""
+        table = self.table(version)
         number = table.transaction_version(APPLICATION)
         if number is None:
             raise StoreError(
@@ -417,19 +417,53 @@ class Store:
         except Exception as error:
             # Whatever a broken log makes a library raise: it must never look like an empty store.
             raise self.broken(f"{type(error).__name__}: {error}") from error
-        held = self.folder.files()
+        for part, problem in self.damaged(snapshot).items():
+            raise self.broken(f"{part.path} {problem}")
+        return snapshot
+
+    def damaged(self, snapshot: Snapshot) -> dict[Part, str]:
+        """Find the data files that are not there, or not whole."""
+        held, found = self.folder.files(), dict[Part, str]()
         for part in snapshot.parts:
             entry = held.get(part.name)
             if entry is None or entry.size != part.size:
-                found = "is missing" if entry is None else f"has {entry.size:,} bytes, not {part.size:,}"
-                raise self.broken(f"{part.path} {found}")
-        return snapshot
+                found[part] = (
+                    "is missing" if entry is None else f"has {entry.size:,} bytes, not {part.size:,}"
+                )
+        return found
+
+    def restore(self) -> Snapshot:
+        """Step back to the last sound version; where there is none, drop the data files that are lost.
+
+        The inputs whose rows are lost with that are no longer known, so that the next run takes them again.
+        """
+        log = {name: int(name[:20]) for name in self.folder.files("_delta_log") if name[:20].isdigit()}
+        for version in sorted(set(log.values()), reverse=True):
+            try:
+                snapshot = self.load(version)
+            except Exception:
+                # Whatever a broken log makes a library raise: an older version may be sound.
+                continue
+            if self.damaged(snapshot):
+                continue
+            later = sorted((name for name, number in log.items() if number > version), reverse=True)
+            if later:
+                self.folder.remove(f"_delta_log/{name}" for name in ("_last_checkpoint", *later))
+            return snapshot
+        try:
+            snapshot = self.load()
+        except Exception as error:
+            raise self.broken(f"no version of it is sound: {one_line(error)}") from error
+        lost = self.damaged(snapshot)
+        self.commit(snapshot, replace(snapshot.state, inputs={}), snapshot.schema, [], [*lost])
+        return self.load()
 
     def broken(self, what: str) -> StoreError:
         """Say that the store is not what a run left there."""
         return StoreError(
             f"the store {self.address!r} is damaged and was left as it is: {what}. "
-            "Restore it from a copy, or name another path to start anew"
+            "`polars-evals maintain JOB --restore` steps back to the last sound version; or restore it "
+            "from a copy, or name another path to start anew"
         )
 
     def overtaken(self) -> StoreError:

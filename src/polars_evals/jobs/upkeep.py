@@ -106,6 +106,7 @@ def maintain(
     *,
     keep: str | None = None,
     keep_days: float = WEEK,
+    restore: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """
@@ -119,6 +120,9 @@ def maintain(
         How long rows stay, such as `"90d"`; without it as `keep` in `[store]` says, or for ever.
     keep_days
         How long data files stay that were replaced, for those who read an older state of the store.
+    restore
+        Step a damaged store back to its last sound version, and do nothing else. The next run takes the
+        inputs again whose rows are lost with that.
     say
         Told if another run must be waited for.
 
@@ -135,6 +139,10 @@ def maintain(
         retention = replace(retention or Retention(keep), keep=checked(keep))
     folder = open_folder(job.store.path, job.store.storage_options)
     store = Store(folder)
+    if restore:
+        with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
+            sound = store.restore()
+        return {"store": store.address, "rows": sound.rows, "version": sound.version}
     read(store)
     with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
         before = read(store)

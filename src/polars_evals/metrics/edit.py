@@ -1,14 +1,12 @@
-"""Edit distance, by the native kernels."""
+"""Edits that turn one text into another; RapidFuzz defines most of these metrics."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Annotated
 
 import polars as pl
 
-from polars_evals import _native
-from polars_evals.lift import IntoText, Kernel, Missing, as_expr, lift, lift_distance
-from polars_evals.options import check_common, check_flags, check_whole
+from polars_evals.expressions.native import as_expr, metric
+from polars_evals.expressions.options import Fraction, IntoText, Missing, Natural, Positive, Range
 from polars_evals.wording import shown
 
 LARGEST_WEIGHT = 2**31 - 1
@@ -19,10 +17,10 @@ def levenshtein(
     output: IntoText,
     expected: IntoText,
     *,
-    threshold: float = 0.7,
+    threshold: Fraction = 0.7,
     case_sensitive: bool = False,
-    max_chars: int | None = 10_000,
-    decimals: int | None = 2,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
@@ -43,7 +41,8 @@ def levenshtein(
     decimals
         Round the score half up; None for no rounding.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
         Append `distance`, `output_chars` and `expected_chars` (after the cut), and what concerns turns.
 
@@ -67,17 +66,277 @@ def levenshtein(
     │ null                ┆ 0.0   ┆ fail  │
     └─────────────────────┴───────┴───────┘
     """
-    return lift_edit(
-        "levenshtein",
-        output,
-        expected,
-        threshold=threshold,
-        case_sensitive=case_sensitive,
-        max_chars=max_chars,
-        decimals=decimals,
-        missing=missing,
-        details=details,
-    )
+    return metric(levenshtein, locals())
+
+
+def damerau_levenshtein(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.7,
+    case_sensitive: bool = False,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score as `levenshtein`, with a swap of two neighbours as one more kind of edit.
+
+    Parameters
+    ----------
+    output, expected
+        The text to score, and the text it should be. Lists of several references: the best counts.
+    threshold, case_sensitive, max_chars, decimals, missing, details
+        As in `levenshtein`.
+
+    Notes
+    -----
+    Unlike in `osa`, swapped characters may be edited again: from "ca" to "abc" it takes 2 edits. Equal to
+    RapidFuzz's `DamerauLevenshtein`. The time for two texts of m and n characters grows with m * n; `osa`
+    is much faster.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["recieve", "ca", None], "expected": ["receive", "abc", "x"]})
+    >>> df.with_columns(pe.damerau_levenshtein("output", "expected")).unnest("damerau_levenshtein")
+    shape: (3, 4)
+    ┌─────────┬──────────┬───────┬───────┐
+    │ output  ┆ expected ┆ score ┆ label │
+    │ ---     ┆ ---      ┆ ---   ┆ ---   │
+    │ str     ┆ str      ┆ f64   ┆ enum  │
+    ╞═════════╪══════════╪═══════╪═══════╡
+    │ recieve ┆ receive  ┆ 0.86  ┆ pass  │
+    │ ca      ┆ abc      ┆ 0.33  ┆ fail  │
+    │ null    ┆ x        ┆ 0.0   ┆ fail  │
+    └─────────┴──────────┴───────┴───────┘
+    """
+    return metric(damerau_levenshtein, locals())
+
+
+def osa(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.7,
+    case_sensitive: bool = False,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score as `levenshtein`, with a swap of two neighbours as one more kind of edit, made once.
+
+    Parameters
+    ----------
+    output, expected
+        The text to score, and the text it should be. Lists of several references: the best counts.
+    threshold, case_sensitive, max_chars, decimals, missing, details
+        As in `levenshtein`.
+
+    Notes
+    -----
+    This is the optimal string alignment: no character is edited twice, so that from "ca" to "abc" it takes
+    3 edits. Equal to RapidFuzz's `OSA`. The time for two texts of m and n characters grows with m * n / 64.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["recieve", "ca", None], "expected": ["receive", "abc", "x"]})
+    >>> df.with_columns(pe.osa("output", "expected")).unnest("osa")
+    shape: (3, 4)
+    ┌─────────┬──────────┬───────┬───────┐
+    │ output  ┆ expected ┆ score ┆ label │
+    │ ---     ┆ ---      ┆ ---   ┆ ---   │
+    │ str     ┆ str      ┆ f64   ┆ enum  │
+    ╞═════════╪══════════╪═══════╪═══════╡
+    │ recieve ┆ receive  ┆ 0.86  ┆ pass  │
+    │ ca      ┆ abc      ┆ 0.0   ┆ fail  │
+    │ null    ┆ x        ┆ 0.0   ┆ fail  │
+    └─────────┴──────────┴───────┴───────┘
+    """
+    return metric(osa, locals())
+
+
+def indel(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.7,
+    case_sensitive: bool = False,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the longest common subsequence: twice its length / the length of both texts.
+
+    Parameters
+    ----------
+    output, expected
+        The text to score, and the text it should be. Lists of several references: the best counts.
+    threshold, case_sensitive, max_chars, decimals, missing, details
+        As in `levenshtein`.
+
+    Notes
+    -----
+    Only insertions and deletions are edits, and a replaced character is one of each. Other tools call this
+    the "Levenshtein ratio"; difflib's ratio is an approximation of it. Equal to RapidFuzz's `Indel`, and to
+    `fuzz.ratio` / 100. The time for two texts of m and n characters grows with m * n / 64.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["lewenstein", "xyz", None], "expected": ["levenshtein", "abc", "x"]})
+    >>> df.with_columns(pe.indel("output", "expected")).unnest("indel")
+    shape: (3, 4)
+    ┌────────────┬─────────────┬───────┬───────┐
+    │ output     ┆ expected    ┆ score ┆ label │
+    │ ---        ┆ ---         ┆ ---   ┆ ---   │
+    │ str        ┆ str         ┆ f64   ┆ enum  │
+    ╞════════════╪═════════════╪═══════╪═══════╡
+    │ lewenstein ┆ levenshtein ┆ 0.86  ┆ pass  │
+    │ xyz        ┆ abc         ┆ 0.0   ┆ fail  │
+    │ null       ┆ x           ┆ 0.0   ┆ fail  │
+    └────────────┴─────────────┴───────┴───────┘
+    """
+    return metric(indel, locals())
+
+
+def hamming(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.7,
+    case_sensitive: bool = False,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the share of positions with the same character.
+
+    Parameters
+    ----------
+    output, expected
+        The text to score, and the text it should be. Lists of several references: the best counts.
+    threshold, case_sensitive, max_chars, decimals, missing, details
+        As in `levenshtein`.
+
+    Notes
+    -----
+    The shorter text is padded: positions that only one text has count as different. Meant for codes and
+    labels of fixed length, because one inserted character shifts all that follow. Equal to RapidFuzz's
+    `Hamming`. The time grows with the length.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["ACGTACGT", "CGTACGT", None], "expected": "ACGAACGT"})
+    >>> df.with_columns(pe.hamming("output", "expected")).unnest("hamming")
+    shape: (3, 4)
+    ┌──────────┬──────────┬───────┬───────┐
+    │ output   ┆ expected ┆ score ┆ label │
+    │ ---      ┆ ---      ┆ ---   ┆ ---   │
+    │ str      ┆ str      ┆ f64   ┆ enum  │
+    ╞══════════╪══════════╪═══════╪═══════╡
+    │ ACGTACGT ┆ ACGAACGT ┆ 0.88  ┆ pass  │
+    │ CGTACGT  ┆ ACGAACGT ┆ 0.13  ┆ fail  │
+    │ null     ┆ ACGAACGT ┆ 0.0   ┆ fail  │
+    └──────────┴──────────┴───────┴───────┘
+    """
+    return metric(hamming, locals())
+
+
+def jaro_winkler(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.7,
+    case_sensitive: bool = False,
+    max_chars: Positive | None = 10_000,
+    decimals: Natural | None = 2,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score shared characters that stand near each other, with more weight on a shared start.
+
+    Parameters
+    ----------
+    output, expected
+        The text to score, and the text it should be. Lists of several references: the best counts.
+    threshold, case_sensitive, max_chars, decimals, missing, details
+        As in `levenshtein`.
+
+    Notes
+    -----
+    Made for names and other short texts. Equal to RapidFuzz's `JaroWinkler` with its prefix weight of 0.1.
+    There is no distance in whole numbers to round from: the similarity is rounded to 12 decimals first,
+    then half up to `decimals`. The time grows with the length.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Jon Smith", "Smith, John", None], "expected": "John Smith"})
+    >>> df.with_columns(pe.jaro_winkler("output", "expected")).unnest("jaro_winkler")
+    shape: (3, 4)
+    ┌─────────────┬────────────┬───────┬───────┐
+    │ output      ┆ expected   ┆ score ┆ label │
+    │ ---         ┆ ---        ┆ ---   ┆ ---   │
+    │ str         ┆ str        ┆ f64   ┆ enum  │
+    ╞═════════════╪════════════╪═══════╪═══════╡
+    │ Jon Smith   ┆ John Smith ┆ 0.97  ┆ pass  │
+    │ Smith, John ┆ John Smith ┆ 0.52  ┆ fail  │
+    │ null        ┆ John Smith ┆ 0.0   ┆ fail  │
+    └─────────────┴────────────┴───────┴───────┘
+    """
+    return metric(jaro_winkler, locals())
+
+
+def cer(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    case_sensitive: bool = False,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the characters that are right: 1 − character error rate, and at least 0.
+
+    Parameters
+    ----------
+    output
+        The text to score, as a recogniser heard or read it.
+    expected
+        What was said or written. Lists of several references: the best score counts.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `substitutions`, `insertions`, `deletions` and `length` (the characters of expected), and what
+        concerns turns.
+
+    Notes
+    -----
+    The character error rate is the fewest characters to replace, insert or delete, divided by the characters
+    of expected. White space at the ends does not count. Two empty texts score 1.0, one empty text 0.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["kitten", "Sitting ", None]})
+    >>> df.with_columns(pe.cer("output", pl.lit("sitting"))).unnest("cer")
+    shape: (3, 3)
+    ┌──────────┬──────────┬───────┐
+    │ output   ┆ score    ┆ label │
+    │ ---      ┆ ---      ┆ ---   │
+    │ str      ┆ f64      ┆ enum  │
+    ╞══════════╪══════════╪═══════╡
+    │ kitten   ┆ 0.571429 ┆ fail  │
+    │ Sitting  ┆ 1.0      ┆ pass  │
+    │ null     ┆ 0.0      ┆ fail  │
+    └──────────┴──────────┴───────┘
+    """
+    return metric(cer, locals())
 
 
 def levenshtein_distance(
@@ -85,7 +344,7 @@ def levenshtein_distance(
     expected: IntoText,
     *,
     weights: tuple[int, int, int] = (1, 1, 1),
-    score_cutoff: int | None = None,
+    score_cutoff: Annotated[int, Range(0, LARGEST_CUTOFF)] | None = None,
     processor: Callable[[pl.Expr], pl.Expr] | None = None,
 ) -> pl.Expr:
     """Count the edits that turn output into expected, as whole numbers.
@@ -122,71 +381,13 @@ def levenshtein_distance(
     │ null   ┆ x        ┆ null                 │
     └────────┴──────────┴──────────────────────┘
     """
-    metric = "levenshtein_distance"
-    weights = check_weights(metric, weights)
-    check_whole(metric, "score_cutoff", score_cutoff, least=0, most=LARGEST_CUTOFF, optional=True)
+    arguments = locals()
+    name = "levenshtein_distance"
+    check_weights(name, weights)
     if processor is not None:
-        output = processed(metric, processor, as_expr(metric, "output", output))
-        expected = processed(metric, processor, as_expr(metric, "expected", expected))
-
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(_native.levenshtein_distance(left, right, **options()))
-
-    def list_kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame(_native.levenshtein_lists(left, right, **options()))
-
-    def options() -> Any:
-        return {"weights": weights, "score_cutoff": score_cutoff, "threads": pl.thread_pool_size()}
-
-    return lift_distance(metric, output, expected, kernel, list_kernel)
-
-
-def lift_edit(
-    metric: str,
-    output: IntoText,
-    expected: IntoText,
-    *,
-    threshold: float,
-    case_sensitive: bool,
-    max_chars: int | None,
-    decimals: int | None,
-    missing: Missing,
-    details: bool,
-) -> pl.Expr:
-    """Make the expression of an edit metric: all have the same options."""
-    check_common(metric, threshold=threshold, missing=missing, details=details)
-    check_flags(metric, case_sensitive=case_sensitive)
-    check_whole(metric, "max_chars", max_chars, least=1, optional=True)
-    check_whole(metric, "decimals", decimals, least=0, optional=True)
-    counts_edits = metric != "jaro_winkler"
-    native = partial(_native.edit_similarity, metric=metric) if counts_edits else _native.jaro_winkler
-
-    def rounded(decimals: int | None) -> Kernel:
-        return lambda left, right: pl.DataFrame(
-            native(
-                left,
-                right,
-                fold_case=not case_sensitive,
-                max_chars=max_chars,
-                decimals=decimals,
-                details=details,
-                threads=pl.thread_pool_size(),
-            )
-        )
-
-    distance = {"distance": pl.Int64} if counts_edits else {}
-    return lift(
-        metric,
-        output,
-        expected,
-        rounded(decimals),
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields={**distance, "output_chars": pl.Int64, "expected_chars": pl.Int64},
-        turn_kernel=rounded(None),
-        decimals=decimals,
-    )
+        for side in ("output", "expected"):
+            arguments[side] = processed(name, processor, as_expr(name, side, arguments[side]))
+    return metric(levenshtein_distance, arguments, processor=None)
 
 
 def check_weights(metric: str, weights: object) -> tuple[int, int, int]:

@@ -1,7 +1,10 @@
-"""Answers in JSON: equal to an expected value, or valid against a schema."""
+"""Answers in JSON: equal to an expected value, right leaf by leaf, or valid against a schema."""
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -9,19 +12,45 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
-from polars_evals import _native
-from polars_evals.columns import side_by_side
-from polars_evals.lift import IntoText, Missing, lift
-from polars_evals.metrics.schema_errors import Explainer
-from polars_evals.options import check_common, check_flags
+from polars_evals.expressions import python
+from polars_evals.expressions.native import Fields, call, metric
+from polars_evals.expressions.options import Amount, Fraction, IntoText, Missing
+from polars_evals.wording import shown
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-    Compiled: TypeAlias = tuple[Validator, Explainer]
+Path: TypeAlias = tuple[str | int, ...]
+
+# The errors of alternatives hold those of each, and where a schema refers to itself there are more than any
+# time allows. Whether a value is valid takes no such time.
+ALTERNATIVES, REFERENCES = ("anyOf", "oneOf"), ("$ref", "$dynamicRef", "$recursiveRef")
 
 # Deeper values are refused before Python reads them: its own limit depends on where it is called from.
 MAX_DEPTH = 255
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A compiled schema, and whether its errors may take too long to list."""
+
+    validator: "Validator"
+    explodes: bool
+
+
+LEAVES: Fields = {
+    "agreeing": pl.Int64,
+    "leaves": pl.Int64,
+    "differing": pl.List(pl.String),
+    "missing": pl.List(pl.String),
+    "extra": pl.List(pl.String),
+}
+
+# The steps of a JSON path: .key, [0], ["key"], and .* or [*] for any.
+STEP = re.compile(
+    r"""\.(?P<key>[^.\[\]*]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
+    r"""|(?P<any>\.\*|\[\*\])"""
+)
 
 
 def json_match(
@@ -29,7 +58,7 @@ def json_match(
     expected: IntoText,
     *,
     subset: bool = False,
-    threshold: float = 1.0,
+    threshold: Fraction = 1.0,
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
@@ -47,7 +76,8 @@ def json_match(
         The least score that passes. It matters for conversations, whose score is the share of turns that
         match.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
         Append `output_valid` and `expected_valid`, whether each is JSON, and what concerns conversations.
 
@@ -76,30 +106,14 @@ def json_match(
     │ a is 1                   ┆ 0.0   ┆ fail  │
     └──────────────────────────┴───────┴───────┘
     """
-    check_common("json_match", threshold=threshold, missing=missing, details=details)
-    check_flags("json_match", subset=subset)
-
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        matched = pl.DataFrame(_native.json_match(left, right, subset=subset, threads=pl.thread_pool_size()))
-        return matched.with_columns(pl.col("output_valid", "expected_valid").cast(pl.Boolean))
-
-    return lift(
-        "json_match",
-        output,
-        expected,
-        kernel,
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields={"output_valid": pl.Boolean, "expected_valid": pl.Boolean},
-    )
+    return metric(json_match, locals())
 
 
 def json_schema(
     output: IntoText,
     schema: Mapping[str, Any] | IntoText,
     *,
-    threshold: float = 1.0,
+    threshold: Fraction = 1.0,
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
@@ -144,31 +158,123 @@ def json_schema(
     │ Paris             ┆ 0.0   ┆ not JSON, or out of bounds      │
     └───────────────────┴───────┴─────────────────────────────────┘
     """
-    metric = "json_schema"
-    check_common(metric, threshold=threshold, missing=missing, details=details)
+    arguments = locals()
     text = schema_text(schema) if isinstance(schema, Mapping) else None
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        if text is not None:
-            return validate(left, repeat(compiled(text)), explain=details)
-        rows = side_by_side(left, right)
-        return validate(rows["output"], compile_column(rows["expected"]), explain=details)
+        return validate(
+            left, compile_column(right) if text is None else repeat(compiled(text)), explain=details
+        )
 
-    return lift(
-        metric,
-        output,
-        output if isinstance(schema, Mapping) else schema,
-        kernel,
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields={"error": pl.String},
-        expected_name="schema",
-        output_alone=text is not None,
-    )
+    columns = ("output", "schema") if text is None else ("output",)
+    return python.metric(json_schema, arguments, kernel, fields={"error": pl.String}, columns=columns)
 
 
-def validate(outputs: pl.Series, schemas: "Iterable[Compiled | None]", *, explain: bool) -> pl.DataFrame:
+def json_fields(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    abs_tol: Amount = 0.0,
+    rel_tol: Amount = 0.0,
+    ignore: str | Sequence[str] = (),
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the share of leaves on which two JSON documents agree, among the leaves of either.
+
+    Parameters
+    ----------
+    output
+        The JSON text to score.
+    expected
+        The JSON text it should be. Lists of several references: the best score counts.
+    abs_tol
+        How far apart two numbers may be.
+    rel_tol
+        How far apart two numbers may be, as a share of the larger. Either tolerance will do.
+    ignore
+        JSON paths that do not count, with all below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `agreeing` and `leaves`, the paths that are `differing`, `missing` (in output) and `extra`, and
+        what concerns turns.
+
+    Notes
+    -----
+    Leaves are texts, numbers, booleans, nulls, and empty objects and arrays. Arrays are compared place by
+    place. Numbers are equal however they are written. What is not JSON, in the sense of `json_schema`, scores
+    0.0.
+
+    Examples
+    --------
+    >>> outputs = ['{"name": "Ada", "born": 1815}', '{"name": "Ada", "died": 1852}', "Ada"]
+    >>> df = pl.DataFrame({"output": outputs})
+    >>> df.select(pe.json_fields("output", pl.lit('{"name": "Ada", "born": 1816}'), details=True)).unnest(
+    ...     "json_fields"
+    ... ).select("score", "differing", "missing", "extra")
+    shape: (3, 4)
+    ┌──────────┬────────────┬────────────┬────────────┐
+    │ score    ┆ differing  ┆ missing    ┆ extra      │
+    │ ---      ┆ ---        ┆ ---        ┆ ---        │
+    │ f64      ┆ list[str]  ┆ list[str]  ┆ list[str]  │
+    ╞══════════╪════════════╪════════════╪════════════╡
+    │ 0.5      ┆ ["$.born"] ┆ []         ┆ []         │
+    │ 0.333333 ┆ []         ┆ ["$.born"] ┆ ["$.died"] │
+    │ 0.0      ┆ null       ┆ null       ┆ null       │
+    └──────────┴────────────┴────────────┴────────────┘
+    """
+    arguments = locals()
+    ignored = [read_path(path) for path in ([ignore] if isinstance(ignore, str) else ignore)]
+
+    def equal(left: object, right: object) -> bool:
+        if is_number(left) and is_number(right):
+            return left == right or (
+                (abs_tol > 0 or rel_tol > 0) and is_close(float(left), float(right), abs_tol, rel_tol)  # type: ignore[arg-type]
+            )
+        return type(left) is type(right) and left == right
+
+    def leaves_of(text: str) -> dict[Path, object]:
+        value = json.loads(text, parse_float=Decimal)
+        return {path: leaf for path, leaf in leaves(value) if not any(covers(one, path) for one in ignored)}
+
+    def compare(output: str, expected: str) -> dict[str, Any]:
+        given, wanted = leaves_of(output), leaves_of(expected)
+        both = [path for path in wanted if path in given]
+        differing = [path for path in both if not equal(given[path], wanted[path])]
+        lacking = [path for path in wanted if path not in given]
+        extra = [path for path in given if path not in wanted]
+        total = len(wanted) + len(extra)
+        agreeing = len(both) - len(differing)
+        return {
+            "score": agreeing / total if total else 1.0,
+            "agreeing": agreeing,
+            "leaves": total,
+            "differing": [written(path) for path in differing],
+            "missing": [written(path) for path in lacking],
+            "extra": [written(path) for path in extra],
+        }
+
+    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        valid = [readable(side) for side in (left, right)]
+        results: list[dict[str, Any]] = []
+        for given, wanted, *can_read in zip(left, right, *valid, strict=True):
+            if given is None or wanted is None:
+                results.append({"score": None})
+            elif not all(can_read):
+                results.append({"score": 0.0})
+            else:
+                results.append(compare(given, wanted))
+        return pl.DataFrame(results, schema={"score": pl.Float64(), **LEAVES})
+
+    return python.metric(json_fields, arguments, kernel, fields=LEAVES)
+
+
+def validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
     """Score each text by its schema. With `explain`, say what is wrong with it."""
     scores: list[float | None] = []
     errors: list[str | None] = []
@@ -180,28 +286,37 @@ def validate(outputs: pl.Series, schemas: "Iterable[Compiled | None]", *, explai
         elif not is_readable:
             scores.append(0.0)
             errors.append("not JSON, or out of bounds")
-        elif schema[0].is_valid(value):
+        elif schema.validator.is_valid(value):
             scores.append(1.0)
             errors.append(None)
         else:
             scores.append(0.0)
-            errors.append(schema[1](schema[0], value) if explain else None)
+            errors.append(first_error(schema, value) if explain else None)
     return pl.DataFrame({"score": scores, "error": errors}, schema={"score": pl.Float64, "error": pl.String})
+
+
+def first_error(schema: Schema, value: Any) -> str:
+    """Say what is wrong, and where as a JSON pointer; not with which value, which may be long."""
+    if schema.explodes:
+        return "value is not valid"
+    error = next(iter(schema.validator.iter_errors(value)))
+    path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.instance_path)
+    return f"{path}: {error.message}" if path else error.message
 
 
 def readable(texts: pl.Series) -> pl.Series:
     """Tell which texts Python can read as JSON, whatever is in them."""
-    checked = pl.DataFrame(_native.json_readable(texts, max_depth=MAX_DEPTH, threads=pl.thread_pool_size()))
-    return checked["readable"].cast(pl.Boolean)
+    return pl.select(call("json_readable", [pl.lit(texts)], {"max_depth": MAX_DEPTH})).to_series()
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> "Compiled":
+def compiled(text: str) -> Schema:
     """Compile a schema, once."""
     from jsonschema_rs import ReferencingError, validator_for
 
+    explodes = any(f'"{word}"' in text for word in ALTERNATIVES) and any(word in text for word in REFERENCES)
     try:
-        return validator_for(json.loads(text), mask="value", offline=True), Explainer(text)
+        return Schema(validator_for(json.loads(text), mask="value", offline=True), explodes)
     except (ValueError, ReferencingError) as error:
         raise ValueError(f"not a valid JSON Schema: {error}") from None
 
@@ -218,7 +333,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
     return text
 
 
-def compile_column(schemas: pl.Series) -> "Iterable[Compiled | None]":
+def compile_column(schemas: pl.Series) -> Iterable[Schema | None]:
     """Compile the schema of each row."""
     for text, is_readable in zip(schemas, readable(schemas), strict=True):
         if text is None:
@@ -230,3 +345,63 @@ def compile_column(schemas: pl.Series) -> "Iterable[Compiled | None]":
             yield compiled(text)
         except ValueError as error:
             raise InvalidOperationError(f"json_schema: a row of `schema` is {error}") from None
+
+
+def leaves(value: object) -> Iterator[tuple[Path, object]]:
+    """List the leaves of a value with their paths, in their order."""
+    to_do: list[tuple[Path, object]] = [((), value)]
+    while to_do:
+        path, here = to_do.pop()
+        if isinstance(here, dict) and here:
+            to_do += [((*path, key), below) for key, below in reversed(here.items())]
+        elif isinstance(here, list) and here:
+            to_do += [((*path, place), below) for place, below in reversed(list(enumerate(here)))]
+        else:
+            yield path, here
+
+
+def is_number(value: object) -> bool:
+    """Whether a JSON value is a number; true and false are none."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def is_close(left: float, right: float, abs_tol: Amount, rel_tol: Amount) -> bool:
+    """Whether two numbers are within a tolerance."""
+    return abs(left - right) <= max(abs_tol, rel_tol * max(abs(left), abs(right)))
+
+
+def read_path(path: object) -> list[str | int | None]:
+    """Read a JSON path; None stands for any step."""
+    if not isinstance(path, str) or not path.startswith("$"):
+        raise ValueError(f'json_fields: `ignore` takes JSON paths such as "$.items[*].id", got {shown(path)}')
+    steps: list[str | int | None] = []
+    at = 1
+    while at < len(path):
+        found = STEP.match(path, at)
+        if found is None:
+            raise ValueError(f'json_fields: `ignore`: "{path}" is no JSON path from "{path[at:]}" on')
+        at = found.end()
+        if found["any"]:
+            steps.append(None)
+        elif found["index"] is not None:
+            steps.append(int(found["index"]))
+        else:
+            steps.append(found["key"] if found["key"] is not None else found["quoted"])
+    return steps
+
+
+def covers(pattern: Sequence[str | int | None], path: Path) -> bool:
+    """Whether a path is one that the pattern names, or below it."""
+    return len(pattern) <= len(path) and all(
+        one is None or one == step for one, step in zip(pattern, path, strict=False)
+    )
+
+
+def written(path: Path) -> str:
+    """Write a path."""
+    return "$" + "".join(
+        f"[{step}]"
+        if isinstance(step, int)
+        else (f".{step}" if re.fullmatch(r"[\w-]+", step) else f"[{json.dumps(step, ensure_ascii=False)}]")
+        for step in path
+    )

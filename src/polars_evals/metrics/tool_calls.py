@@ -6,14 +6,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from polars_evals.columns import side_by_side
-from polars_evals.lift import Fields, IntoText, Missing, lift
-from polars_evals.metrics.json_fields import is_number
-from polars_evals.metrics.structured import readable
-from polars_evals.options import check_choice, check_common
-
-MODES = ("strict", "unordered", "subset", "superset", "f1")
-ARGUMENTS = ("exact", "subset", "names")
+from polars_evals.expressions import python
+from polars_evals.expressions.native import Fields
+from polars_evals.expressions.options import Fraction, IntoText, Missing
+from polars_evals.metrics.structured import is_number, readable
 
 FIELDS: Fields = {
     "matched": pl.Int64,
@@ -30,7 +26,7 @@ def tool_calls(
     *,
     mode: Literal["strict", "unordered", "subset", "superset", "f1"] = "strict",
     arguments: Literal["exact", "subset", "names"] = "exact",
-    threshold: float = 1.0,
+    threshold: Fraction = 1.0,
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
@@ -52,7 +48,8 @@ def tool_calls(
     threshold
         The least score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
         Append `matched`, the number of calls that are in both, and the names of `output_calls` and
         `expected_calls`, and what concerns turns.
@@ -83,10 +80,8 @@ def tool_calls(
     │ 0.0   ┆ 0.0    │
     └───────┴────────┘
     """
-    check_common("tool_calls", threshold=threshold, missing=missing, details=details)
-    check_choice("tool_calls", "mode", mode, MODES)
-    check_choice("tool_calls", "arguments", arguments, ARGUMENTS)
-    same = SAME[arguments]
+    given_arguments = locals()
+    same = SAME.get(arguments, exact)
 
     def compare(given: list[Call], wanted: list[Call]) -> dict[str, Any]:
         matched = count_matches(given, wanted, same)
@@ -114,10 +109,9 @@ def tool_calls(
         }
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        rows = side_by_side(left, right)
-        valid = [readable(rows[side]) for side in ("output", "expected")]
+        valid = [readable(side) for side in (left, right)]
         results: list[dict[str, Any]] = []
-        for given, wanted, can_read, is_json in zip(rows["output"], rows["expected"], *valid, strict=True):
+        for given, wanted, can_read, is_json in zip(left, right, *valid, strict=True):
             if given is None or wanted is None:
                 results.append({"score": None})
             elif not is_json and wanted.strip():
@@ -128,17 +122,7 @@ def tool_calls(
                 results.append(compare(made, needed))
         return pl.DataFrame(results, schema={"score": pl.Float64(), **FIELDS})
 
-    return lift(
-        "tool_calls",
-        output,
-        expected,
-        kernel,
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields=FIELDS,
-        read=read_calls,
-    )
+    return python.metric(tool_calls, given_arguments, kernel, fields=FIELDS, read=read_calls)
 
 
 def read_calls(column: pl.Series) -> pl.Series:

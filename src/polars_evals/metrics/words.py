@@ -1,128 +1,686 @@
-"""Kernels of the word metrics, which share their work where they compare the same texts.
+"""Words and n-grams in common: ROUGE, Jaccard, recall, SQuAD's F1, BLEU, GLEU, chrF, word errors."""
 
-A suite asks for several metrics over the same two columns, and Polars asks for each of them by itself: it
-drops those that a query does not use. So each metric that is going to be asked announces itself first, batch
-by batch, and the first one that is asked scores for all that did.
-
-What was announced belongs to the query: where that fails half-way, its batches go when it goes.
-"""
-
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
-from weakref import WeakSet
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 
-from polars_evals import _native
+from polars_evals.expressions.native import as_expr, as_text, call, metric
+from polars_evals.expressions.options import (
+    Amount,
+    Fraction,
+    IntoText,
+    Missing,
+    NgramOrder,
+    Positive,
+    Range,
+    check_options,
+    check_pattern,
+)
+from polars_evals.wording import did_you_mean, shown
+
+Variant = Literal[
+    "rouge1",
+    "rouge2",
+    "rouge3",
+    "rouge4",
+    "rouge5",
+    "rouge6",
+    "rouge7",
+    "rouge8",
+    "rouge9",
+    "rougeL",
+    "rougeLsum",
+]
+VARIANTS: tuple[str, ...] = get_args(Variant)
+
+TOKENIZERS = ("auto", "rouge", "whitespace", "unicode", "characters")
+# sacrebleu's other tokenizers, which read models or dictionaries of other packages.
+FOREIGN_TOKENIZERS = ("zh", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
+# Smoothing methods of BLEU, and the value that stands for None.
+SMOOTHING = {"exp": 0.0, "floor": 0.1, "add-k": 1.0, "none": 0.0}
+# The metrics that one pass over two columns can score together.
+WORD_METRICS = {"rouge", "jaccard", "recall", "token_f1", "wer", "response", "gleu", "bleu", "chrf"}
+
+# Words that Polars found reach the kernels as one text, joined with a separator that no word contains.
+SEPARATOR = "\x1f"
+ESCAPES = {"\x1e": "\x1e0", SEPARATOR: "\x1e1", "\n": "\x1e2"}
 
 
-@dataclass(frozen=True)
-class WordKernel:
-    """A word metric with all of its options, as the native core knows them."""
+def rouge(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    variant: Variant = "rouge1",
+    measure: Literal["f1", "precision", "recall"] = "f1",
+    stemmer: bool = True,
+    tokenizer: str = "auto",
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score how many words, n-grams or words in order the output shares with expected.
 
-    metric: str
-    options: tuple[tuple[str, Any], ...]
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should be. Lists of several references: the one with the best F1 counts.
+    variant
+        `"rouge1"` to `"rouge9"` count shared n-grams, `"rougeL"` the longest common subsequence of words,
+        `"rougeLsum"` the same line by line. The result is named after it.
+    measure
+        `"recall"` is the share of expected that output covers, `"precision"` the share of output that is in
+        expected, `"f1"` their harmonic mean.
+    stemmer
+        Whether inflected English words count as equal: *running* and *runs* (Porter's stemmer).
+    tokenizer
+        What words are, in the lowercased text. `"auto"` is `"rouge"` where neither text of a pair has a
+        letter or digit outside ASCII, and else finds words of any script, with each character of a script
+        without spaces (Chinese, Japanese, Thai) a word of its own. `"rouge"` finds runs of `a-z` and `0-9`,
+        as rouge-score does;
+        `"unicode"` words of any script, as the regular expression `\w+`; `"whitespace"` splits at white
+        space; `"characters"` takes every character but white space, for Chinese, Japanese or Thai. Anything
+        else is a regular expression that finds words.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `precision`, `recall`, `f1`, `output_tokens`, `expected_tokens`, `overlap` (shared n-grams, or
+        words of the subsequence), and what concerns turns.
 
-    @classmethod
-    def of(cls, metric: str, **options: Any) -> Self:
-        """Make a kernel of its options."""
-        return cls(metric, tuple(options.items()))
+    Notes
+    -----
+    Scores are those of the package rouge-score 0.1.2, to the last bit, with the tokenizer `"rouge"`, and with
+    `"auto"` for texts without letters or digits outside ASCII. rouge-score sees nothing but English letters
+    and digits: Russian or Chinese texts score 0.0, even if they are equal. The other tokenizers do not have
+    that gap, and score 1.0 for equal texts without any word. Whatever the tokenizer, only words of more than
+    three characters, all of them `a-z` or `0-9`, are stemmed.
 
-    def __call__(self, left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        """Score two columns of texts, together with all that announced themselves for them."""
-        return pl.DataFrame(score(self, left, right))
-
-
-def score_together(kernels: Sequence[WordKernel], left: pl.Series, right: pl.Series) -> list[_native.Result]:
-    """Score two columns of texts with several metrics in one pass: the texts are read once."""
-    metrics = [(kernel.metric, dict(kernel.options)) for kernel in kernels]
-    return _native.words(left, right, metrics, threads=pl.thread_pool_size())
-
-
-@dataclass
-class Batch:
-    """Two columns, and the kernels that announced themselves for them."""
-
-    # Kept, so that no other text can come to stand in the same place of memory.
-    texts: tuple[pl.Series, pl.Series]
-    kernels: Counter[WordKernel] = field(default_factory=Counter)
-    results: dict[WordKernel, list[_native.Result]] | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def score(self) -> dict[WordKernel, list[_native.Result]]:
-        """Score for all kernels, each as often as it announced itself."""
-        kernels = list(self.kernels.elements())
-        results: dict[WordKernel, list[_native.Result]] = {}
-        for kernel, result in zip(kernels, score_together(kernels, *self.texts), strict=True):
-            results.setdefault(kernel, []).append(result)
-        return results
-
-
-class Batches:
-    """The batches of a query that are waited for. There are few: Polars works on some at a time."""
-
-    def __init__(self) -> None:
-        self.batches: OrderedDict[object, Batch] = OrderedDict()
-        self.lock = threading.Lock()
-        with OPEN_LOCK:
-            OPEN.add(self)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
-        # A query that goes to another process announces anew there.
-        return type(self), ()
-
-    def announce(self, kernel: WordKernel, left: pl.Series, right: pl.Series) -> None:
-        """Note that a kernel is going to be called with just these columns."""
-        key = place(left), place(right)
-        with self.lock:
-            batch = self.batches.get(key)
-            if batch is None or batch.results is not None:
-                batch = self.batches[key] = Batch((left, right))
-            batch.kernels[kernel] += 1
-            # A run that failed leaves batches behind that nobody asks for.
-            while len(self.batches) > 4 * pl.thread_pool_size():
-                self.batches.popitem(last=False)
-
-    def take(self, kernel: WordKernel, key: object) -> _native.Result | None:
-        """Give a kernel its result of a batch; the first to ask scores for all that announced themselves."""
-        with self.lock:
-            batch = self.batches.get(key)
-        if batch is None:
-            return None
-        # The others wait here for the first. It runs nothing of Polars meanwhile, whose threads they are.
-        with batch.lock:
-            if batch.results is None:
-                batch.results = batch.score()
-            waiting = batch.results.get(kernel)
-            result = waiting.pop() if waiting else None
-            is_done = not any(batch.results.values())
-        if is_done:
-            with self.lock:
-                if self.batches.get(key) is batch:
-                    del self.batches[key]
-        return result
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "output": ["Paris is the capital of France", "It's Lyon", None],
+    ...         "expected": "The capital of France is Paris",
+    ...     }
+    ... )
+    >>> df.select(pe.rouge("output", "expected"), pe.rouge("output", "expected", variant="rougeL")).unnest(
+    ...     "rouge1", "rougeL", separator="_"
+    ... )
+    shape: (3, 4)
+    ┌──────────────┬──────────────┬──────────────┬──────────────┐
+    │ rouge1_score ┆ rouge1_label ┆ rougeL_score ┆ rougeL_label │
+    │ ---          ┆ ---          ┆ ---          ┆ ---          │
+    │ f64          ┆ enum         ┆ f64          ┆ enum         │
+    ╞══════════════╪══════════════╪══════════════╪══════════════╡
+    │ 1.0          ┆ pass         ┆ 0.666667     ┆ fail         │
+    │ 0.0          ┆ fail         ┆ 0.0          ┆ fail         │
+    │ 0.0          ┆ fail         ┆ 0.0          ┆ fail         │
+    └──────────────┴──────────────┴──────────────┴──────────────┘
+    """
+    arguments = locals()
+    return word_metric(rouge, arguments, fold_case=True, by_line=variant == "rougeLsum").alias(variant)
 
 
-# Those of all queries that there are: a query holds its own.
-OPEN: WeakSet[Batches] = WeakSet()
-OPEN_LOCK = threading.Lock()
+def jaccard(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    tokenizer: str = "whitespace",
+    case_sensitive: bool = False,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score the words in common among all words of both texts, each counted once.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should be. Lists of several references: the best score counts.
+    tokenizer
+        What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
+        `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
+        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
+        for each pair as `rouge` does. Anything else is a regular expression that finds words.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append the numbers of different words, `output_words`, `expected_words`, `overlap` and `union`, and
+        what concerns turns.
+
+    Notes
+    -----
+    Two texts without any word score 1.0 (with the tokenizer `"auto"` only if they are equal).
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["blue green yellow", "Green red blue", None]})
+    >>> df.with_columns(pe.jaccard("output", pl.lit("red blue green"))).unnest("jaccard")
+    shape: (3, 3)
+    ┌───────────────────┬───────┬───────┐
+    │ output            ┆ score ┆ label │
+    │ ---               ┆ ---   ┆ ---   │
+    │ str               ┆ f64   ┆ enum  │
+    ╞═══════════════════╪═══════╪═══════╡
+    │ blue green yellow ┆ 0.5   ┆ fail  │
+    │ Green red blue    ┆ 1.0   ┆ pass  │
+    │ null              ┆ 0.0   ┆ fail  │
+    └───────────────────┴───────┴───────┘
+    """
+    return word_metric(jaccard, locals(), fold_case=not case_sensitive)
 
 
-def score(kernel: WordKernel, left: pl.Series, right: pl.Series) -> _native.Result:
-    """Score two columns: for all kernels that announced themselves, or for this one alone."""
-    with OPEN_LOCK:
-        waited_for = [batches for batches in OPEN if batches.batches]
-    key = (place(left), place(right)) if waited_for else None
-    for batches in waited_for:
-        result = batches.take(kernel, key)
-        if result is not None:
-            return result
-    return score_together([kernel], left, right)[0]
+def recall(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    tokenizer: str = "whitespace",
+    case_sensitive: bool = False,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score the share of the words of expected that output has, each counted once.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text whose words it should have. Lists of several references: the best score counts.
+    tokenizer
+        What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
+        `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
+        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
+        for each pair as `rouge` does. Anything else is a regular expression that finds words.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append the numbers of different words, `output_words`, `expected_words` and `overlap`, and what
+        concerns turns.
+
+    Notes
+    -----
+    What output says beyond expected costs nothing. Two texts without any word score 1.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["red blue green yellow", "red", None]})
+    >>> df.with_columns(pe.recall("output", pl.lit("red blue"))).unnest("recall")
+    shape: (3, 3)
+    ┌───────────────────────┬───────┬───────┐
+    │ output                ┆ score ┆ label │
+    │ ---                   ┆ ---   ┆ ---   │
+    │ str                   ┆ f64   ┆ enum  │
+    ╞═══════════════════════╪═══════╪═══════╡
+    │ red blue green yellow ┆ 1.0   ┆ pass  │
+    │ red                   ┆ 0.5   ┆ fail  │
+    │ null                  ┆ 0.0   ┆ fail  │
+    └───────────────────────┴───────┴───────┘
+    """
+    return word_metric(recall, locals(), fold_case=not case_sensitive)
 
 
-def place(texts: pl.Series) -> object:
-    """Say where the texts of a column are in memory. A literal, made anew each time, is its value."""
-    return texts.item() if len(texts) == 1 else _native.place(texts)
+def token_f1(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the words in common as SQuAD does: without case, punctuation and articles.
+
+    Parameters
+    ----------
+    output
+        The answer to score.
+    expected
+        The right answer. Lists of several right answers: the best score counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `precision`, `recall`, `output_tokens`, `expected_tokens`, `overlap`, and what concerns turns.
+
+    Notes
+    -----
+    The score is the harmonic mean of precision and recall over the words, repeated ones counted as often as
+    both have them. Two answers of which nothing is left score 1.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The Eiffel Tower!", "Eiffel's tower, in Paris", None]})
+    >>> df.with_columns(pe.token_f1("output", pl.lit("eiffel tower"))).unnest("token_f1")
+    shape: (3, 3)
+    ┌──────────────────────────┬──────────┬───────┐
+    │ output                   ┆ score    ┆ label │
+    │ ---                      ┆ ---      ┆ ---   │
+    │ str                      ┆ f64      ┆ enum  │
+    ╞══════════════════════════╪══════════╪═══════╡
+    │ The Eiffel Tower!        ┆ 1.0      ┆ pass  │
+    │ Eiffel's tower, in Paris ┆ 0.333333 ┆ fail  │
+    │ null                     ┆ 0.0      ┆ fail  │
+    └──────────────────────────┴──────────┴───────┘
+    """
+    return metric(token_f1, locals())
+
+
+def wer(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    tokenizer: str = "unicode",
+    case_sensitive: bool = False,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score the words that are right: 1 − word error rate, and at least 0.
+
+    Parameters
+    ----------
+    output
+        The text to score, as a recogniser heard it.
+    expected
+        What was said. Lists of several references: the best score counts.
+    tokenizer
+        What words are: `"unicode"` finds words of any script, as the regular expression `\w+`; `"whitespace"`
+        splits at white space, as jiwer does; `"rouge"`, `"characters"` and `"auto"` are those of `rouge`.
+        Anything else is a regular expression that finds words.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `substitutions`, `insertions`, `deletions` and `length` (the words of expected), and what
+        concerns turns.
+
+    Notes
+    -----
+    The word error rate is the fewest words to replace, insert or delete, divided by the words of expected.
+    Two texts without words score 1.0, one such text 0.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["the cat sat", "The cat sat on a mat!", None]})
+    >>> df.with_columns(pe.wer("output", pl.lit("the cat sat on the mat"))).unnest("wer")
+    shape: (3, 3)
+    ┌───────────────────────┬──────────┬───────┐
+    │ output                ┆ score    ┆ label │
+    │ ---                   ┆ ---      ┆ ---   │
+    │ str                   ┆ f64      ┆ enum  │
+    ╞═══════════════════════╪══════════╪═══════╡
+    │ the cat sat           ┆ 0.5      ┆ fail  │
+    │ The cat sat on a mat! ┆ 0.833333 ┆ pass  │
+    │ null                  ┆ 0.0      ┆ fail  │
+    └───────────────────────┴──────────┴───────┘
+    """
+    return word_metric(wer, locals(), fold_case=not case_sensitive)
+
+
+def response(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    match_type: Literal["auto", "exact", "semantic", "rouge", "recall"] = "auto",
+    tokenizer: Literal["auto", "rouge", "whitespace", "unicode", "characters"] = "auto",
+    threshold: Fraction = 0.8,
+    case_sensitive: bool = False,
+    normalize_whitespace: bool = True,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score a response as judge-llm's Response Evaluator does: list markers and white space do not count.
+
+    Parameters
+    ----------
+    output
+        The response to score, or the list of responses of a conversation.
+    expected
+        The response it should be, or one for each turn. For single responses, lists of several references:
+        the best score counts.
+    match_type
+        `"rouge"` is the F1 of ROUGE-1 with stemming, `"semantic"` the Jaccard index of the word sets,
+        `"recall"` the share of expected words, `"exact"` equality; `"auto"` is `"rouge"`.
+    tokenizer
+        What words are. `"auto"` is what judge-llm does where neither text has a letter or digit outside
+        ASCII: runs of `a-z` and `0-9` for ROUGE, words between white space for the others. In other texts
+        ROUGE finds words of any script, and each character of a script without spaces is a word. The other
+        choices are those of `rouge`.
+    threshold
+        The least score that passes.
+    case_sensitive
+        Whether case counts.
+    normalize_whitespace
+        Whether to drop list markers at the start of lines (`1.`, `2)`, `-`, `*`, `•`) and the differences of
+        white space. Without it, only white space at the ends is dropped.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `precision`, `recall` and `f1`, or the numbers of different words (`output_words`,
+        `expected_words`, `overlap`, `union`), by `match_type`, and what concerns turns.
+
+    Notes
+    -----
+    Responses that are empty on both sides score 1.0, on one side 0.0. A conversation's score is the average
+    over its turns, rounded to 12 decimals, so that six turns of 0.8 pass a threshold of 0.8; conversations of
+    different length score 0.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "output": ["1. Mercury\n2. Venus", "Mercury and Mars", None],
+    ...         "expected": ["- mercury\n- venus"] * 3,
+    ...     }
+    ... )
+    >>> df.select(pe.response("output", "expected", details=True)).unnest("response").select(
+    ...     "score", "label", "precision", "recall"
+    ... )
+    shape: (3, 4)
+    ┌───────┬───────┬───────────┬────────┐
+    │ score ┆ label ┆ precision ┆ recall │
+    │ ---   ┆ ---   ┆ ---       ┆ ---    │
+    │ f64   ┆ enum  ┆ f64       ┆ f64    │
+    ╞═══════╪═══════╪═══════════╪════════╡
+    │ 1.0   ┆ pass  ┆ 1.0       ┆ 1.0    │
+    │ 0.4   ┆ fail  ┆ 0.333333  ┆ 0.5    │
+    │ 0.0   ┆ fail  ┆ null      ┆ null   │
+    └───────┴───────┴───────────┴────────┘
+    """
+    return metric(response, locals())
+
+
+def gleu(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    min_len: Positive = 1,
+    max_len: NgramOrder = 4,
+    case_sensitive: bool = True,
+    threshold: Fraction = 0.5,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the n-grams in common, as a share of those of the text that has more of them.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should be. Lists of several references: the best score counts.
+    min_len, max_len
+        The shortest and the longest n-grams, in words between white space.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `overlap`, `output_ngrams` and `expected_ngrams`, and what concerns turns.
+
+    Notes
+    -----
+    The numbers are those of NLTK's `sentence_gleu`: the smaller of precision and recall over all n-grams.
+    Two texts without words score 1.0, one such text 0.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["the cat sat on the mat", "a dog ran", None]})
+    >>> df.with_columns(pe.gleu("output", pl.lit("the cat is on the mat"))).unnest("gleu")
+    shape: (3, 3)
+    ┌────────────────────────┬───────┬───────┐
+    │ output                 ┆ score ┆ label │
+    │ ---                    ┆ ---   ┆ ---   │
+    │ str                    ┆ f64   ┆ enum  │
+    ╞════════════════════════╪═══════╪═══════╡
+    │ the cat sat on the mat ┆ 0.5   ┆ pass  │
+    │ a dog ran              ┆ 0.0   ┆ fail  │
+    │ null                   ┆ 0.0   ┆ fail  │
+    └────────────────────────┴───────┴───────┘
+    """
+    if isinstance(min_len, int) and isinstance(max_len, int) and max_len < min_len:
+        raise ValueError(f"gleu: `max_len` must be a whole number from {min_len} to 100, got {max_len}")
+    return metric(gleu, locals())
+
+
+def bleu(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    tokenize: Literal["13a", "char", "intl", "none"] = "13a",
+    lowercase: bool = False,
+    smooth_method: Literal["exp", "floor", "add-k", "none"] = "exp",
+    smooth_value: Amount | None = None,
+    max_ngram_order: NgramOrder = 4,
+    effective_order: bool = True,
+    threshold: Fraction = 0.5,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the word n-grams of output that expected has, with a penalty for short outputs: sentence BLEU.
+
+    Parameters
+    ----------
+    output
+        The translation to score.
+    expected
+        The reference. Lists of several references: the best score counts, one reference at a time.
+    tokenize
+        `"13a"` splits as the WMT campaigns did, `"intl"` at punctuation and symbols of any script, `"char"`
+        takes every character, `"none"` splits at white space.
+    lowercase
+        Whether to ignore case.
+    smooth_method
+        What n-grams of an order without any match count: `"exp"`, `"floor"`, `"add-k"` or `"none"`.
+    smooth_value
+        The value of `"floor"` (0.1 where None) and `"add-k"` (1 where None).
+    max_ngram_order
+        The longest n-grams.
+    effective_order
+        Whether to leave out the orders for which output is too short.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `brevity_penalty`, `output_tokens` and `expected_tokens`, and what concerns turns.
+
+    Notes
+    -----
+    Options, defaults and numbers are those of sacrebleu 2.6's `sentence_bleu`, divided by 100. BLEU was made
+    for whole corpora: single sentences that say the same in other words score low.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The cat sat on the mat.", "A cat was sitting on the mat.", None]})
+    >>> df.with_columns(pe.bleu("output", pl.lit("The cat sat on the mat."))).unnest("bleu")
+    shape: (3, 3)
+    ┌───────────────────────────────┬──────────┬───────┐
+    │ output                        ┆ score    ┆ label │
+    │ ---                           ┆ ---      ┆ ---   │
+    │ str                           ┆ f64      ┆ enum  │
+    ╞═══════════════════════════════╪══════════╪═══════╡
+    │ The cat sat on the mat.       ┆ 1.0      ┆ pass  │
+    │ A cat was sitting on the mat. ┆ 0.365555 ┆ fail  │
+    │ null                          ┆ 0.0      ┆ fail  │
+    └───────────────────────────────┴──────────┴───────┘
+    """
+    arguments = locals()
+    if tokenize in FOREIGN_TOKENIZERS:
+        raise ValueError(
+            f"bleu: the tokenizer {tokenize!r} needs models or dictionaries of other packages; tokenize the "
+            'text yourself, join the tokens with spaces and use tokenize="none", or use "char" or "intl"'
+        )
+    return metric(bleu, arguments, **native_options("bleu", arguments))
+
+
+def chrf(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    char_order: NgramOrder = 6,
+    word_order: Annotated[int, Range(0, 100)] = 0,
+    beta: Annotated[float, Range(1e-6, 1e6)] = 2,
+    lowercase: bool = False,
+    whitespace: bool = False,
+    eps_smoothing: bool = False,
+    threshold: Fraction = 0.5,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the character n-grams that output and expected share: sentence chrF, and chrF++ with words.
+
+    Parameters
+    ----------
+    output
+        The translation to score.
+    expected
+        The reference. Lists of several references: the best score counts.
+    char_order
+        The longest character n-grams.
+    word_order
+        The longest word n-grams, which count as well; 2 makes it chrF++.
+    beta
+        How much more recall counts than precision.
+    lowercase
+        Whether to ignore case.
+    whitespace
+        Whether white space is part of the n-grams.
+    eps_smoothing
+        Whether orders without n-grams count as nearly zero, as in chrF++.py and NLTK, and are not left out.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `precision` and `recall`, averages over the orders, and what concerns turns.
+
+    Notes
+    -----
+    Options, defaults and numbers are those of sacrebleu 2.6's `sentence_chrf`, divided by 100. It needs no
+    tokenizer, so it suits languages of rich inflection and those without spaces.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The cat sat on the mat.", "A cat was sitting on the mat.", None]})
+    >>> df.with_columns(pe.chrf("output", pl.lit("The cat sat on the mat."))).unnest("chrf")
+    shape: (3, 3)
+    ┌───────────────────────────────┬──────────┬───────┐
+    │ output                        ┆ score    ┆ label │
+    │ ---                           ┆ ---      ┆ ---   │
+    │ str                           ┆ f64      ┆ enum  │
+    ╞═══════════════════════════════╪══════════╪═══════╡
+    │ The cat sat on the mat.       ┆ 1.0      ┆ pass  │
+    │ A cat was sitting on the mat. ┆ 0.468338 ┆ fail  │
+    │ null                          ┆ 0.0      ┆ fail  │
+    └───────────────────────────────┴──────────┴───────┘
+    """
+    return metric(chrf, locals())
+
+
+def native_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options of a word metric that the native function reads in another form."""
+    if name == "bleu" and options["smooth_value"] is None:
+        return {"smooth_value": SMOOTHING.get(options["smooth_method"], 0.0)}
+    return {}
+
+
+def share_words(
+    output: pl.Expr, expected: pl.Expr, metrics: Mapping[str, tuple[str, Mapping[str, Any]]]
+) -> pl.Expr:
+    """Score two columns of texts with several word metrics in one pass: a struct of results, by name."""
+    asked = [
+        {**options, **native_options(kind, options), "metric": kind, "name": name}
+        for name, (kind, options) in metrics.items()
+    ]
+    return call("words", [output, expected], {"metric": "words", "metrics": asked})
+
+
+def word_metric(
+    function: Callable[..., pl.Expr], arguments: Mapping[str, Any], *, fold_case: bool, by_line: bool = False
+) -> pl.Expr:
+    """Make the expression of a metric over words, which a regular expression may find first.
+
+    Polars' regular expressions take linear time. With `by_line` they see one line at a time.
+    """
+    name, tokenizer = function.__name__, arguments["tokenizer"]
+    check_options(function, arguments)
+    check_tokenizer(name, tokenizer)
+    if tokenizer in TOKENIZERS:
+        return metric(function, arguments)
+    sides = [as_expr(name, side, arguments[side]) for side in ("output", "expected")]
+    found = [
+        as_text(name, "output", side, lists=True).list.eval(
+            find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
+        )
+        for side in sides
+    ]
+    return metric(function, arguments, more=found, words=True)
+
+
+def check_tokenizer(metric: str, tokenizer: object) -> None:
+    """Accept the name of a tokenizer, or a regular expression; a word that is not a name is a mistake."""
+    if not isinstance(tokenizer, str) or re.fullmatch(r"[\w-]*", tokenizer):
+        if tokenizer in TOKENIZERS:
+            return
+        listed = ", ".join(f'"{name}"' for name in TOKENIZERS)
+        raise ValueError(
+            f"{metric}: `tokenizer` must be one of {listed} or a regular expression that finds words, "
+            f"got {shown(tokenizer)}{did_you_mean(tokenizer, TOKENIZERS)}"
+        )
+    check_pattern(metric, tokenizer)
+
+
+def find_words(text: pl.Expr, pattern: str, *, fold_case: bool, by_line: bool) -> pl.Expr:
+    """Replace each text by its words, joined. One without words becomes a separator and the text itself."""
+    text = text.str.to_lowercase() if fold_case else text
+    if by_line:
+        words = text.str.split("\n").list.eval(join_words(pl.element(), pattern)).list.join("\n")
+    else:
+        words = join_words(text, pattern)
+    is_empty = words.str.strip_chars("\n") == ""
+    return pl.when(is_empty).then(SEPARATOR + escape(text)).otherwise(words)
+
+
+def join_words(text: pl.Expr, pattern: str) -> pl.Expr:
+    """Find all words and join them; empty matches are none."""
+    word = pl.element()
+    return text.str.extract_all(pattern).list.eval(escape(word).filter(word != "")).list.join(SEPARATOR)
+
+
+def escape(text: pl.Expr) -> pl.Expr:
+    """Write the separator and the ends of lines in another way, so that different texts stay different."""
+    for special, escaped in ESCAPES.items():
+        text = text.str.replace_all(special, escaped, literal=True)
+    return text

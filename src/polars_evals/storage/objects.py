@@ -37,6 +37,10 @@ ATTEMPTS, STREAMS, CHUNK = 5, 8, 8 << 20
 
 # What a server says, and what that means.
 MEANINGS = {
+    r"BadScheme": (
+        'its address begins with http://, which `aws_allow_http = "true"` (or azure_, google_) in '
+        "storage_options allows"
+    ),
     r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|without LOCATION|301 ": (
         "the region is wrong"
     ),
@@ -435,11 +439,11 @@ def entry_of(found: Mapping[str, Any]) -> Entry:
     return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
 
 
-def list_objects(address: Address, options: Mapping[str, str] | None) -> dict[str, Entry]:
-    """List an object, or all objects below a folder, by their paths in the bucket."""
+def list_objects(address: Address, options: Mapping[str, str] | None, *, is_folder: bool) -> dict[str, Entry]:
+    """List all objects below a folder, or an object of that name, by their paths in the bucket."""
     library, store = obstore(), address.open(options, prefix="")
     with explained(address, InputError):
-        if address.path:
+        if address.path and not is_folder:
             try:
                 return {address.path: entry_of(library.head(store, address.path))}
             except (FileNotFoundError, library.exceptions.NotFoundError):

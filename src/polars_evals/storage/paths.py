@@ -132,7 +132,7 @@ def _list_remote(path: str, endings: Collection[str], options: Mapping[str, str]
             break
         fixed.append(piece)
     root = Address(address.scheme, address.host, "/".join(fixed))
-    objects, listing = list_objects(root, options), Listing()
+    objects, listing = list_objects(root, options, is_folder=pattern is not None), Listing()
     for name, entry in objects.items():
         is_itself = name == root.path
         inside = name[len(root.path) + 1 :] if root.path else name

@@ -10,8 +10,9 @@ import polars as pl
 from polars.exceptions import InvalidOperationError
 
 from polars_evals._polars import error_text
-from polars_evals.lift import LABEL, IntoText, Missing, elementwise, label, result_fields
-from polars_evals.options import check_common
+from polars_evals.expressions.native import LABEL, label, result_fields
+from polars_evals.expressions.options import IntoText, Missing, check_common
+from polars_evals.expressions.python import elementwise
 from polars_evals.wording import shown, without_query
 
 Function = Callable[..., pl.Expr]

@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_evals import metrics
 from polars_evals.clean import cleaned, read_steps
-from polars_evals.metrics.overlap import VARIANTS
+from polars_evals.metrics.words import VARIANTS
 from polars_evals.suite.custom import column, find_function, installed, name_of, wrapped
 from polars_evals.wording import did_you_mean, shown
 

@@ -1,25 +1,20 @@
 """The query that scores a frame: each piece of work that metrics have in common is done once."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import polars as pl
 from polars.exceptions import DuplicateError
 
-from polars_evals.lift import announced, kernels_of, label
-from polars_evals.metrics.words import Batches, WordKernel
-from polars_evals.suite.metric import COLUMN_TYPE, Metric
+from polars_evals.expressions.native import label
+from polars_evals.metrics.words import TOKENIZERS, WORD_METRICS, share_words
 from polars_evals.suite.custom import guarded
+from polars_evals.suite.metric import COLUMN_TYPE, Metric
 from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-
-# Metrics that begin with Polars' own lowercasing of whole columns. The others lowercase pair by pair in their
-# kernels, where the text is in the cache anyway: a lowercased column would cost them more than it saves.
-LOWERCASED_FIRST = {"contains", "ends_with", "exact_match", "starts_with"}
 
 
 class Scoring:
@@ -30,11 +25,10 @@ class Scoring:
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
         self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
-        self.lowercased = shared_lowercasing(metrics, schema)
-        self.announced = shared_words(metrics, schema)
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
         works = [work_of(metric) for metric in metrics]
+        self.shared = shared_words(dict(zip(works, metrics, strict=True)), schema)
         for metric, work in zip(metrics, works, strict=True):
             if work not in self.computed:
                 self.computed[work] = self.expr(metric, work).alias(f"__evals_{len(self.computed)}")
@@ -52,8 +46,7 @@ class Scoring:
         steps = [
             *self.prepared.made.values(),
             *self.prepared.texts.values(),
-            *self.lowercased.values(),
-            *self.announced.values(),
+            *self.shared.passes,
             *self.computed.values(),
             *self.results,
         ]
@@ -71,63 +64,47 @@ class Scoring:
 
     def steps(self, prepared: FrameT) -> FrameT:
         """Add the structs of all metrics to prepared columns."""
-        if self.lowercased or self.announced:
-            prepared = prepared.with_columns(*self.lowercased.values(), *self.announced.values())
+        if self.shared.passes:
+            prepared = prepared.with_columns(self.shared.passes)
         return prepared.with_columns(self.computed.values())
 
     def expr(self, metric: Metric, work: object) -> pl.Expr:
-        """Make a metric's expression, over announced or lowercased columns where there are."""
+        """Make a metric's expression: of its own, or of a pass that it shares with others."""
         if metric.function is not None or metric.type == COLUMN_TYPE:
             return guarded(str(metric.name), metric.expr(), self.schema)
-        announced = self.announced.get(work)
-        if announced is not None:
-            return metric.expr(output=pl.col(announced.meta.output_name()))
-        columns = metric.sides.values()
-        if not lowercases(metric) or not all(column in self.lowercased for column in columns):
-            return metric.expr()
-        output, expected = (pl.col(self.lowercased[column].meta.output_name()) for column in columns)
-        return metric.expr(output=output, expected=expected, case_sensitive=True)
+        return self.shared.results[work] if work in self.shared.results else metric.expr()
 
 
-def shared_lowercasing(metrics: Iterable[Metric], schema: pl.Schema) -> dict[str, pl.Expr]:
-    """Lowercase the text columns that more than one metric would lowercase."""
-    works = {work_of(metric): metric for metric in metrics if lowercases(metric)}
-    readers = Counter(column for metric in works.values() for column in set(metric.sides.values()))
-    texts = [column for column, count in readers.items() if count > 1 and schema[column] == pl.String]
-    return {
-        column: pl.col(column).str.to_lowercase().alias(f"__evals_lower_{n}")
-        for n, column in enumerate(texts)
-    }
+@dataclass
+class Shared:
+    """Passes over two columns for several word metrics each, and where each metric's struct is then."""
+
+    passes: list[pl.Expr] = field(default_factory=list)
+    results: dict[object, pl.Expr] = field(default_factory=dict)
 
 
-def shared_words(metrics: Iterable[Metric], schema: pl.Schema) -> dict[object, pl.Expr]:
-    """Announce the word metrics that read the same two columns, so that one pass gives the scores of all.
-
-    The column that a metric is announced with is the output itself. Where nobody uses the metric, Polars
-    drops both, and so the others compute nothing for it.
-    """
-    readers: dict[tuple[str, str], dict[object, WordKernel]] = {}
-    for metric in metrics:
-        if metric.function is not None or metric.type == COLUMN_TYPE:
-            continue
+def shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
+    """Score the word metrics that read the same two columns in one pass: each text is read once."""
+    readers: dict[tuple[str, str], dict[object, Metric]] = {}
+    for work, metric in works.items():
         sides = metric.sides
-        kernels = kernels_of(metric.expr)
-        kernel = kernels[0] if len(kernels) == 1 else None
-        if isinstance(kernel, WordKernel) and all(schema[side] == pl.String for side in sides.values()):
-            readers.setdefault((sides["output"], sides["expected"]), {})[work_of(metric)] = kernel
-    batches = Batches()
-    shared = [
-        (work, announced(output, expected, partial(batches.announce, kernel)))
-        for (output, expected), works in readers.items()
-        if len(works) > 1
-        for work, kernel in works.items()
-    ]
-    return {work: expr.alias(f"__evals_output_{n}") for n, (work, expr) in enumerate(shared)}
-
-
-def lowercases(metric: Metric) -> bool:
-    """Whether a metric begins with lowercasing its columns."""
-    return metric.type in LOWERCASED_FIRST and not metric.settings["case_sensitive"]
+        if (
+            metric.function is None
+            and metric.type in WORD_METRICS
+            and metric.settings.get("tokenizer", "auto") in TOKENIZERS
+            and all(schema[side] == pl.String for side in sides.values())
+        ):
+            readers.setdefault((sides["output"], sides["expected"]), {})[work] = metric
+    shared = Shared()
+    for (output, expected), asked in readers.items():
+        if len(asked) < 2:
+            continue
+        name = f"__evals_words_{len(shared.passes)}"
+        numbered = {str(n): (metric.type, metric.settings) for n, metric in enumerate(asked.values())}
+        shared.passes.append(share_words(pl.col(output), pl.col(expected), numbered).alias(name))
+        for n, work in enumerate(asked):
+            shared.results[work] = pl.col(name).struct.field(str(n))
+    return shared
 
 
 def work_of(metric: Metric) -> object:

@@ -15,7 +15,7 @@ import yaml
 
 from polars_evals import _native
 from polars_evals._polars import is_map, read_ndjson, scan_lines
-from polars_evals.lift import elementwise, json_text
+from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_evals.lift import elementwise
+from polars_evals.expressions.python import elementwise
 from polars_evals.traces.detect import look, scores_of
 from polars_evals.traces.plan import Group, ScanPlan
 from polars_evals.traces.platforms.base import Candidate, Platform, Scores, ScoreTable, score

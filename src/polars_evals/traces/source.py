@@ -11,7 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from polars_evals._polars import TIME_CASTS, is_map
-from polars_evals.lift import json_text
+from polars_evals.expressions.python import json_text
 from polars_evals.traces.content import Kind
 from polars_evals.traces.files import readable_copy
 from polars_evals.traces.platforms.base import Candidate, Record

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -20,12 +20,16 @@ from polars_evals.drift import Comparison, ComparisonSpec, Timeline
 from polars_evals.jobs.section import Section
 from polars_evals.wording import counted, did_you_mean
 
-PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
+LEVELS = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """What became of a gate: `passed`, `failed`, or `skipped` when there is nothing to judge yet."""
+    """What became of a gate: `passed`, `failed`, or `skipped` when there is nothing to judge yet.
+
+    A gate with `level = "advisory"` that would have failed is `advisory`.
+    """
 
     name: str
     status: str
@@ -36,9 +40,10 @@ class GateResult:
     @property
     def told(self) -> str:
         """What became of the gate, and of how much, in a line."""
-        if self.status == SKIPPED:
-            return f"skipped {self.name}: {'; '.join(self.lines)}"
-        return f"{self.status} {self.name} ({counted(self.judged, self.about)} judged)"
+        if self.status in (SKIPPED, ADVISORY):
+            return f"{self.status} {self.name}: {'; '.join(self.lines)}"
+        regressed = f"; regressed: {', '.join(self.lines)}" if self.lines else ""
+        return f"{self.status} {self.name} ({counted(self.judged, self.about)} judged){regressed}"
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ class Gate(ABC):
 
     metric: str | None = None
     by: str | None = None
+    level: str = LEVELS[0]
 
     rule: ClassVar[str]
     # What must be there, and whether `by` and `metric` mean something.
@@ -144,6 +150,12 @@ class Gate(ABC):
         """The gate in a line."""
         about = (self.metric or "every metric") + (f" by {self.by}" if self.by else "")
         return f"{about}: {self.demand}" if self.takes_metric else self.demand
+
+    def advised(self, found: GateResult) -> GateResult:
+        """Return a result as the level of the gate has it."""
+        if found.status == FAILED and self.level == ADVISORY:
+            return replace(found, status=ADVISORY)
+        return found
 
     def result(self, seen: Evidence) -> GateResult:
         """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
@@ -188,6 +200,7 @@ def read_gate(section: Section, context: Context) -> Gate:
     about = {
         "metric": section.take("metric", str, "a metric of the suite"),
         "by": section.take("by", str, "a column of [compare] by"),
+        "level": section.choice("level", LEVELS) or LEVELS[0],
     }
     if len(rules) != 1:
         if not rules:

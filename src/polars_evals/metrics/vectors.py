@@ -1,4 +1,4 @@
-"""Meaning: the cosine between embeddings of two texts, made by a model on this machine or by a function."""
+"""Cosines: of vectors that are there, and of embeddings that a model on this machine or a function makes."""
 
 import sys
 from collections import OrderedDict
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from polars_evals import _native
-from polars_evals.columns import side_by_side
-from polars_evals.lift import Fields, IntoText, Missing, lift
-from polars_evals.options import check_common, check_flags, check_whole
+from polars_evals.expressions import python
+from polars_evals.expressions.native import Fields, call, metric
+from polars_evals.expressions.options import Fraction, IntoText, Missing, Positive, check_options
 from polars_evals.wording import shown
 
 if TYPE_CHECKING:
@@ -30,15 +29,62 @@ VECTOR = pl.List(pl.Float32)
 REMEMBERED = 100_000
 
 
+def cosine(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the cosine between two vectors, as embedding models give them.
+
+    Parameters
+    ----------
+    output, expected
+        Two columns of List or Array of numbers.
+    threshold
+        The least score that passes.
+    missing
+        What a missing vector gives: `"fail"` scores 0.0, `"null"` gives null. A vector with a null, a NaN or
+        an infinity in it is missing.
+    details
+        Append `reason`, why there is nothing to compare.
+
+    Notes
+    -----
+    Vectors at a right angle score 0.0, and so do vectors that point apart: the cosine below 0
+    counts as 0. Vectors of different length score 0.0, and so do vectors of zeros and of no numbers, which
+    have no direction. The length of a vector does not matter, and no length is too large or too small. Equal
+    vectors score exactly 1.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": [[3.0, 4.0], [4.0, 3.0], None], "expected": [[6.0, 8.0]] * 3})
+    >>> df.with_columns(pe.cosine("output", "expected")).unnest("cosine")
+    shape: (3, 4)
+    ┌────────────┬────────────┬───────┬───────┐
+    │ output     ┆ expected   ┆ score ┆ label │
+    │ ---        ┆ ---        ┆ ---   ┆ ---   │
+    │ list[f64]  ┆ list[f64]  ┆ f64   ┆ enum  │
+    ╞════════════╪════════════╪═══════╪═══════╡
+    │ [3.0, 4.0] ┆ [6.0, 8.0] ┆ 1.0   ┆ pass  │
+    │ [4.0, 3.0] ┆ [6.0, 8.0] ┆ 0.96  ┆ pass  │
+    │ null       ┆ [6.0, 8.0] ┆ 0.0   ┆ fail  │
+    └────────────┴────────────┴───────┴───────┘
+    """
+    return metric(cosine, locals())
+
+
 def semantic(
     output: IntoText,
     expected: IntoText,
     *,
     encoder: Encoder,
-    batch_size: int = 1024,
+    batch_size: Positive = 1024,
     cache: str | Path | None = None,
     vectors: bool = False,
-    threshold: float = 0.8,
+    threshold: Fraction = 0.8,
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
@@ -62,7 +108,8 @@ def semantic(
     threshold
         The least score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null.
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
         Append what concerns turns, and the vectors if asked for.
 
@@ -88,42 +135,32 @@ def semantic(
     │ null   ┆ x        ┆ 0.0      ┆ fail  │
     └────────┴──────────┴──────────┴───────┘
     """
-    check_common("semantic", threshold=threshold, missing=missing, details=details)
-    check_whole("semantic", "batch_size", batch_size, least=1)
-    check_flags("semantic", vectors=vectors)
+    arguments = locals()
+    check_options(semantic, arguments)
     embeddings = Embeddings(read_encoder(encoder), batch_size, None if cache is None else Path(cache))
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        rows = side_by_side(left, right).select("output", "expected")
+        rows = pl.DataFrame({"output": left, "expected": right})
         compared = rows.drop_nulls()
         texts = pl.concat([compared["output"], compared["expected"]]).unique(maintain_order=True)
         known = pl.DataFrame({"text": texts, "vector": embeddings.of(texts.to_list())})
         for side in ("output", "expected"):
             found = known.rename({"text": side, "vector": f"{side}_vector"})
             rows = rows.join(found, on=side, how="left", maintain_order="left")
-        sides = [rows[f"{side}_vector"].cast(pl.List(pl.Float64)) for side in ("output", "expected")]
-        cosine = pl.DataFrame(_native.cosine(*sides, threads=pl.thread_pool_size()))["score"]
+        vectors = [pl.col(f"{side}_vector") for side in ("output", "expected")]
+        cosine = call("cosine", vectors, {"threshold": 0.0, "missing": "fail", "details": False})
         equal, present = pl.col("output") == pl.col("expected"), pl.col("output").is_not_null()
         score = pl.when(equal).then(1.0).when(present & pl.col("expected").is_not_null()).then("cosine")
-        return rows.with_columns(cosine=cosine).with_columns(score=score)
+        return rows.with_columns(cosine=cosine.struct.field("score")).with_columns(score=score)
 
     fields: Fields = {"output_vector": VECTOR, "expected_vector": VECTOR} if vectors else {}
-    return lift(
-        "semantic",
-        output,
-        expected,
-        kernel,
-        threshold=threshold,
-        missing=missing,
-        details=details,
-        fields=fields,
-    )
+    return python.metric(semantic, arguments, kernel, fields=fields)
 
 
 class Embeddings:
     """The vectors of texts, each encoded once."""
 
-    def __init__(self, encode: Encode, batch_size: int, cache: Path | None) -> None:
+    def __init__(self, encode: Encode, batch_size: Positive, cache: Path | None) -> None:
         self.encode, self.batch_size, self.cache = encode, batch_size, cache
         self.known: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
         self.lock = Lock()

@@ -1,0 +1,224 @@
+// Cleaning of texts before they are scored, and what other expressions need of columns whose type they do not know.
+#include <functional>
+
+#include "../batches.hpp"
+#include "../clean/choice.hpp"
+#include "../clean/code.hpp"
+#include "../clean/extract.hpp"
+#include "../clean/number.hpp"
+#include "../clean/reasoning.hpp"
+#include "../json/document.hpp"
+#include "functions.hpp"
+#include "scores.hpp"
+
+namespace pe::plugin {
+namespace {
+
+using clean::Found;
+
+// The written form of the last number.
+class WrittenNumber {
+public:
+    Found operator()(Text text) {
+        if (!last_.read(text)) return clean::nothing_in(text);
+        written_ = last_.written();
+        return {written_, true};
+    }
+
+private:
+    clean::LastNumber last_;
+    std::string written_;
+};
+
+// A step as a suite names it, and what it says where it finds nothing. One thread runs it.
+class Step {
+public:
+    explicit Step(const Value& options) : nothing_(options["nothing"].text()) {
+        const std::string& name = options["step"].text();
+        if (options.has("words")) words_ = options["words"].texts();
+        if (name == "reasoning") find_ = clean::StripReasoning();
+        else if (name == "fence") find_ = clean::Unfence();
+        else if (name == "json") find_ = clean::ExtractJson();
+        else if (name == "number") find_ = WrittenNumber();
+        else if (name == "boxed") find_ = clean::ExtractBoxed();
+        else if (name == "after") find_ = clean::ExtractAfter(words_, options["case_sensitive"].flag());
+        else if (name == "choice") find_ = clean::ExtractChoice(words_);
+        else throw std::invalid_argument("unknown step '" + name + "'");
+    }
+    Step(const Step&) = delete;
+    Found operator()(Text text) { return find_(text); }
+    const std::string& nothing() const { return nothing_; }
+
+private:
+    std::vector<std::string> words_;
+    std::function<Found(Text)> find_;
+    std::string nothing_;
+};
+
+void check_text(const std::string& name, Dtype dtype) {
+    if (is_text(dtype) || is_null(dtype)) return;
+    check_texts(name, "text", dtype);
+    throw Refused(name + ": `text` must be text, got " + name_of(dtype) + "; for lists use .list.eval(...)");
+}
+
+// Runs steps one after the other. With notes, the result is a struct of the `text` and what was not found, as `cleaning`.
+// Further columns hold what Polars found for a step before these, and the notes up to then.
+class Clean : public Function {
+public:
+    explicit Clean(const Value& options)
+        : options_(options), name_(options["name"].text()), has_notes_(options["notes"].flag()) {
+        if (options.has("given")) given_ = options["given"].text();
+    }
+    Field type(const Dtypes& columns) const override {
+        check_text(name_, *columns[0]);
+        if (!has_notes_) return {"", Type::text};
+        return {"", Type::structure, {{"text", Type::text}, {"cleaning", Type::text}}};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const std::size_t rows = columns[0].size();
+        const TextColumn column = read_texts(columns[0]);
+        Texts texts(rows), notes(has_notes_ ? rows : 0);
+        struct Space {
+            std::vector<std::unique_ptr<Step>> steps;
+            std::unique_ptr<Texts::Writer> texts, notes;
+            std::string text, note;
+        };
+        Result result(rows);
+        const bool has_given = columns.size() > 1;
+        const std::vector<Text> found = has_given ? all_texts(columns[1]) : std::vector<Text>();
+        const std::vector<Text> before = columns.size() > 2 ? all_texts(columns[2]) : std::vector<Text>();
+        for_each_batch<Space>(column, column, thread_count(), result, [&](const Batch& batch, Space& space) {
+            if (!space.texts) {
+                for (const Value& step : options_["steps"].items()) space.steps.push_back(std::make_unique<Step>(step));
+                space.texts = std::make_unique<Texts::Writer>(texts);
+                space.notes = std::make_unique<Texts::Writer>(notes);
+            }
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t row = batch.rows[i];
+                Text text = batch.left[i];
+                space.note.clear();
+                if (!before.empty() && before[row].data() != TextArray::no_text) space.note = before[row];
+                if (has_given) {
+                    if (found[row].data() != TextArray::no_text) text = found[row];
+                    else add_note(space.note, given_);
+                }
+                for (const auto& step : space.steps) {
+                    const Found cleaned = (*step)(text);
+                    if (!cleaned.found) {
+                        add_note(space.note, step->nothing());
+                        continue;
+                    }
+                    // A step may answer with a buffer of its own, which the next step's answer can be a part of.
+                    if (space.steps.size() == 1) text = cleaned.text;
+                    else {
+                        std::string copy(cleaned.text);
+                        space.text.swap(copy);
+                        text = space.text;
+                    }
+                }
+                space.texts->write(row, text);
+                if (!has_notes_) continue;
+                if (space.note.empty()) notes.set_null(row);
+                else space.notes->write(row, space.note);
+            }
+        });
+        for (std::size_t row = 0; row < rows; ++row) {
+            if (result.is_valid(row)) continue;
+            texts.set_null(row);
+            if (has_notes_) notes.set_null(row);
+        }
+        if (!has_notes_) return texts.finish();
+        Column both;
+        both.rows = rows;
+        both.add_no_validity();
+        both.children.push_back(texts.finish());
+        both.children.push_back(notes.finish());
+        return both;
+    }
+
+private:
+    static void add_note(std::string& note, const std::string& more) {
+        if (!note.empty()) note += ", ";
+        note += more;
+    }
+    static std::vector<Text> all_texts(const Input& input) {
+        std::vector<Text> texts;
+        for (std::size_t i = 0; i < input.chunks(); ++i)
+            append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts);
+        return texts;
+    }
+    Value options_;
+    std::string name_, given_;
+    bool has_notes_;
+};
+
+// A column as String, for expressions of Polars; with `lists`, as List(String), a text as a list of one.
+class AsText : public Function {
+public:
+    explicit AsText(const Value& options)
+        : name_(options["name"].text()), argument_(options["argument"].text()), is_list_(options["lists"].flag()) {}
+    Field type(const Dtypes& columns) const override {
+        if (is_list_) check_texts(name_, argument_.c_str(), *columns[0]);
+        else check_text(name_, *columns[0]);
+        return {"", is_list_ ? Type::texts : Type::text};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const Input& input = columns[0];
+        TextLists lists;
+        if (is_list(input.dtype())) lists = read_text_lists(input);
+        else
+            for (std::size_t i = 0; i < input.chunks(); ++i)
+                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values);
+        Texts texts(lists.values.size());
+        Texts::Writer writer(texts);
+        for (std::size_t i = 0; i < lists.values.size(); ++i) {
+            if (lists.has(i)) writer.write(i, lists.values[i]);
+            else texts.set_null(i);
+        }
+        if (!is_list_) return texts.finish();
+        Column column;
+        column.rows = input.size();
+        std::vector<std::int64_t> starts{0};
+        for (std::size_t row = 0; row < column.rows; ++row)
+            starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
+        column.add_validity([&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; });
+        column.add_buffer(std::move(starts));
+        column.children.push_back(texts.finish());
+        return column;
+    }
+
+private:
+    std::string name_, argument_;
+    bool is_list_;
+};
+
+// Which texts Python can read as JSON, whatever is in them.
+class JsonReadable : public Function {
+public:
+    explicit JsonReadable(const Value& options) : max_depth_(options["max_depth"].count()) {}
+    Field type(const Dtypes& columns) const override {
+        check_text("json_readable", *columns[0]);
+        return {"", Type::flag};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const TextColumn texts = read_texts(columns[0]);
+        Result result(texts.size());
+        std::int64_t* readable = result.add_integers("readable", Result::Kind::flag);
+        for_each_batch<json::JsonDocument>(texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
+            for (std::size_t i = 0; i < batch.size(); ++i)
+                readable[batch.rows[i]] = document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
+        });
+        return make_flags(result, "readable");
+    }
+
+private:
+    std::size_t max_depth_;
+};
+
+}  // namespace
+
+std::unique_ptr<Function> make_clean(const Value& options) { return std::make_unique<Clean>(options); }
+std::unique_ptr<Function> make_as_text(const Value& options) { return std::make_unique<AsText>(options); }
+std::unique_ptr<Function> make_json_readable(const Value& options) { return std::make_unique<JsonReadable>(options); }
+
+}  // namespace pe::plugin

@@ -1,0 +1,149 @@
+// The columns that Polars hands over: owned, and read as texts, lists of texts, tokens or vectors.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../columns.hpp"
+#include "abi.hpp"
+#include "dtype.hpp"
+
+namespace pe::plugin {
+
+// What is wrong with a query: its text is for the user.
+struct Refused : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Input {
+public:
+    // Takes a column over, which is released with this.
+    explicit Input(SeriesExport* series) : series_(*series) {
+        for (std::size_t i = 0; i < series_.len; ++i) size_ += static_cast<std::size_t>(series_.arrays[i]->length);
+    }
+    Input(Input&& other) noexcept : series_(other.series_), size_(other.size_) { other.series_.release = nullptr; }
+    Input& operator=(Input&&) = delete;
+    ~Input() {
+        if (!series_.release) return;
+        for (std::size_t i = 0; i < series_.len; ++i)
+            if (series_.arrays[i]->release) series_.arrays[i]->release(series_.arrays[i]);
+        series_.release(&series_);
+    }
+    Dtype dtype() const { return *series_.field; }
+    std::size_t size() const { return size_; }
+    std::size_t chunks() const { return series_.len; }
+    const ArrowArray& chunk(std::size_t i) const { return *series_.arrays[i]; }
+    TextColumn text_chunks() const { return TextColumn(series_.arrays, series_.len, dtype()); }
+
+private:
+    SeriesExport series_;
+    std::size_t size_ = 0;
+};
+
+// Rows of a result: a literal arrives with one row, also beside a column of none.
+inline std::size_t count_rows(const std::vector<Input>& inputs, std::size_t count = 2) {
+    for (std::size_t i = 0; i < std::min(count, inputs.size()); ++i)
+        if (inputs[i].size() != 1) return inputs[i].size();
+    return 1;
+}
+
+inline std::size_t row_of(std::size_t row, std::size_t size) { return size == 1 ? 0 : row; }
+
+// Appends the texts of an array: of strings, of categories or of nothing.
+inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin, std::size_t end, std::vector<Text>& out) {
+    const Text none(TextArray::no_text, 0);
+    if (is_null(dtype)) return out.resize(out.size() + end - begin, none);
+    if (!dtype.dictionary) {
+        const TextArray texts(array, dtype.format);
+        for (std::size_t i = begin; i < end; ++i) out.push_back(texts.is_valid(i) ? texts[i] : none);
+        return;
+    }
+    const TextArray categories(*array.dictionary, dtype.dictionary->format);
+    const auto read = [&](auto code) {
+        const auto* codes = static_cast<const decltype(code)*>(array.buffers[1]) + array.offset;
+        for (std::size_t i = begin; i < end; ++i) {
+            const bool is_there = is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
+            out.push_back(is_there ? categories[codes[i]] : none);
+        }
+    };
+    switch (dtype.format[0]) {
+        case 'C': return read(std::uint8_t{});
+        case 'S': return read(std::uint16_t{});
+        case 'I': return read(std::uint32_t{});
+        default: throw std::invalid_argument("categories of the format '" + std::string(dtype.format) + "'");
+    }
+}
+
+inline TextColumn read_texts(const Input& input) {
+    if (is_plain_text(input.dtype())) return input.text_chunks();
+    std::vector<Text> texts;
+    texts.reserve(input.size());
+    for (std::size_t i = 0; i < input.chunks(); ++i)
+        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts);
+    return TextColumn(std::move(texts));
+}
+
+// Where the values of each row are.
+struct Bounds {
+    std::size_t begin = 0, end = 0;
+    bool is_valid = false;
+    std::size_t size() const { return end - begin; }
+};
+
+// Calls `read(chunk, values, begin, end)` for the values of each chunk, and gives the bounds of all rows in all values.
+// A column of nothing has no lists.
+template <class Read>
+std::vector<Bounds> read_lists(const Input& input, const Read& read) {
+    std::vector<Bounds> bounds;
+    bounds.reserve(input.size());
+    if (is_null(input.dtype())) {
+        bounds.resize(input.size());
+        return bounds;
+    }
+    const Text format = format_of(input.dtype());
+    const std::size_t width = format[1] == 'w' ? std::strtoull(format.data() + 3, nullptr, 10) : 0;
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < input.chunks(); ++i) {
+        const ArrowArray& chunk = input.chunk(i);
+        const auto rows = static_cast<std::size_t>(chunk.length), offset = static_cast<std::size_t>(chunk.offset);
+        const auto at = [&](std::size_t row) -> std::size_t {
+            row += offset;
+            if (format[1] == 'w') return row * width;
+            return format[1] == 'L' ? static_cast<std::size_t>(static_cast<const std::int64_t*>(chunk.buffers[1])[row])
+                                    : static_cast<std::size_t>(static_cast<const std::int32_t*>(chunk.buffers[1])[row]);
+        };
+        if (rows == 0) continue;
+        const std::size_t first = at(0);
+        for (std::size_t row = 0; row < rows; ++row)
+            bounds.push_back({before + at(row) - first, before + at(row + 1) - first, is_set(chunk.buffers[0], offset + row)});
+        read(chunk, *chunk.children[0], first, at(rows));
+        before += at(rows) - first;
+    }
+    return bounds;
+}
+
+// Lists of texts, or of what is compared as texts are.
+struct TextLists {
+    std::vector<Bounds> rows;
+    std::vector<Text> values;
+    std::vector<char> bytes;  // of values that no array holds
+
+    const Bounds& operator[](std::size_t row) const { return rows[row_of(row, rows.size())]; }
+    bool has(std::size_t value) const { return values[value].data() != TextArray::no_text; }
+};
+
+inline TextLists read_text_lists(const Input& input) {
+    TextLists lists;
+    lists.rows = read_lists(input, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
+        append_texts(values, inner(input.dtype()), begin, end, lists.values);
+    });
+    return lists;
+}
+
+}  // namespace pe::plugin

@@ -1,0 +1,492 @@
+// Metrics over lists: distances of tokens, cosines of vectors, ranked ids.
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "../batches.hpp"
+#include "../edit/levenshtein/levenshtein.hpp"
+#include "../vectors.hpp"
+#include "functions.hpp"
+#include "scores.hpp"
+
+namespace pe::plugin {
+namespace {
+
+// ---- tokens ----
+
+// Refuses lists whose elements cannot be compared with each other.
+void check_tokens(const std::string& metric, Dtype left, Dtype right) {
+    const ArrowSchema* const sides[] = {&left, &right};
+    const char* const names[] = {"output", "expected"};
+    const ArrowSchema* kinds[2];
+    for (int i = 0; i < 2; ++i) {
+        kinds[i] = is_list(*sides[i]) ? &inner(*sides[i]) : sides[i];
+        const Text format = format_of(*kinds[i]);
+        if (format[0] == '+' || format == "vz" || format == "z" || format == "Z")
+            throw Refused(metric + ": `" + names[i] + "` must be a list of texts or numbers, got " + name_of(*sides[i]));
+    }
+    const bool is_any = is_null(*kinds[0]) || is_null(*kinds[1]);
+    if (is_any || (is_text(*kinds[0]) && is_text(*kinds[1])) || (is_numeric(*kinds[0]) && is_numeric(*kinds[1]))) return;
+    if (format_of(*kinds[0]) == format_of(*kinds[1]) && !kinds[0]->dictionary && !kinds[1]->dictionary) return;
+    throw Refused(metric + ": cannot compare " + name_of(left) + " with " + name_of(right) + "; cast one to the other");
+}
+
+// How numbers become bytes that are equal where the numbers are.
+struct Writing {
+    bool as_floats = false;
+    int scale = 0;  // of decimals
+};
+
+Writing writing_of(Dtype left, Dtype right) {
+    const ArrowSchema &a = is_list(left) ? inner(left) : left, &b = is_list(right) ? inner(right) : right;
+    return {(is_float(a) && is_numeric(b)) || (is_float(b) && is_numeric(a)) || (is_float(a) && is_null(b)) || (is_float(b) && is_null(a)),
+            std::max(scale_of(a), scale_of(b))};
+}
+
+class TokenReader {
+public:
+    TokenReader(TextLists& lists, Dtype dtype, Writing writing) : lists_(lists), dtype_(dtype), writing_(writing) {}
+
+    void append(const ArrowArray& array, std::size_t begin, std::size_t end) {
+        if (is_text(dtype_) || is_null(dtype_)) return append_texts(array, dtype_, begin, end, lists_.values);
+        switch (dtype_.format[0]) {
+            case 'b': return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], i), false); });
+            case 'c': return numbers<std::int8_t>(array, begin, end);
+            case 'C': return numbers<std::uint8_t>(array, begin, end);
+            case 's': return numbers<std::int16_t>(array, begin, end);
+            case 'S': return numbers<std::uint16_t>(array, begin, end);
+            case 'i': return numbers<std::int32_t>(array, begin, end);
+            case 'I': return numbers<std::uint32_t>(array, begin, end);
+            case 'l': return numbers<std::int64_t>(array, begin, end);
+            case 'L': return numbers<std::uint64_t>(array, begin, end);
+            case 'f': return numbers<float>(array, begin, end);
+            case 'g': return numbers<double>(array, begin, end);
+            case 'd': return decimals(array, begin, end);
+            case 't':
+                if (Text(dtype_.format) == "tdD" || Text(dtype_.format) == "tts" || Text(dtype_.format) == "ttm") return numbers<std::int32_t>(array, begin, end);
+                return numbers<std::int64_t>(array, begin, end);
+            default: throw std::invalid_argument("lists of the format '" + std::string(dtype_.format) + "'");
+        }
+    }
+
+private:
+    template <class Write>
+    void each(const ArrowArray& array, std::size_t begin, std::size_t end, const Write& write) {
+        // Views into the bytes are made when all of them are there.
+        const auto offset = static_cast<std::size_t>(array.offset);
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t before = lists_.bytes.size();
+            if (is_set(array.buffers[0], offset + i)) write(offset + i);
+            lists_.values.emplace_back(nullptr, lists_.bytes.size() - before);
+        }
+    }
+    template <class Number>
+    void numbers(const ArrowArray& array, std::size_t begin, std::size_t end) {
+        const auto* values = static_cast<const Number*>(array.buffers[1]);
+        each(array, begin, end, [&](std::size_t i) {
+            const Number value = values[i];
+            if (writing_.as_floats || std::is_floating_point_v<Number>) return write_float(static_cast<double>(value));
+            const bool is_negative = value < Number{0};
+            const auto bits = static_cast<std::uint64_t>(value);
+            write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
+        });
+    }
+    void decimals(const ArrowArray& array, std::size_t begin, std::size_t end) {
+        each(array, begin, end, [&](std::size_t i) {
+            std::uint64_t words[2];
+            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * i, 16);
+            if (writing_.as_floats) {
+                const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 + static_cast<double>(words[0]);
+                return write_float(value / std::pow(10.0, scale_of(dtype_)));
+            }
+            write_decimal(words[0], words[1], writing_.scale - scale_of(dtype_));
+        });
+    }
+    void write_float(double value) {
+        if (value == 0) value = 0.0;  // -0.0 is the same number
+        if (value != value) value = std::numeric_limits<double>::quiet_NaN();
+        write(&value, sizeof value);
+    }
+    void write_whole(std::uint64_t magnitude, bool is_negative) {
+        if (writing_.scale > 0) return write_decimal(is_negative ? std::uint64_t{0} - magnitude : magnitude, is_negative ? ~std::uint64_t{0} : 0, writing_.scale);
+        const char sign = is_negative ? '-' : '+';
+        write(&sign, 1);
+        write(&magnitude, sizeof magnitude);
+    }
+    // A number of 128 bits, ten times larger as often as `steps` says.
+    void write_decimal(std::uint64_t low, std::uint64_t high, int steps) {
+        for (int i = 0; i < steps; ++i) {
+            const std::uint64_t low_part = (low & 0xFFFFFFFFu) * 10, high_part = (low >> 32) * 10 + (low_part >> 32);
+            low = high_part << 32 | (low_part & 0xFFFFFFFFu);
+            high = high * 10 + (high_part >> 32);
+        }
+        write(&low, sizeof low);
+        write(&high, sizeof high);
+    }
+    void write(const void* from, std::size_t size) {
+        const char* bytes = static_cast<const char*>(from);
+        lists_.bytes.insert(lists_.bytes.end(), bytes, bytes + size);
+    }
+
+    TextLists& lists_;
+    Dtype dtype_;
+    Writing writing_;
+};
+
+TextLists read_tokens(const Input& input, Writing writing) {
+    TextLists lists;
+    const auto read = [&](const ArrowArray& values, Dtype dtype, std::size_t begin, std::size_t end) {
+        TokenReader(lists, dtype, writing).append(values, begin, end);
+    };
+    if (is_list(input.dtype()) || is_null(input.dtype()))
+        lists.rows = read_lists(input, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
+            read(values, inner(input.dtype()), begin, end);
+        });
+    else {
+        // A single id is a list of one.
+        for (std::size_t i = 0; i < input.chunks(); ++i)
+            read(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length));
+        for (std::size_t row = 0; row < input.size(); ++row) lists.rows.push_back({row, row + 1, true});
+    }
+    if (!lists.bytes.empty() || (!lists.values.empty() && lists.values[0].data() == nullptr)) {
+        const char* at = lists.bytes.data();
+        for (Text& value : lists.values) {
+            const std::size_t size = value.size();
+            value = size == 0 ? Text(TextArray::no_text, 0) : Text(at, size);
+            at += size;
+        }
+    }
+    return lists;
+}
+
+// ---- distances ----
+
+class Distance : public Function {
+public:
+    explicit Distance(const Value& options)
+        : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max() : options["score_cutoff"].whole()) {
+        const std::vector<Value>& weights = options["weights"].items();
+        insert_ = weights[0].whole();
+        remove_ = weights[1].whole();
+        substitute_ = weights[2].whole();
+    }
+    Field type(const Dtypes& columns) const override {
+        if (are_lists(*columns[0], *columns[1])) check_tokens(metric, *columns[0], *columns[1]);
+        else {
+            check_texts(metric, "output", *columns[0]);
+            check_texts(metric, "expected", *columns[1]);
+            if (is_list(*columns[0]))
+                throw Refused(std::string(metric) + ": `output` is a list but `expected` a text; compare a list with a list");
+        }
+        return {"", Type::whole};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        if (are_lists(columns[0].dtype(), columns[1].dtype())) return of_lists(columns);
+        const Pairs pairs = read_pairs(columns, false, false);
+        Result result(pairs.count());
+        std::int64_t* distance = result.add_integers("distance");
+        const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
+        for_each_batch<Scratch>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+            if (is_uniform) {
+                scratch.results.resize(batch.size());
+                edit::levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited}, scratch.results.data(), scratch.kernel);
+            }
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                std::int64_t cost = 0;
+                if (is_uniform) cost = insert_ * scratch.results[i].distance;
+                else {
+                    unicode::decode(batch.left[i], false, unlimited, scratch.left);
+                    unicode::decode(batch.right[i], false, unlimited, scratch.right);
+                    cost = weighted(scratch);
+                }
+                distance[batch.rows[i]] = cut(cost);
+            }
+        });
+        Column column;
+        column.rows = pairs.rows;
+        std::vector<std::int64_t> values(pairs.rows);
+        std::vector<std::uint8_t> valid(pairs.rows);
+        for (std::size_t row = 0; row < pairs.rows; ++row) {
+            // The nearest of several references.
+            const std::size_t begin = pairs.form == Form::single ? row : pairs.starts[row], end = pairs.form == Form::single ? row + 1 : pairs.starts[row + 1];
+            for (std::size_t i = begin; i < end; ++i) {
+                if (!result.is_valid(i)) continue;
+                values[row] = valid[row] ? std::min(values[row], distance[i]) : distance[i];
+                valid[row] = 1;
+            }
+        }
+        column.add_validity([&](std::size_t row) { return valid[row] != 0; });
+        column.add_buffer(std::move(values));
+        return column;
+    }
+
+private:
+    static constexpr const char* metric = "levenshtein_distance";
+    struct Scratch {
+        edit::LevenshteinWorkspace kernel;
+        std::vector<edit::EditResult> results;
+        std::vector<std::uint32_t> left, right;
+    };
+    // A column of nothing beside lists is one of lists.
+    static bool are_lists(Dtype left, Dtype right) {
+        return (is_list(left) && (is_list(right) || is_null(right))) || (is_null(left) && is_list(right));
+    }
+    std::int64_t cut(std::int64_t distance) const { return distance > cutoff_ ? cutoff_ + 1 : distance; }
+    std::int64_t weighted(Scratch& scratch) const {
+        return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(), insert_, remove_, substitute_, scratch.kernel);
+    }
+    Column of_lists(const std::vector<Input>& columns) const {
+        Column column;
+        column.rows = count_rows(columns);
+        if (column.rows == 0) return make_nulls(0, Type::whole);
+        const Writing writing = writing_of(columns[0].dtype(), columns[1].dtype());
+        const TextLists left = read_tokens(columns[0], writing), right = read_tokens(columns[1], writing);
+        std::vector<std::int64_t> values(column.rows);
+        // One thread does it all, while this one watches for Ctrl-C.
+        std::atomic<bool> is_taken{false};
+        Pool::get(thread_count()).run([&] {
+            if (is_taken.exchange(true)) return;
+            Scratch scratch;
+            std::unordered_map<Text, std::uint32_t> numbers;
+            const auto read = [&](const TextLists& lists, const Bounds& row, std::vector<std::uint32_t>& out) {
+                out.clear();
+                for (std::size_t i = row.begin; i < row.end; ++i) {
+                    // A null equals a null only.
+                    if (!lists.has(i)) out.push_back(0);
+                    else out.push_back(numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
+                }
+            };
+            for (std::size_t row = 0; row < column.rows && !is_stopped(); ++row) {
+                if (!left[row].is_valid || !right[row].is_valid) continue;
+                numbers.clear();
+                read(left, left[row], scratch.left);
+                read(right, right[row], scratch.right);
+                values[row] = cut(weighted(scratch));
+            }
+        });
+        column.add_validity([&](std::size_t row) { return left[row].is_valid && right[row].is_valid; });
+        column.add_buffer(std::move(values));
+        return column;
+    }
+
+    std::int64_t cutoff_, insert_ = 1, remove_ = 1, substitute_ = 1;
+};
+
+// ---- vectors ----
+
+struct Vectors {
+    std::vector<Bounds> rows;
+    std::vector<const double*> data;  // of each row
+    std::vector<std::uint8_t> has_null;
+    std::vector<std::vector<double>> converted;
+    bool is_valid(std::size_t row) const { return rows[row].is_valid && !has_null[row]; }
+};
+
+template <class Number>
+void convert(const ArrowArray& values, std::size_t begin, std::size_t end, std::vector<double>& out) {
+    const auto* numbers = static_cast<const Number*>(values.buffers[1]) + values.offset;
+    for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
+}
+
+Vectors read_vectors(const Input& input) {
+    Vectors vectors;
+    std::size_t done = 0, before = 0;
+    struct Chunk {
+        const double* data;
+        const ArrowArray* values;
+        std::size_t first, begin, rows;
+    };
+    std::vector<Chunk> chunks;
+    vectors.rows = read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
+        const char format = inner(input.dtype()).format[0];
+        const double* data = nullptr;
+        if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
+        else {
+            vectors.converted.emplace_back();
+            std::vector<double>& out = vectors.converted.back();
+            out.reserve(end - begin);
+            switch (format) {
+                case 'c': convert<std::int8_t>(values, begin, end, out); break;
+                case 'C': convert<std::uint8_t>(values, begin, end, out); break;
+                case 's': convert<std::int16_t>(values, begin, end, out); break;
+                case 'S': convert<std::uint16_t>(values, begin, end, out); break;
+                case 'i': convert<std::int32_t>(values, begin, end, out); break;
+                case 'I': convert<std::uint32_t>(values, begin, end, out); break;
+                case 'l': convert<std::int64_t>(values, begin, end, out); break;
+                case 'L': convert<std::uint64_t>(values, begin, end, out); break;
+                case 'f': convert<float>(values, begin, end, out); break;
+                default: out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
+            }
+            data = out.data();
+        }
+        chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
+        before += end - begin;
+    });
+    vectors.data.resize(vectors.rows.size());
+    vectors.has_null.resize(vectors.rows.size());
+    for (const Chunk& chunk : chunks) {
+        const void* validity = is_null(inner(input.dtype())) ? nullptr : chunk.values->buffers[0];
+        for (std::size_t row = done; row < done + chunk.rows; ++row) {
+            const Bounds& bounds = vectors.rows[row];
+            vectors.data[row] = chunk.data + (bounds.begin - chunk.first);
+            for (std::size_t i = bounds.begin; validity && i < bounds.end && !vectors.has_null[row]; ++i)
+                vectors.has_null[row] = !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
+            if (is_null(inner(input.dtype()))) vectors.has_null[row] = bounds.size() > 0;
+        }
+        done += chunk.rows;
+    }
+    return vectors;
+}
+
+// The cosines of the rows of two columns.
+Column score_vectors(const Input& output, const Input& expected, std::size_t rows, const Common& common) {
+    const Vectors left = read_vectors(output), right = read_vectors(expected);
+    Result result(rows);
+    double* score = result.add_floats("score");
+    Compared compared{std::vector<Reason>(rows), std::vector<std::int64_t>(rows), std::vector<std::int64_t>(rows)};
+    constexpr std::size_t step = 64;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t begin; (begin = next.fetch_add(step)) < rows && !is_stopped();)
+            for (std::size_t row = begin; row < std::min(begin + step, rows); ++row) {
+                const std::size_t a = row_of(row, left.rows.size()), b = row_of(row, right.rows.size());
+                Reason reason = Reason::none;
+                score[row] = 0.0;
+                if (!right.is_valid(b)) reason = Reason::no_expected;
+                else if (!left.is_valid(a)) reason = Reason::no_output;
+                else {
+                    const Cosine cosine = pe::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
+                    score[row] = cosine.score;
+                    switch (cosine.comparison) {
+                        case Comparison::no_expected: reason = Reason::no_expected; break;
+                        case Comparison::no_output: reason = Reason::no_output; break;
+                        case Comparison::lengths_differ: reason = Reason::lengths; break;
+                        case Comparison::zeros: reason = Reason::zeros; break;
+                        default: break;
+                    }
+                    compared.output_sizes[row] = static_cast<std::int64_t>(left.rows[a].size());
+                    compared.expected_sizes[row] = static_cast<std::int64_t>(right.rows[b].size());
+                }
+                compared.reasons[row] = reason;
+                if (reason == Reason::no_expected || reason == Reason::no_output) result.set_no_score(row);
+            }
+    };
+    if (rows <= step) work();
+    else Pool::get(thread_count()).run(work);
+    return make_result(result, compared, common, {});
+}
+
+class CosineFunction : public Function {
+public:
+    explicit CosineFunction(const Value& options) : common_(options) {}
+    Field type(const Dtypes& columns) const override {
+        const char* const names[] = {"output", "expected"};
+        for (int i = 0; i < 2; ++i) {
+            const Dtype dtype = *columns[static_cast<std::size_t>(i)];
+            const bool is_vector = is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
+            if (!is_vector && !is_null(dtype))
+                throw Refused(std::string("cosine: `") + names[i] + "` must be a List or Array of numbers, got " + name_of(dtype));
+        }
+        return {"", Type::structure, result_fields(common_, {})};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        return score_vectors(columns[0], columns[1], count_rows(columns), common_);
+    }
+
+private:
+    Common common_;
+};
+
+// ---- ranked ids ----
+
+enum class Ranking { recall, precision, ndcg, reciprocal_rank };
+
+double gain_of(std::size_t place) { return 1.0 / (std::log(static_cast<double>(place) + 1.0) / std::log(2.0)); }
+
+class RankedIds : public Function {
+public:
+    RankedIds(const char* name, const Value& options, Ranking ranking)
+        : name_(name), ranking_(ranking), common_(options), k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()) {}
+
+    Field type(const Dtypes& columns) const override {
+        const Dtype left = *columns[0], right = *columns[1];
+        if (!is_list(left) && !is_null(left)) throw refused("output", left);
+        if (!is_list(right) && format_of(right)[0] == '+') throw refused("expected", right);
+        check_tokens(name_, left, right);
+        return {"", Type::structure, result_fields(common_, details)};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const std::size_t rows = count_rows(columns);
+        const Writing writing = writing_of(columns[0].dtype(), columns[1].dtype());
+        const TextLists output = read_tokens(columns[0], writing), expected = read_tokens(columns[1], writing);
+        Result result(rows);
+        double* score = result.add_floats("score");
+        std::int64_t* hits = result.add_integers("hits");
+        std::int64_t* relevant = result.add_integers("relevant");
+        std::int64_t* first_hit = result.add_integers("first_hit");
+        Compared compared{std::vector<Reason>(rows), {}, {}};
+        std::unordered_map<Text, bool> ids;  // the relevant ones, and whether they came
+        std::unordered_map<Text, bool> seen;
+        for (std::size_t row = 0; row < rows; ++row) {
+            const Bounds &ranked = output[row], &wanted = expected[row];
+            ids.clear();
+            seen.clear();
+            for (std::size_t i = wanted.begin; wanted.is_valid && i < wanted.end; ++i)
+                if (expected.has(i)) ids.emplace(expected.values[i], false);
+            std::size_t place = 0, found = 0, first = 0;
+            double gain = 0;
+            for (std::size_t i = ranked.begin; ranked.is_valid && i < ranked.end && place < k_; ++i) {
+                // An id that is repeated counts once, at its first place.
+                if (!output.has(i) || !seen.emplace(output.values[i], true).second) continue;
+                ++place;
+                if (ids.find(output.values[i]) == ids.end()) continue;
+                if (++found == 1) first = place;
+                gain += gain_of(place);
+            }
+            hits[row] = static_cast<std::int64_t>(found);
+            relevant[row] = ids.empty() ? Result::no_whole : static_cast<std::int64_t>(ids.size());
+            first_hit[row] = found ? static_cast<std::int64_t>(first) : Result::no_whole;
+            compared.reasons[row] = ids.empty() ? Reason::no_expected : !ranked.is_valid ? Reason::no_output : Reason::none;
+            score[row] = 0.0;
+            if (compared.reasons[row] != Reason::none) result.set_no_score(row);
+            else score[row] = std::min(score_of(found, ids.size(), first, gain), 1.0);
+        }
+        return make_result(result, compared, common_, details);
+    }
+
+private:
+    static inline const std::vector<Field> details{{"hits", Type::whole}, {"relevant", Type::whole}, {"first_hit", Type::whole}};
+
+    Refused refused(const char* argument, Dtype dtype) const {
+        return Refused(name_ + ": `" + argument + "` must be a list of ids, texts or numbers, got " + name_of(dtype));
+    }
+    double score_of(std::size_t found, std::size_t relevant, std::size_t first, double gain) const {
+        switch (ranking_) {
+            case Ranking::recall: return static_cast<double>(found) / static_cast<double>(relevant);
+            case Ranking::precision: return static_cast<double>(found) / static_cast<double>(k_);
+            case Ranking::reciprocal_rank: return found ? 1.0 / static_cast<double>(first) : 0.0;
+            default: break;
+        }
+        double best = 0;
+        for (std::size_t place = 1; place <= std::min(relevant, k_); ++place) best += gain_of(place);
+        return gain / best;
+    }
+
+    std::string name_;
+    Ranking ranking_;
+    Common common_;
+    std::size_t k_;
+};
+
+}  // namespace
+
+std::unique_ptr<Function> make_levenshtein_distance(const Value& options) { return std::make_unique<Distance>(options); }
+std::unique_ptr<Function> make_cosine(const Value& options) { return std::make_unique<CosineFunction>(options); }
+std::unique_ptr<Function> make_recall_at_k(const Value& options) { return std::make_unique<RankedIds>("recall_at_k", options, Ranking::recall); }
+std::unique_ptr<Function> make_precision_at_k(const Value& options) { return std::make_unique<RankedIds>("precision_at_k", options, Ranking::precision); }
+std::unique_ptr<Function> make_ndcg(const Value& options) { return std::make_unique<RankedIds>("ndcg", options, Ranking::ndcg); }
+std::unique_ptr<Function> make_reciprocal_rank(const Value& options) { return std::make_unique<RankedIds>("reciprocal_rank", options, Ranking::reciprocal_rank); }
+
+}  // namespace pe::plugin

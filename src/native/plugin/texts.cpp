@@ -1,0 +1,463 @@
+// Metrics that compare two texts by themselves: equality, substrings, lengths, n-grams, characters, JSON, choices, numbers.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "../batches.hpp"
+#include "../clean/choice.hpp"
+#include "../clean/number.hpp"
+#include "../edit/alignment.hpp"
+#include "../edit/levenshtein/levenshtein.hpp"
+#include "../json/equal.hpp"
+#include "../unicode/lowercase.hpp"
+#include "../words/ngram_cosine.hpp"
+#include "functions.hpp"
+#include "scores.hpp"
+
+namespace pe::plugin {
+namespace {
+
+// White space as Polars and its regular expressions see it.
+bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 0x1C && code <= 0x1F); }
+
+Text trim(Text text) {
+    const char *begin = text.data(), *end = begin + text.size();
+    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {}
+    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {}
+    return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+// A text made comparable. The one before is remembered: an expected text often stands in many rows.
+class Prepared {
+public:
+    Text operator()(Text text, bool trims, bool joins_white, bool folds) {
+        if (trims) text = trim(text);
+        if (!joins_white && !folds) return text;
+        if (text.data() == last_.data() && text.size() == last_.size()) return made_;
+        last_ = made_ = text;
+        if (joins_white) {
+            join_white(text);
+            made_ = joined_.view();
+        }
+        if (folds) {
+            unicode::lower_into(made_, folded_);
+            made_ = folded_.view();
+        }
+        return made_;
+    }
+
+private:
+    void join_white(Text text) {
+        joined_.clear();
+        const char* const end = text.data() + text.size();
+        bool was_white = false;
+        for (const char* at = text.data(); at < end;) {
+            const char* const start = at;
+            const bool white = is_white(unicode::next(at, end));
+            if (!white) joined_.append(start, static_cast<std::size_t>(at - start));
+            else if (!was_white) joined_.push(' ');
+            was_white = white;
+        }
+    }
+    Text last_{nullptr, 0}, made_;
+    unicode::PaddedText joined_, folded_;
+};
+
+enum class Comparison { equal, contains, starts, ends };
+
+class TextComparison : public TextMetric {
+public:
+    TextComparison(const char* name, const Value& options, Comparison comparison)
+        : TextMetric(name, options, {}),
+          comparison_(comparison),
+          folds_(!options["case_sensitive"].flag()),
+          trims_(options.has("trim") && options["trim"].flag()),
+          joins_white_(options.has("normalize_whitespace") && options["normalize_whitespace"].flag()),
+          negates_(options.has("negate") && options["negate"].flag()) {
+        // "Not any" holds when the negated score of every value is 1.0, "not all" when that of one is.
+        if (comparison == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
+    }
+
+protected:
+    struct Scratch {
+        Prepared output, expected;
+    };
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        const bool trims_expected = trims_ || comparison_ == Comparison::contains;
+        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const Text right = scratch.expected(batch.right[i], trims_expected, joins_white_, folds_);
+                const Text left = scratch.output(batch.left[i], trims_, joins_white_, folds_);
+                score[batch.rows[i]] = matches(left, right) != negates_;
+            }
+        });
+    }
+
+private:
+    bool matches(Text left, Text right) const {
+        switch (comparison_) {
+            case Comparison::equal: return left == right;
+            case Comparison::contains: return left.find(right) != Text::npos;
+            case Comparison::starts: return left.substr(0, right.size()) == right;
+            default: return left.size() >= right.size() && left.substr(left.size() - right.size()) == right;
+        }
+    }
+    Comparison comparison_;
+    bool folds_, trims_, joins_white_, negates_;
+};
+
+std::size_t count_characters(Text text) {
+    std::size_t count = 0;
+    for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    return count;
+}
+
+std::size_t count_words(Text text) {
+    std::size_t count = 0;
+    bool was_space = true;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end;) {
+        const bool space = unicode::is_space(unicode::next(at, end));
+        count += was_space && !space;
+        was_space = space;
+    }
+    return count;
+}
+
+struct Nothing {};
+
+// Calls `read(row, output, expected)` for the rows that have one of both texts, for what is told of it all the same; the
+// other is null.
+template <class Read>
+void for_each_half(const TextColumn& output, const TextColumn& expected, const Result& result, const Read& read) {
+    TextColumn::Cursor left(output, 0), right(expected, 0);
+    for (std::size_t row = 0; row < result.size(); ++row, left.next(), right.next()) {
+        if (result.is_valid(row)) continue;
+        const bool has_left = left.array().is_valid(left.row()), has_right = right.array().is_valid(right.row());
+        const Text a = has_left ? left.array()[left.row()] : Text(), b = has_right ? right.array()[right.row()] : Text();
+        read(row, has_left ? &a : nullptr, has_right ? &b : nullptr);
+    }
+}
+
+class LengthBetween : public TextMetric {
+public:
+    explicit LengthBetween(const Value& options)
+        : TextMetric("length_between", options, {{"length", Type::whole}}),
+          least_(options["minimum"].is_null() ? 0 : options["minimum"].count()),
+          most_(options["maximum"].is_null() ? std::numeric_limits<std::size_t>::max() : options["maximum"].count()),
+          counts_words_(options["unit"].text() == "words") {
+        summary.alone = true;
+    }
+
+protected:
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        std::int64_t* length = result.add_integers("length");
+        for_each_batch<Nothing>(output, expected, thread_count(), result, [&](const Batch& batch, Nothing&) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t size = counts_words_ ? count_words(batch.left[i]) : count_characters(batch.left[i]);
+                score[batch.rows[i]] = size >= least_ && size <= most_;
+                length[batch.rows[i]] = static_cast<std::int64_t>(size);
+            }
+        });
+    }
+
+private:
+    std::size_t least_, most_;
+    bool counts_words_;
+};
+
+class NgramSimilarity : public TextMetric {
+public:
+    explicit NgramSimilarity(const Value& options)
+        : TextMetric("similarity", options, {}),
+          options_{options["unit"].text() == "words", !options["case_sensitive"].flag(), options["n"].count()} {}
+
+protected:
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        for_each_batch<words::NgramCosine>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
+            for (std::size_t i = 0; i < batch.size(); ++i) score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
+        });
+    }
+
+private:
+    words::NgramOptions options_;
+};
+
+class CharacterErrors : public TextMetric {
+public:
+    explicit CharacterErrors(const Value& options)
+        : TextMetric("cer", options,
+                     {{"substitutions", Type::whole}, {"insertions", Type::whole}, {"deletions", Type::whole}, {"length", Type::whole}}),
+          folds_(!options["case_sensitive"].flag()) {}
+
+protected:
+    struct Scratch {
+        edit::LevenshteinWorkspace kernel;
+        std::vector<Text> left, right;
+        std::vector<edit::EditResult> results;
+        std::vector<std::uint32_t> from, to;
+    };
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+        double* score = result.add_floats("score");
+        std::int64_t* length = result.add_integers("length");
+        std::int64_t* kinds[3] = {};
+        const char* const names[] = {"substitutions", "insertions", "deletions"};
+        for (int i = 0; i < 3 && common.details; ++i) kinds[i] = result.add_integers(names[i]);
+        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            scratch.left.clear();
+            scratch.right.clear();
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                scratch.left.push_back(trim(batch.left[i]));
+                scratch.right.push_back(trim(batch.right[i]));
+            }
+            scratch.results.resize(batch.size());
+            edit::levenshtein_many(scratch.left.data(), scratch.right.data(), batch.size(), {folds_, unlimited},
+                                   scratch.results.data(), scratch.kernel);
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t row = batch.rows[i];
+                score[row] = edit::score_of_errors(scratch.results[i].distance, scratch.results[i].right_chars);
+                length[row] = scratch.results[i].right_chars;
+                if (!common.details) continue;
+                unicode::decode(scratch.right[i], folds_, unlimited, scratch.from);
+                unicode::decode(scratch.left[i], folds_, unlimited, scratch.to);
+                const edit::EditCounts counts =
+                    edit::count_edits(scratch.from.data(), scratch.from.size(), scratch.to.data(), scratch.to.size());
+                kinds[0][row] = static_cast<std::int64_t>(counts.substitutions);
+                kinds[1][row] = static_cast<std::int64_t>(counts.insertions);
+                kinds[2][row] = static_cast<std::int64_t>(counts.deletions);
+            }
+        });
+    }
+
+private:
+    bool folds_;
+};
+
+class JsonMatch : public TextMetric {
+public:
+    explicit JsonMatch(const Value& options)
+        : TextMetric("json_match", options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
+          subset_(options["subset"].flag()) {}
+
+protected:
+    struct Scratch {
+        json::JsonDocument left, right;
+        json::JsonEquality equal;
+    };
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        std::int64_t* left_valid = result.add_integers("output_valid", Result::Kind::flag);
+        std::int64_t* right_valid = result.add_integers("expected_valid", Result::Kind::flag);
+        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t row = batch.rows[i];
+                left_valid[row] = scratch.left.read(batch.left[i]);
+                right_valid[row] = scratch.right.read(batch.right[i]);
+                score[row] = left_valid[row] && right_valid[row] && scratch.equal(scratch.left, scratch.right, subset_);
+            }
+        });
+    }
+
+private:
+    bool subset_;
+};
+
+class Choice : public TextMetric {
+public:
+    explicit Choice(const Value& options)
+        : TextMetric("choice", options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
+          choices_(options["choices"].texts()) {}
+
+protected:
+    struct Scratch {
+        std::unique_ptr<clean::ExtractChoice> extract;
+    };
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        std::int64_t* left = result.add_choices("output_choice", choices_);
+        std::int64_t* right = result.add_choices("expected_choice", choices_);
+        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            if (!scratch.extract) scratch.extract = std::make_unique<clean::ExtractChoice>(choices_);
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t row = batch.rows[i];
+                left[row] = find(*scratch.extract, batch.left[i]);
+                right[row] = find(*scratch.extract, batch.right[i]);
+                score[row] = left[row] == right[row] && right[row] != Result::no_whole;
+            }
+        });
+        if (!common.details) return;
+        clean::ExtractChoice extract(choices_);
+        for_each_half(output, expected, result, [&](std::size_t row, const Text* a, const Text* b) {
+            if (a) left[row] = find(extract, *a);
+            if (b) right[row] = find(extract, *b);
+        });
+    }
+
+private:
+    std::int64_t find(clean::ExtractChoice& extract, Text text) const {
+        const clean::Found found = extract(text);
+        for (std::size_t i = 0; found.found && i < choices_.size(); ++i)
+            if (found.text == choices_[i]) return static_cast<std::int64_t>(i);
+        return Result::no_whole;
+    }
+    std::vector<std::string> choices_;
+};
+
+class NumericMatch : public TextMetric {
+public:
+    explicit NumericMatch(const Value& options)
+        : TextMetric("numeric_match", options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
+          abs_tol_(options["abs_tol"].real()),
+          rel_tol_(options["rel_tol"].real()) {}
+
+protected:
+    struct Side {
+        clean::LastNumber last;
+        bool is_whole = false;
+        std::string whole;
+        double number = 0;  // NaN where there is none
+        void read(Text text) {
+            number = std::numeric_limits<double>::quiet_NaN();
+            is_whole = false;
+            if (!last.read(text)) return;
+            const double read = parse_real(last.decimal());
+            if (std::isfinite(read)) number = read;
+            is_whole = last.is_whole();
+            if (is_whole) whole = last.whole();
+        }
+    };
+    struct Scratch {
+        Side output, expected;
+    };
+    void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
+        double* score = result.add_floats("score");
+        double* left = result.add_floats("output_number");
+        double* right = result.add_floats("expected_number");
+        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::size_t row = batch.rows[i];
+                scratch.output.read(batch.left[i]);
+                scratch.expected.read(batch.right[i]);
+                left[row] = scratch.output.number;
+                right[row] = scratch.expected.number;
+                score[row] = matches(scratch.output, scratch.expected);
+            }
+        });
+        if (!common.details) return;
+        Side side;
+        for_each_half(output, expected, result, [&](std::size_t row, const Text* a, const Text* b) {
+            side.read(a ? *a : b ? *b : Text());
+            (a ? left : right)[row] = side.number;
+        });
+    }
+
+private:
+    bool matches(const Side& a, const Side& b) const {
+        const bool are_whole = a.is_whole && b.is_whole, is_same = are_whole && a.whole == b.whole;
+        // Whole numbers are compared exactly, however long, where there is no tolerance.
+        if (are_whole && abs_tol_ == 0 && rel_tol_ == 0) return is_same;
+        const double allowed = std::max(rel_tol_ * std::max(std::fabs(a.number), std::fabs(b.number)), abs_tol_);
+        return is_same || std::fabs(a.number - b.number) <= allowed;
+    }
+    double abs_tol_, rel_tol_;
+};
+
+// Scores that somebody else computed for the pairs: Polars' regular expressions, or Python. The third column has them.
+class Given : public Function {
+public:
+    explicit Given(const Value& options)
+        : common_(options),
+          metric_(options["metric"].text()),
+          expected_(options["expected"].text()),
+          negates_(options.has("negate") && options["negate"].flag()) {
+        summary_.worst = negates_ || (options.has("worst") && options["worst"].flag());
+        summary_.alone = options.has("alone") && options["alone"].flag();
+        if (options.has("places")) details_.push_back({"place", Type::whole});
+    }
+    Field type(const Dtypes& columns) const override {
+        if (summary_.alone) check_texts(metric_, "output", *columns[0]);
+        else check_sides(metric_, expected_.c_str(), columns);
+        return {"", Type::structure, result_fields(common_, details_)};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const Pairs pairs = read_pairs(columns, summary_.alone, false);
+        Result result(pairs.count());
+        double* score = result.add_floats("score");
+        std::int64_t* place = result.add_integers("place");
+        std::size_t at = 0;
+        const Input& given = columns[summary_.alone ? 1 : 2];
+        for (std::size_t i = 0; i < given.chunks(); ++i) {
+            const ArrowArray& chunk = given.chunk(i);
+            for (std::size_t row = 0; row < static_cast<std::size_t>(chunk.length); ++row)
+                set(result, score, at++, chunk, static_cast<std::size_t>(chunk.offset) + row, given.dtype());
+        }
+        if (at == 1)
+            for (; at < result.size(); ++at) set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
+        for (std::size_t i = 0; i < result.size(); ++i) place[i] = static_cast<std::int64_t>(i);
+        return make_result(pairs, result, common_, details_, summary_);
+    }
+
+private:
+    void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {
+        if (pair >= result.size()) return;
+        score[pair] = 0;
+        if (is_null(dtype) || !is_set(chunk.buffers[0], at)) return result.set_no_score(pair);
+        if (format_of(dtype) == "b") score[pair] = is_set(chunk.buffers[1], at) != negates_;
+        else score[pair] = static_cast<const double*>(chunk.buffers[1])[at];
+    }
+    Common common_;
+    std::string metric_, expected_;
+    bool negates_;
+    Summary summary_;
+    std::vector<Field> details_;
+};
+
+// The pairs of texts that a metric of somebody else's is to compare, one after the other.
+class PairTexts : public Function {
+public:
+    explicit PairTexts(const Value& options) : is_alone_(options["alone"].flag()) {}
+    Field type(const Dtypes&) const override {
+        return {"", Type::structure, {{"output", Type::text}, {"expected", Type::text}}};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const Pairs pairs = read_pairs(columns, is_alone_, false);
+        Column column;
+        column.rows = pairs.count();
+        column.add_no_validity();
+        for (const TextColumn* side : {&pairs.output, &pairs.expected}) {
+            Texts texts(column.rows);
+            Texts::Writer writer(texts);
+            TextColumn::Cursor at(*side, 0);
+            for (std::size_t row = 0; row < column.rows; ++row, at.next()) {
+                if (at.array().is_valid(at.row())) writer.write(row, at.array()[at.row()]);
+                else texts.set_null(row);
+            }
+            column.children.push_back(texts.finish());
+        }
+        return column;
+    }
+
+private:
+    bool is_alone_;
+};
+
+}  // namespace
+
+std::unique_ptr<Function> make_exact_match(const Value& options) { return std::make_unique<TextComparison>("exact_match", options, Comparison::equal); }
+std::unique_ptr<Function> make_contains(const Value& options) { return std::make_unique<TextComparison>("contains", options, Comparison::contains); }
+std::unique_ptr<Function> make_starts_with(const Value& options) { return std::make_unique<TextComparison>("starts_with", options, Comparison::starts); }
+std::unique_ptr<Function> make_ends_with(const Value& options) { return std::make_unique<TextComparison>("ends_with", options, Comparison::ends); }
+std::unique_ptr<Function> make_length_between(const Value& options) { return std::make_unique<LengthBetween>(options); }
+std::unique_ptr<Function> make_similarity(const Value& options) { return std::make_unique<NgramSimilarity>(options); }
+std::unique_ptr<Function> make_cer(const Value& options) { return std::make_unique<CharacterErrors>(options); }
+std::unique_ptr<Function> make_json_match(const Value& options) { return std::make_unique<JsonMatch>(options); }
+std::unique_ptr<Function> make_choice(const Value& options) { return std::make_unique<Choice>(options); }
+std::unique_ptr<Function> make_numeric_match(const Value& options) { return std::make_unique<NumericMatch>(options); }
+std::unique_ptr<Function> make_given(const Value& options) { return std::make_unique<Given>(options); }
+std::unique_ptr<Function> make_pairs(const Value& options) { return std::make_unique<PairTexts>(options); }
+
+}  // namespace pe::plugin

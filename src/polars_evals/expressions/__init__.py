@@ -1,0 +1,1 @@
+"""How metrics and cleaning steps become Polars expressions."""

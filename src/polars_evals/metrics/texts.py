@@ -1,0 +1,508 @@
+"""Texts compared as they are: equality, substrings, patterns, lengths, numbers, choices, n-grams."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import polars as pl
+from polars.exceptions import ComputeError, InvalidOperationError
+
+from polars_evals.expressions import python
+from polars_evals.expressions.native import as_expr, call, metric
+from polars_evals.expressions.options import (
+    Amount,
+    Fraction,
+    IntoText,
+    Missing,
+    Natural,
+    Positive,
+    check_choices,
+    check_options,
+    check_pattern,
+)
+
+CHOICES = "ABCD"
+
+
+def exact_match(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    case_sensitive: bool = False,
+    trim: bool = True,
+    normalize_whitespace: bool = False,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score 1.0 where output and expected are equal, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should be. Lists of several references: any of them will do.
+    case_sensitive
+        Whether case counts.
+    trim
+        Drop white space at both ends before comparing.
+    normalize_whitespace
+        Make each run of white space one space before comparing.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append what the score is made of.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Positive", "positive!", None], "expected": "positive"})
+    >>> df.with_columns(pe.exact_match("output", "expected")).unnest("exact_match")
+    shape: (3, 4)
+    ┌───────────┬──────────┬───────┬───────┐
+    │ output    ┆ expected ┆ score ┆ label │
+    │ ---       ┆ ---      ┆ ---   ┆ ---   │
+    │ str       ┆ str      ┆ f64   ┆ enum  │
+    ╞═══════════╪══════════╪═══════╪═══════╡
+    │ Positive  ┆ positive ┆ 1.0   ┆ pass  │
+    │ positive! ┆ positive ┆ 0.0   ┆ fail  │
+    │ null      ┆ positive ┆ 0.0   ┆ fail  │
+    └───────────┴──────────┴───────┴───────┘
+    """
+    return metric(exact_match, locals())
+
+
+def contains(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    case_sensitive: bool = False,
+    mode: Literal["any", "all"] = "any",
+    negate: bool = False,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where the expected text stands somewhere in the output, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to search in.
+    expected
+        The text to find, without the white space around it; or a list of several.
+    case_sensitive
+        Whether case counts.
+    mode
+        With a list of expected texts, whether one of them must be there (`"any"`) or each (`"all"`).
+    negate
+        Score 1.0 where it is *not* found.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append what the score is made of.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The answer is Paris.", "Lyon, I think"]})
+    >>> df.with_columns(pe.contains("output", pl.lit("paris"))).unnest("contains")
+    shape: (2, 3)
+    ┌──────────────────────┬───────┬───────┐
+    │ output               ┆ score ┆ label │
+    │ ---                  ┆ ---   ┆ ---   │
+    │ str                  ┆ f64   ┆ enum  │
+    ╞══════════════════════╪═══════╪═══════╡
+    │ The answer is Paris. ┆ 1.0   ┆ pass  │
+    │ Lyon, I think        ┆ 0.0   ┆ fail  │
+    └──────────────────────┴───────┴───────┘
+    """
+    return metric(contains, locals())
+
+
+def starts_with(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    case_sensitive: bool = False,
+    trim: bool = True,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where the output starts with the expected text, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should start with. Lists of several references: any of them will do.
+    case_sensitive
+        Whether case counts.
+    trim
+        Drop white space at both ends of both texts before comparing.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append what the score is made of.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Yes, it is prime.", "It is prime."]})
+    >>> df.select(pe.starts_with("output", pl.lit("yes"))).unnest("starts_with")
+    shape: (2, 2)
+    ┌───────┬───────┐
+    │ score ┆ label │
+    │ ---   ┆ ---   │
+    │ f64   ┆ enum  │
+    ╞═══════╪═══════╡
+    │ 1.0   ┆ pass  │
+    │ 0.0   ┆ fail  │
+    └───────┴───────┘
+    """
+    return metric(starts_with, locals())
+
+
+def ends_with(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    case_sensitive: bool = False,
+    trim: bool = True,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where the output ends with the expected text, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should end with. Lists of several references: any of them will do.
+    case_sensitive
+        Whether case counts.
+    trim
+        Drop white space at both ends of both texts before comparing.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append what the score is made of.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["So the sum is 42", "42 is the sum"]})
+    >>> df.select(pe.ends_with("output", pl.lit("42"))).unnest("ends_with")
+    shape: (2, 2)
+    ┌───────┬───────┐
+    │ score ┆ label │
+    │ ---   ┆ ---   │
+    │ f64   ┆ enum  │
+    ╞═══════╪═══════╡
+    │ 1.0   ┆ pass  │
+    │ 0.0   ┆ fail  │
+    └───────┴───────┘
+    """
+    return metric(ends_with, locals())
+
+
+def regex_match(
+    output: IntoText,
+    pattern: IntoText,
+    *,
+    case_sensitive: bool = False,
+    negate: bool = False,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    r"""Score 1.0 where the pattern is found anywhere in the output, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to search in.
+    pattern
+        A regular expression. A plain string is the pattern itself; an expression gives one for each row.
+    case_sensitive
+        Whether case counts.
+    negate
+        Score 1.0 where the pattern is *not* found.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output or pattern gives: `"fail"` scores 0.0, `"null"` gives null.
+    details
+        Append what the score is made of.
+
+    Notes
+    -----
+    Patterns run in time linear in the text, whatever they are, so look-around and back-references are not
+    available. Anchor with `^` and `$` to match the whole text.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Order A-1234 has shipped", "No order found"]})
+    >>> df.select(pe.regex_match("output", r"[a-z]-\d{4}")).unnest("regex_match")
+    shape: (2, 2)
+    ┌───────┬───────┐
+    │ score ┆ label │
+    │ ---   ┆ ---   │
+    │ f64   ┆ enum  │
+    ╞═══════╪═══════╡
+    │ 1.0   ┆ pass  │
+    │ 0.0   ┆ fail  │
+    └───────┴───────┘
+    """
+    arguments = locals()
+    flag = "" if case_sensitive else "(?i)"
+
+    def search(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        try:
+            found = left.str.contains(pl.select(flag + pl.lit(right)).to_series())
+        except ComputeError as error:
+            raise InvalidOperationError(
+                f"regex_match: a row of `pattern` is not a valid pattern: {error}"
+            ) from error
+        return pl.DataFrame({"score": ~found if negate else found})
+
+    if not isinstance(pattern, str):
+        return python.metric(regex_match, arguments, search, columns=("output", "pattern"), worst=negate)
+    check_options(regex_match, arguments)
+    check_pattern("regex_match", pattern, flag)
+    output = as_expr("regex_match", "output", output)
+    # Whatever the column is: one that is no text is refused by the function that takes it as it is.
+    found = output.cast(pl.String, strict=False).str.contains(flag + pattern)
+    options = {option: arguments[option] for option in ("threshold", "missing", "details", "negate")}
+    named = {"metric": "regex_match", "expected": "pattern"}
+    return call("given", [output, pl.lit(pattern), found], {**named, **options}).alias("regex_match")
+
+
+def length_between(
+    output: IntoText,
+    minimum: Natural | None = None,
+    maximum: Natural | None = None,
+    *,
+    unit: Literal["characters", "words"] = "characters",
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where the output is neither too short nor too long, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text to measure. Lists of turns: the score is the share of turns that fit.
+    minimum, maximum
+        The least and the greatest length, both included. One of them may be None.
+    unit
+        What to count: `"characters"` (code points), or `"words"` between white space.
+    threshold
+        The least score that passes. It matters for conversations, whose score is an average.
+    missing
+        What a missing output gives: `"fail"` scores 0.0, `"null"` gives null.
+    details
+        Append `length`, and what concerns conversations.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Yes.", "Yes, it is prime.", None]})
+    >>> df.with_columns(pe.length_between("output", 2, 50, unit="words")).unnest("length_between")
+    shape: (3, 3)
+    ┌───────────────────┬───────┬───────┐
+    │ output            ┆ score ┆ label │
+    │ ---               ┆ ---   ┆ ---   │
+    │ str               ┆ f64   ┆ enum  │
+    ╞═══════════════════╪═══════╪═══════╡
+    │ Yes.              ┆ 0.0   ┆ fail  │
+    │ Yes, it is prime. ┆ 1.0   ┆ pass  │
+    │ null              ┆ 0.0   ┆ fail  │
+    └───────────────────┴───────┴───────┘
+    """
+    arguments = locals()
+    if minimum is None and maximum is None:
+        raise ValueError("length_between: give a `minimum`, a `maximum` or both")
+    expr = metric(length_between, arguments, columns=["output"])
+    if minimum is not None and maximum is not None and minimum > maximum:
+        raise ValueError(f"length_between: `minimum` is {minimum}, above the `maximum` of {maximum}")
+    return expr
+
+
+def numeric_match(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    abs_tol: Amount = 0.0,
+    rel_tol: Amount = 0.0,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where the last number in the output is the last number in the expected text, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The text whose last number is scored.
+    expected
+        The text with the right number. Lists of several references: any of them will do.
+    abs_tol
+        How far apart the two may be.
+    rel_tol
+        How far apart the two may be, as a share of the larger. Either tolerance will do, as in
+        `math.isclose`.
+    threshold
+        The least score that passes. It matters for conversations, whose score is the share of turns that
+        match.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `output_number` and `expected_number`, and what concerns conversations.
+
+    Notes
+    -----
+    Understood are signs, thousands separators (`1,234,567.89`), exponents (`6.02e23`), a currency
+    sign before the number and a percent sign behind it: 12.5% is 0.125. The comma is never a decimal comma:
+    "1,5" is a list that ends in 5. A text without a number scores 0.0.
+
+    Numbers are compared as floats, and whole numbers exactly, however long, where there is no tolerance.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["12 * 100 makes $1,200.", "about 1.2e3", "3 or 4?", "no idea"]})
+    >>> df.with_columns(pe.numeric_match("output", pl.lit("1200"))).unnest("numeric_match")
+    shape: (4, 3)
+    ┌────────────────────────┬───────┬───────┐
+    │ output                 ┆ score ┆ label │
+    │ ---                    ┆ ---   ┆ ---   │
+    │ str                    ┆ f64   ┆ enum  │
+    ╞════════════════════════╪═══════╪═══════╡
+    │ 12 * 100 makes $1,200. ┆ 1.0   ┆ pass  │
+    │ about 1.2e3            ┆ 1.0   ┆ pass  │
+    │ 3 or 4?                ┆ 0.0   ┆ fail  │
+    │ no idea                ┆ 0.0   ┆ fail  │
+    └────────────────────────┴───────┴───────┘
+    """
+    return metric(numeric_match, locals())
+
+
+def choice(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    choices: str | Sequence[str] = CHOICES,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score 1.0 where output settles on the expected choice, else 0.0.
+
+    Parameters
+    ----------
+    output
+        The answer to score, such as "The answer is (B)."
+    expected
+        The right choice, or a text that settles on it. Lists of several references: any of them will do.
+    choices
+        The choices: a text of single letters, or a list of words.
+    threshold
+        The least score that passes. It matters for conversations, whose score is the share of turns that
+        match.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append `output_choice` and `expected_choice`, and what concerns conversations.
+
+    Notes
+    -----
+    The choice is what `extract_choice` finds. An answer without one scores 0.0.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["The answer is (B).", "**C**", "I cannot say."]})
+    >>> df.with_columns(pe.choice("output", pl.lit("B"))).unnest("choice")
+    shape: (3, 3)
+    ┌────────────────────┬───────┬───────┐
+    │ output             ┆ score ┆ label │
+    │ ---                ┆ ---   ┆ ---   │
+    │ str                ┆ f64   ┆ enum  │
+    ╞════════════════════╪═══════╪═══════╡
+    │ The answer is (B). ┆ 1.0   ┆ pass  │
+    │ **C**              ┆ 0.0   ┆ fail  │
+    │ I cannot say.      ┆ 0.0   ┆ fail  │
+    └────────────────────┴───────┴───────┘
+    """
+    return metric(choice, locals(), choices=check_choices("choice", choices))
+
+
+def similarity(
+    output: IntoText,
+    expected: IntoText,
+    *,
+    unit: Literal["words", "characters"] = "words",
+    n: Positive = 1,
+    case_sensitive: bool = False,
+    threshold: Fraction = 0.8,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the cosine between the n-gram counts of output and expected.
+
+    Parameters
+    ----------
+    output
+        The text to score.
+    expected
+        The text it should resemble. Lists of several references: the most similar counts.
+    unit
+        What n-grams are made of: `"words"` between white space, or `"characters"` (code points, white space
+        too).
+    n
+        How many neighbouring units make an n-gram. A text of fewer units is one shorter n-gram.
+    case_sensitive
+        Whether case counts.
+    threshold
+        The least score that passes.
+    missing
+        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+    details
+        Append what concerns conversations.
+
+    Notes
+    -----
+    Texts with the same n-grams, each as often, score exactly 1.0, and texts that share none score
+    0.0. Two texts without any unit score 1.0, and one such text 0.0. The time grows with the length of the
+    texts, and with the logarithm of n.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["the cat sat on the mat", "a dog ran", None]})
+    >>> df.with_columns(pe.similarity("output", pl.lit("the cat is on the mat"))).unnest("similarity")
+    shape: (3, 3)
+    ┌────────────────────────┬───────┬───────┐
+    │ output                 ┆ score ┆ label │
+    │ ---                    ┆ ---   ┆ ---   │
+    │ str                    ┆ f64   ┆ enum  │
+    ╞════════════════════════╪═══════╪═══════╡
+    │ the cat sat on the mat ┆ 0.875 ┆ pass  │
+    │ a dog ran              ┆ 0.0   ┆ fail  │
+    │ null                   ┆ 0.0   ┆ fail  │
+    └────────────────────────┴───────┴───────┘
+    """
+    return metric(similarity, locals())
