@@ -50,9 +50,8 @@ def explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any]
     key, *inner = error["loc"]
     keys = {field.alias or name: field for name, field in kind.model_fields.items()}
     if error["type"] == "extra_forbidden" and not inner:
-        return (
-            f'{where}: unknown key "{key}"{did_you_mean(key, keys) or f"; {kind.keys_are} {", ".join(keys)}"}'
-        )
+        hint = did_you_mean(key, keys) or f"; {kind.keys_are} {', '.join(keys)}"
+        return f'{where}: unknown key "{key}"{hint}'
     field, value = keys[key], entries.get(key)
     nested = table_of(field.annotation)
     if nested is not None and inner and isinstance(value, Mapping):
