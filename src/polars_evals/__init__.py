@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.runs import Runs, runs
     from polars_evals.drift.timeline import Timeline, timeline
     from polars_evals.suite import Measure, Metric, Suite, signatures
-    from polars_evals.suite.own import metric
+    from polars_evals.suite.custom import metric
     from polars_evals.traces import (
         check_traces,
         conversations,
@@ -105,7 +105,7 @@ _LATER = {
     "plan": "drift",
     "rank": "drift",
     "runs": "drift",
-    "metric": "suite.own",
+    "metric": "suite.custom",
     "scan_traces": "traces",
     "signatures": "suite",
     "timeline": "drift",

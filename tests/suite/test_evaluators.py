@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from tests.suite.test_loading import load_error, write
+from tests.suite.test_files import load_error, write
 
 
 def test_2signal_objects(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import polars as pl
 import pyarrow as pa
 
-from polars_evals.suite.own import looks_across
+from polars_evals.suite.custom import looks_across
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

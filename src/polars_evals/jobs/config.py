@@ -23,7 +23,7 @@ from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, keep_secrets
 from polars_evals.suite import Suite
-from polars_evals.suite.loading import parse_toml
+from polars_evals.suite.files import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.traces.rows import Rows
 

@@ -12,7 +12,7 @@ import polars as pl
 from polars_evals import metrics
 from polars_evals.clean import cleaned, read_steps
 from polars_evals.metrics.words import VARIANTS
-from polars_evals.suite.own import column, find_function, installed, name_of, wrapped
+from polars_evals.suite.custom import column, find_function, installed, name_of, wrapped
 from polars_evals.wording import did_you_mean, shown
 
 # The type of a metric that takes a score which is there.

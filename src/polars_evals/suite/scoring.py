@@ -9,8 +9,8 @@ from polars.exceptions import DuplicateError
 
 from polars_evals.expressions.native import label
 from polars_evals.metrics.words import TOKENIZERS, WORD_METRICS, share_words
+from polars_evals.suite.custom import guarded
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
-from polars_evals.suite.own import guarded
 from polars_evals.suite.preparing import prepare
 from polars_evals.suite.signature import serialized, settings
 

@@ -14,8 +14,8 @@ from polars_evals._version import __version__
 from polars_evals.metrics.vectors import encoder_name
 from polars_evals.storage.objects import is_remote
 from polars_evals.storage.paths import expand
+from polars_evals.suite.custom import identity
 from polars_evals.suite.metric import Metric, accepts
-from polars_evals.suite.own import identity
 from polars_evals.wording import listed
 
 Location: TypeAlias = str | Path

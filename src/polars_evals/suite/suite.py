@@ -98,7 +98,7 @@ class Suite:
         ValueError
             If something in the file is wrong. The error names file, place and the nearest right word.
         """
-        from polars_evals.suite.loading import read_file
+        from polars_evals.suite.files import read_file
 
         return cls.from_dict(read_file(path), source=str(path), output=output, expected=expected)
 
@@ -117,7 +117,7 @@ class Suite:
         output, expected
             The columns to score, where they are not those that the configuration names.
         """
-        from polars_evals.suite.loading import read_metrics
+        from polars_evals.suite.files import read_metrics
 
         metrics, columns = read_metrics(config, source)
         columns |= {
@@ -230,7 +230,7 @@ class Suite:
         │ warning  ┆ missing ┆ expected ┆ 1    ┆ they score 0.0 and fail; with … │
         └──────────┴─────────┴──────────┴──────┴─────────────────────────────────┘
         """
-        from polars_evals.suite.check import find
+        from polars_evals.suite.lint import find
 
         check_frame(frame)
         lazy = frame.lazy()

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import polars_evals as pe
 from polars_evals.cli.app import app
-from polars_evals.suite import own
+from polars_evals.suite import custom
 
 DF = pl.DataFrame({"output": ["Thank you", "No", None], "expected": ["a", "No", "b"], "judge": [5, 1, 3]})
 
@@ -66,7 +66,7 @@ def test_names_and_signatures() -> None:
     assert pe.Suite([pe.Metric("kindness")]).signature["kindness"] != signature
     with pytest.raises(ValueError, match='unknown metric "kindnes"; did you mean "kindness"'):
         pe.Metric("kindnes")
-    del own.REGISTERED["kindness"]
+    del custom.REGISTERED["kindness"]
     for function in (polite, changed):
         assert pickle.loads(pickle.dumps(pe.Metric(function))) == pe.Metric(function)
 
@@ -151,7 +151,7 @@ def test_the_command_names_the_metric(tmp_path: Path) -> None:
         str(tmp_path / "out.parquet"),
     ]
     ended = CliRunner().invoke(app, arguments)
-    del own.REGISTERED["scowls"]
+    del custom.REGISTERED["scowls"]
     assert ended.exit_code == 3
     assert "metric \"scowls\": KeyError: 'no score for Thank you'" in ended.stderr
 
@@ -189,7 +189,7 @@ def test_results_that_depend_on_other_rows() -> None:
     ],
 )
 def test_what_looks_across_rows(made: pl.Expr, across: bool) -> None:
-    assert own.looks_across(made, pl.Schema({"a": pl.String, "SLICE": pl.String})) is across
+    assert custom.looks_across(made, pl.Schema({"a": pl.String, "SLICE": pl.String})) is across
 
 
 def test_columns_that_are_there() -> None:

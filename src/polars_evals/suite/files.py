@@ -6,8 +6,11 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from pydantic import Field
+
+from polars_evals.suite.declared import Table, Text, read
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import (
     Metric,
@@ -27,7 +30,6 @@ EVALUATOR_OPTIONS = {"response_evaluator": {"similarity_threshold": "threshold"}
 
 COLUMNS = ("output", "expected")
 CLEANING = ("clean", "clean_expected")
-EVALUATOR_KEYS = ("type", "name", "enabled", "config")
 
 # A few lines of YAML can stand for more than any memory holds: aliases of aliases of aliases.
 LARGEST_REPETITION = 1_000_000
@@ -142,6 +144,30 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
+class SuiteTable(Table):
+    """What a suite file holds."""
+
+    keys_are: ClassVar[str] = "a suite has"
+
+    metric: Any = None
+    measure: Any = None
+    output: Text | None = Field(None, description="the name of a column")
+    expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
+    clean: Any = None
+    clean_expected: Any = None
+
+
+class Evaluator(Table):
+    """An evaluator of another system."""
+
+    keys_are: ClassVar[str] = "an evaluator has"
+
+    type: Any = None
+    name: Any = None
+    enabled: bool = Field(True, description="true or false")
+    config: Any = None
+
+
 def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, Any]]:
     """Read the metrics, and the columns that the suite names."""
     if isinstance(config, list) or (
@@ -150,32 +176,24 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
         config = {"evaluators": config if isinstance(config, list) else [config]}
     if not isinstance(config, Mapping):
         raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {shown(config)}")
-    columns = {key: config[key] for key in COLUMNS if key in config}
-    for key, name in columns.items():
-        if key == "expected" and isinstance(name, Mapping):
-            columns[key] = read_literal(source, name)
-        elif not isinstance(name, str) or not name:
-            raise ValueError(f"{source}: `{key}` must be the name of a column, got {shown(name)}")
-    if "evaluators" in config and "metric" not in config:
-        # The rest of the file is the other system's: providers, datasets, reports.
-        evaluators = read_list(config, "evaluators", source)
+    foreign = "evaluators" in config and "metric" not in config
+    # The rest of a file with evaluators is the other system's: providers, datasets, reports.
+    own = {key: config[key] for key in COLUMNS if key in config} if foreign else config
+    table = read(SuiteTable, own, source)
+    columns = {key: value for key in (*COLUMNS, *CLEANING) if (value := getattr(table, key)) is not None}
+    if isinstance(table.expected, dict):
+        columns["expected"] = read_literal(source, table.expected)
+    if foreign:
+        evaluators = read_list(config["evaluators"], "evaluators", source)
         found = [
             read_evaluator(entry, place(source, "evaluators", n, entry))
             for n, entry in enumerate(evaluators, 1)
         ]
         return [metric for metric in found if metric], columns
-    columns |= {key: config[key] for key in CLEANING if key in config}
-    if "measure" in config:
-        columns["measures"] = read_measures(read_list(config, "measure", source), source)
-    for key in config:
-        known = ["metric", "measure", *COLUMNS, *CLEANING]
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; a suite has {', '.join(known)}"
-            raise ValueError(f'{source}: unknown key "{key}"{hint}')
-    entries = read_list(config, "metric", source)
-    return [
-        read_metric(entry, place(source, "metric", n, entry)) for n, entry in enumerate(entries, 1)
-    ], columns
+    if table.measure is not None:
+        columns["measures"] = read_measures(read_list(table.measure, "measure", source), source)
+    entries = enumerate(read_list(table.metric, "metric", source), 1)
+    return [read_metric(entry, place(source, "metric", n, entry)) for n, entry in entries], columns
 
 
 def read_measures(entries: list[Any], source: str) -> Measures:
@@ -196,9 +214,8 @@ def read_measures(entries: list[Any], source: str) -> Measures:
     return found
 
 
-def read_list(config: Mapping[str, Any], key: str, source: str) -> list[Any]:
+def read_list(entries: object, key: str, source: str) -> list[Any]:
     """Take a list that is not empty."""
-    entries = config.get(key)
     if not isinstance(entries, list) or not entries:
         toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
         raise ValueError(
@@ -215,27 +232,19 @@ def read_metric(entry: object, where: str) -> Metric:
 
 def read_evaluator(entry: object, where: str) -> Metric | None:
     """Read an evaluator of another system, or nothing if it is switched off."""
-    evaluator = read_mapping(entry, where)
-    for key in evaluator:
-        if key not in EVALUATOR_KEYS:
-            hint = did_you_mean(key, EVALUATOR_KEYS) or f"; an evaluator has {', '.join(EVALUATOR_KEYS)}"
-            raise ValueError(f'{where}: unknown key "{key}"{hint}')
-    enabled = evaluator.get("enabled", True)
-    if not isinstance(enabled, bool):
-        raise ValueError(f"{where}: `enabled` must be true or false, got {shown(enabled)}")
-    if not enabled:
+    evaluator = read(Evaluator, entry, where)
+    if not evaluator.enabled:
         return None
-    kind = evaluator.get("type")
+    kind = evaluator.type
     names = EVALUATOR_OPTIONS.get(str(kind), {})
-    config = evaluator.get("config")
-    config = read_mapping({} if config is None else config, f"{where}: config")
+    config = read_mapping({} if evaluator.config is None else evaluator.config, f"{where}: config")
     if names:
         check_evaluator_options(str(kind), config, where)
     options = {names.get(option, option): value for option, value in config.items()}
     if len(options) < len(config):
         raise ValueError(f"{where}: an option is given under two names: {', '.join(config)}")
-    if "name" in evaluator:
-        options["name"] = evaluator["name"]
+    if evaluator.name is not None:
+        options["name"] = evaluator.name
     return make_metric(
         EVALUATORS.get(str(kind), kind), where, options, off="; `enabled: false` leaves it out"
     )

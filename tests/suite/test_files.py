@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
-from polars_evals.suite.loading import repeated
+from polars_evals.suite.files import repeated
 
 SUITE = pe.Suite(
     [

@@ -1,0 +1,90 @@
+"""Declared configuration: each table of a suite or job file is a pydantic model, and errors are one line."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from polars_evals.wording import did_you_mean, shown
+
+T = TypeVar("T", bound="Table")
+
+
+class Table(BaseModel):
+    """A table of a file. The description of a field completes "must be …" and "is missing; it is …"."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    # How the list of all keys begins, where an unknown one resembles none of them.
+    keys_are: ClassVar[str] = "there are"
+
+
+def listed(value: object) -> object:
+    """Take a text for a list of one."""
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(min_length=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+def read(kind: type[T], entries: object, where: str) -> T:
+    """Read a table; an error names the place, the key, and the nearest right word."""
+    if not isinstance(entries, Mapping) or not all(isinstance(key, str) for key in entries):
+        raise ValueError(f"{where}: must be a table of options, got {shown(entries)}")
+    try:
+        return kind.model_validate(dict(entries))
+    except ValidationError as refused:
+        errors = refused.errors(include_url=False)
+    # A misspelt key says more than the one that is missing for it.
+    problems = [explain(kind, dict(error), entries, where) for error in errors]
+    raise ValueError(next((text for text in problems if "; did you mean" in text), problems[0]))
+
+
+def explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any], where: str) -> str:
+    """Write an error of pydantic in a line."""
+    if not error["loc"]:
+        return f"{where}: {error['ctx']['error']}"
+    key, *inner = error["loc"]
+    keys = {field.alias or name: field for name, field in kind.model_fields.items()}
+    if error["type"] == "extra_forbidden" and not inner:
+        hint = did_you_mean(key, keys) or f"; {kind.keys_are} {', '.join(keys)}"
+        return f'{where}: unknown key "{key}"{hint}'
+    field, value = keys[key], entries.get(key)
+    nested = table_of(field.annotation)
+    if nested is not None and inner and isinstance(value, Mapping):
+        return explain(nested, error | {"loc": inner}, value, f"{where}: {key}")
+    if error["type"] == "missing":
+        return f"{where}: `{key}` is missing; it is {expectation(field)}"
+    if error["type"] == "value_error":
+        return f"{where}: {error['ctx']['error']}"
+    return f"{where}: `{key}` must be {expectation(field)}, got {shown(value)}{nearest(field, value)}"
+
+
+def table_of(annotation: Any) -> type[Table] | None:
+    """Find the table that a field holds, if it holds one."""
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, Table):
+            return kind
+    return None
+
+
+def words_of(annotation: Any) -> tuple[str, ...]:
+    """List the words that an annotation allows, anywhere in it."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(word for part in get_args(annotation) for word in words_of(part))
+
+
+def expectation(field: FieldInfo) -> str:
+    """Say what a field takes."""
+    return field.description or f"one of {', '.join(words_of(field.annotation))}"
+
+
+def nearest(field: FieldInfo, value: object) -> str:
+    """Name the nearest word for the first one that is unknown."""
+    words = words_of(field.annotation)
+    unknown = [word for word in (value if isinstance(value, list) else [value]) if word not in words]
+    return did_you_mean(unknown[0], words) if words and unknown else ""
