@@ -47,8 +47,9 @@ def scan_traces(
     format
         The platform or layout: `langfuse`, `langsmith`, `phoenix`, `mlflow`, `otel`, `inspect`, `lm_eval`,
         `promptfoo`, `braintrust`, `weave`, `litellm`, `logfire`, `batch`, `messages`, `ragas`, `deepeval`,
-        `alpaca_eval`, `openai_evals`, `helm`, `generic` for columns of your own, or `auto` to tell each file
-        by what it holds.
+        `alpaca_eval`, `openai_evals`, `helm`, `model_answer`, `swebench`, `bfcl`, `tau_bench`,
+        `pydantic_evals`, `lighteval`, `adk`, `every_eval_ever`, `openai_agents`, `generic` for columns of
+        your own, or `auto` to tell each file by what it holds.
     columns
         Where to find canonical columns, for `generic` or to overrule a platform: the name of a source column,
         a path into one (`metadata.model`, `outputs.choices[0].text`), or an expression over the source
