@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Timeline
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult
 from polars_evals.jobs.section import Section
 from polars_evals.wording import did_you_mean

@@ -12,8 +12,8 @@ import polars as pl
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison
 from polars_evals.drift.answers import OUTCOMES, can_tell
-from polars_evals.drift.sequential import sequential_interval, sequential_p
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, where
 from polars_evals.jobs.section import Section
 from polars_evals.suite.measure import AUTO, KNOWN
