@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import ComparisonSpec, compare_spec
-from polars_evals.drift.sequential import sequential_p
+from polars_evals.drift.inference.sequential import sequential_p
 from polars_evals.jobs.rules import Evidence, FailOn, NotWorseThan
 
 from . import ALPHA, Floats, Rng, group

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from polars_evals.drift.columns import as_text
-from polars_evals.drift.inference import wilson
+from polars_evals.drift.inference.intervals import wilson
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
 from polars_evals.suite.declared import Fraction
 from polars_evals.wording import counted

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from polars_evals.drift import Timeline
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult, Verdicts
 
 

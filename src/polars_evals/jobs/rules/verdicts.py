@@ -11,8 +11,8 @@ from pydantic import Field
 
 from polars_evals.drift import Comparison
 from polars_evals.drift.answers import OUTCOMES, can_tell
-from polars_evals.drift.sequential import sequential_interval, sequential_p
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, Verdicts, where
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.wording import counted, verb
