@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drawing import drawing
+from polars_evals.drift.inference.decide import worst
 from polars_evals.drift.items import items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
-from polars_evals.drift.verdict import worst
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.written import Written
 from polars_evals.report import viewer
 from polars_evals.report.claims import claims, claims_about, pass_or_fail
