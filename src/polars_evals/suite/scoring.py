@@ -20,7 +20,13 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 class Scoring:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
-    def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        schema: pl.Schema,
+        signatures: Mapping[str, str],
+        counts: Sequence[pl.Expr] = (),
+    ) -> None:
         self.existing = schema.names()
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
@@ -38,6 +44,7 @@ class Scoring:
             self.results += read_results(metric, name, structs[name])
             if metric.name in self.prepared.notes:
                 self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
+        self.results += counts
         self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
         self.check_names()
 
