@@ -322,6 +322,7 @@ def result_lines(result: dict[str, Any]) -> str:
         [
             *told,
             f"{counted(result['rows'], 'row')} from {counted(result['files'], 'file')} in {result['output']}",
+            *(f"left out {file}: {reason}" for file, reason in result.get("left_out", {}).items()),
         ]
     )
 
