@@ -27,7 +27,9 @@ class Scoring:
         signatures: Mapping[str, str],
         counts: Sequence[pl.Expr] = (),
     ) -> None:
-        self.existing = schema.names()
+        # A score that a metric takes as it is stands in its own place.
+        taken = {m.output for m in metrics if m.type == COLUMN_TYPE and m.output == f"{m.name}_score"}
+        self.existing = [name for name in schema.names() if name not in taken]
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
         self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
