@@ -72,10 +72,7 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the items whose scores lost most, each once, of what regressed if anything did."""
     if comparison.spec.item is None:
         return []
-    if comparison.table is None:
-        found = comparison.flips.rename({"change": "difference"}).lazy()
-    else:
-        found = comparison.items
+    found = comparison.items
     there = found.collect_schema()
     texts = [name for name in ("expected", "baseline_output", "candidate_output") if name in there]
     scores = ("baseline_score", "candidate_score", "difference")
