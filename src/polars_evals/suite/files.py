@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from polars_evals.suite.aggregate import Aggregate, aggregates_of
 from polars_evals.suite.declared import Table, Text, read
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import (
@@ -151,6 +152,7 @@ class SuiteTable(Table):
 
     metric: Any = None
     measure: Any = None
+    aggregate: Any = None
     output: Text | None = Field(None, description="the name of a column")
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
     clean: Any = None
@@ -192,8 +194,24 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
         return [metric for metric in found if metric], columns
     if table.measure is not None:
         columns["measures"] = read_measures(read_list(table.measure, "measure", source), source)
+    if table.aggregate is not None:
+        columns["aggregates"] = read_aggregates(read_list(table.aggregate, "aggregate", source), source)
+        if table.metric is None:
+            return [], columns
     entries = enumerate(read_list(table.metric, "metric", source), 1)
     return [read_metric(entry, place(source, "metric", n, entry)) for n, entry in entries], columns
+
+
+def read_aggregates(entries: list[Any], source: str) -> tuple[Aggregate, ...]:
+    """Read `[[aggregate]]`: its options stand beside its type."""
+    found: list[Aggregate] = []
+    for number, entry in enumerate(entries, 1):
+        where = place(source, "aggregate", number, entry)
+        try:
+            found += aggregates_of(entry if isinstance(entry, str) else read_mapping(entry, where))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+    return tuple(found)
 
 
 def read_measures(entries: list[Any], source: str) -> Measures:
@@ -292,3 +310,28 @@ def place(source: str, key: str, number: int, entry: object) -> str:
     """Say where an entry stands, counted from 1, and what it is called."""
     name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
     return f"{source}: {key}[{number}]" + (f' "{name}"' if is_text(name) else "")
+
+
+def to_toml(config: Mapping[str, Any]) -> str:
+    """Write the contents of a suite file as TOML."""
+    plain = {key: value for key, value in config.items() if not _is_tables(value)}
+    lines = [f"{key} = {toml_value(value)}" for key, value in plain.items() if value is not None]
+    for key, tables in config.items():
+        for table in tables if _is_tables(tables) else ():
+            held = {name: value for name, value in table.items() if value is not None}
+            lines += ["", f"[[{key}]]", *(f"{name} = {toml_value(value)}" for name, value in held.items())]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as TOML does: texts and numbers as in JSON, objects in one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    # TOML has no \\u007f as it is; JSON leaves it.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
