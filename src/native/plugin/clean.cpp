@@ -1,7 +1,7 @@
 // Cleaning of texts before they are scored, and what other expressions need of columns whose type they do not know.
 #include <functional>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../clean/choice.hpp"
 #include "../clean/code.hpp"
 #include "../clean/extract.hpp"
@@ -152,15 +152,13 @@ private:
     bool has_notes_;
 };
 
-// A column as String, for expressions of Polars; with `lists`, as List(String), a text as a list of one.
-class AsText : public Function {
+// A column as List(String), for expressions of Polars: a text is a list of one.
+class AsTextLists : public Function {
 public:
-    explicit AsText(const Value& options)
-        : name_(options["name"].text()), argument_(options["argument"].text()), is_list_(options["lists"].flag()) {}
+    explicit AsTextLists(const Value& options) : name_(options["name"].text()), argument_(options["argument"].text()) {}
     Field type(const Dtypes& columns) const override {
-        if (is_list_) check_texts(name_, argument_.c_str(), *columns[0]);
-        else check_text(name_, *columns[0]);
-        return {"", is_list_ ? Type::texts : Type::text};
+        check_texts(name_, argument_.c_str(), *columns[0]);
+        return {"", Type::texts};
     }
     Column run(const std::vector<Input>& columns) const override {
         const Input& input = columns[0];
@@ -175,7 +173,6 @@ public:
             if (lists.has(i)) writer.write(i, lists.values[i]);
             else texts.set_null(i);
         }
-        if (!is_list_) return texts.finish();
         Column column;
         column.rows = input.size();
         std::vector<std::int64_t> starts{0};
@@ -189,7 +186,6 @@ public:
 
 private:
     std::string name_, argument_;
-    bool is_list_;
 };
 
 // Which texts Python can read as JSON, whatever is in them.
@@ -218,7 +214,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Function> make_clean(const Value& options) { return std::make_unique<Clean>(options); }
-std::unique_ptr<Function> make_as_text(const Value& options) { return std::make_unique<AsText>(options); }
+std::unique_ptr<Function> make_as_text_lists(const Value& options) { return std::make_unique<AsTextLists>(options); }
 std::unique_ptr<Function> make_json_readable(const Value& options) { return std::make_unique<JsonReadable>(options); }
 
 }  // namespace pe::plugin

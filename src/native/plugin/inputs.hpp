@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "../columns.hpp"
+#include "../core/columns.hpp"
 #include "abi.hpp"
 #include "dtype.hpp"
 
