@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -177,14 +178,14 @@ def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
     try:
 
         class Mute(Gate):
-            rule = "mute"
+            rule: ClassVar[str] = "mute"
 
         with pytest.raises(TypeError, match=r"abstract methods .*judge"):
             Mute()  # type: ignore[abstract]
         with pytest.raises(TypeError, match="two gates have the rule 'mute'"):
 
             class Again(Gate):
-                rule = "mute"
+                rule: ClassVar[str] = "mute"
 
     finally:
         Gate.kinds.pop("mute", None)
@@ -192,13 +193,13 @@ def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
 
 def test_a_gate_that_judged_nothing_fails() -> None:
     class Idle(MinPassRate):
-        rule = "idle"
+        rule: ClassVar[str] = "idle"
 
         def judge(self, seen: Evidence) -> Findings:
             return Findings(0)
 
     Gate.kinds.pop("idle")
-    result = Idle().result(Evidence(("m",), pl.LazyFrame(), None, None))
+    result = Idle(min_pass_rate=0.5).result(Evidence(("m",), pl.LazyFrame(), None, None))
     assert (result.status, result.lines) == ("failed", ("there is no row to judge",))
 
 

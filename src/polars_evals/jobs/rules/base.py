@@ -11,17 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
+from pydantic import BeforeValidator, Field
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline
-from polars_evals.jobs.section import Section
+from polars_evals.suite.declared import Table, Text, listed, read
 from polars_evals.wording import counted, did_you_mean
 
+Verdict = Literal["regressed", "inconclusive", "improved", "no_change"]
+Verdicts = Annotated[tuple[Verdict, ...], BeforeValidator(listed), Field(min_length=1)]
+
 PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
-LEVELS = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,12 @@ class Evidence:
             )
 
 
-@dataclass(frozen=True)
-class Gate(ABC):
-    """A condition that fails the run."""
+class Gate(Table, ABC):
+    """A `[[gate]]`: a condition that fails the run."""
 
-    metric: str | None = None
-    by: str | None = None
-    level: str = LEVELS[0]
+    metric: Text | None = Field(default=None, description="a metric of the suite")
+    by: Text | None = Field(default=None, description="a column of [compare] by")
+    level: Literal["blocking", "advisory"] = "blocking"
 
     rule: ClassVar[str]
     # What must be there, and whether `by` and `metric` mean something.
@@ -128,13 +130,8 @@ class Gate(ABC):
             raise TypeError(f"two gates have the rule {cls.rule!r}")
         cls.kinds[cls.rule] = cls
 
-    @classmethod
-    @abstractmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Take the rule's entries; `about` holds `metric` and `by`, for the constructor."""
-
-    def check(self, section: Section, context: Context) -> None:  # noqa: B027
-        """Insist on what else the rule needs of the job."""
+    def check(self, context: Context) -> None:
+        """Raise a ValueError unless the job has what else the rule needs."""
 
     @property
     @abstractmethod
@@ -193,54 +190,51 @@ class Gate(ABC):
         return [self.metric] if self.metric else list(seen.metrics)
 
 
-def read_gate(section: Section, context: Context) -> Gate:
+def read_gate(entries: object, place: str, context: Context) -> Gate:
     """Read a `[[gate]]`: one rule, about one metric or all."""
-    rules = [rule for rule in Gate.kinds if rule in section.entries]
-    section.known += [*Gate.kinds]
-    about = {
-        "metric": section.take("metric", str, "a metric of the suite"),
-        "by": section.take("by", str, "a column of [compare] by"),
-        "level": section.choice("level", LEVELS) or LEVELS[0],
-    }
+    rules = [rule for rule in Gate.kinds if isinstance(entries, Mapping) and rule in entries]
     if len(rules) != 1:
-        if not rules:
-            section.finish()
-        raise ConfigError(f"{section.where}: a gate has one of {', '.join(Gate.kinds)}")
-    kind = Gate.kinds[rules[0]]
-    gate = kind.read(section, about)
-    section.finish()
-    check(section, gate, context)
+        known = [*Gate.kinds, *Gate.model_fields]
+        for key in entries if isinstance(entries, Mapping) and not rules else ():
+            if key not in known and (hint := did_you_mean(key, known)):
+                raise ConfigError(f'{place}: unknown key "{key}"{hint}')
+        raise ConfigError(f"{place}: a gate has one of {', '.join(Gate.kinds)}")
+    gate = read(Gate.kinds[rules[0]], entries, place)
+    try:
+        check(gate, context)
+    except ValueError as error:
+        raise ConfigError(f"{place}: {error}") from None
     return gate
 
 
-def check(section: Section, gate: Gate, context: Context) -> None:
+def check(gate: Gate, context: Context) -> None:
     """Insist that the job has what a gate needs."""
     compare, rule = context.compare, f"`{gate.rule}`"
     if gate.metric is not None:
         if not gate.takes_metric:
-            raise ConfigError(f"{section.where}: {rule} is not about a metric; leave out `metric`")
-        require_metric(section, gate.metric, gate.known(context))
+            raise ValueError(f"{rule} is not about a metric; leave out `metric`")
+        require_metric(gate.metric, gate.known(context))
     if gate.needs_timeline and not context.has_timeline:
-        raise ConfigError(f"{section.where}: {rule} needs a section [timeline]")
+        raise ValueError(f"{rule} needs a section [timeline]")
     if compare is None and (gate.needs_compare or (gate.by and gate.takes_by)):
-        raise ConfigError(f"{section.where}: needs a section [compare]")
+        raise ValueError("needs a section [compare]")
     if gate.needs_item and (compare is None or compare.item is None):
-        raise ConfigError(f"{section.where}: {rule} needs `item` in [compare]")
-    gate.check(section, context)
+        raise ValueError(f"{rule} needs `item` in [compare]")
+    gate.check(context)
     if gate.by is None:
         return
     if not gate.takes_by:
-        raise ConfigError(f"{section.where}: {rule} knows no slices; leave out `by`")
+        raise ValueError(f"{rule} knows no slices; leave out `by`")
     slices = (compare.by if compare is not None else ()) or ()
     if slices != "auto" and (gate.by,) not in slices:
-        raise ConfigError(f'{section.where}: "{gate.by}" is not in [compare] by')
+        raise ValueError(f'"{gate.by}" is not in [compare] by')
 
 
-def require_metric(section: Section, name: str, metrics: Sequence[str]) -> None:
+def require_metric(name: str, metrics: Sequence[str]) -> None:
     """Insist that the suite has a metric."""
     if name not in metrics:
         hint = did_you_mean(name, metrics) or f"; the suite has {', '.join(metrics)}"
-        raise ConfigError(f'{section.where}: unknown metric "{name}"{hint}')
+        raise ValueError(f'unknown metric "{name}"{hint}')
 
 
 def where(metric: str, by: str | None, row: Mapping[str, Any]) -> str:

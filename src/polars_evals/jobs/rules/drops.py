@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
+from pydantic import Field
 
 from polars_evals.jobs.rules.base import Context, Evidence, Findings, where
 from polars_evals.jobs.rules.verdicts import ComparisonGate, compared_rows
-from polars_evals.jobs.section import Section
 from polars_evals.wording import counted
 
 # What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
 TOLERANCE = 1e-9
 
+Bound = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-@dataclass(frozen=True)
+
 class MeasuredGate(ComparisonGate):
     """A bound on the numbers of a comparison: of the whole, or with `by` of each slice of a column."""
 
-    bound: float = 0.0
-
-    what: ClassVar[str] = "a number from 0 on"
-
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the bound."""
-        bound = section.take(cls.rule, (int, float), cls.what)
-        if not (isfinite(bound) and bound >= 0):
-            raise section.wrong(cls.rule, cls.what, bound)
-        return cls(**about, bound=float(bound))
+    bound: Bound
 
     @property
     def demand(self) -> str:
@@ -63,12 +52,12 @@ class MeasuredGate(ComparisonGate):
         """Say in what a row is beyond the bound."""
 
 
-@dataclass(frozen=True)
 class MaxNewlyFailing(MeasuredGate):
     """At most so many items may pass in the baseline and fail in a candidate, for each metric."""
 
+    bound: Bound = Field(alias="max_newly_failing", description="a number of items, from 0 on")
+
     rule: ClassVar[str] = "max_newly_failing"
-    what: ClassVar[str] = "a number of items"
     needs_item: ClassVar[bool] = True
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
@@ -78,12 +67,12 @@ class MaxNewlyFailing(MeasuredGate):
             yield f"{counted(count, 'item')} newly failing, more than {self.bound:g}"
 
 
-@dataclass(frozen=True)
 class MaxDrop(MeasuredGate):
     """Mean score and pass rate may be lower by so much at most, as measured."""
 
+    bound: Bound = Field(alias="max_drop", description="a number from 0 on")
+
     rule: ClassVar[str] = "max_drop"
-    what: ClassVar[str] = "a number from 0 to 1"
 
     def limit(self, before: float) -> float:
         """Return by how much a value may fall."""
@@ -100,9 +89,10 @@ class MaxDrop(MeasuredGate):
                 yield f"{name} {before:.4g} → {after:.4g}, a drop of {drop:.4g}, more than {limit:.4g}"
 
 
-@dataclass(frozen=True)
 class MaxRelativeDrop(MaxDrop):
     """Mean score and pass rate may be lower by at most a share of what the baseline has."""
+
+    bound: Bound = Field(alias="max_relative_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_relative_drop"
 

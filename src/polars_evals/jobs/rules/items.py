@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 import polars as pl
+from pydantic import BeforeValidator, Field
 
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.columns import as_text
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
-from polars_evals.jobs.section import Section
+from polars_evals.suite.declared import listed as as_tuple
 from polars_evals.wording import counted, listed
 
 
-@dataclass(frozen=True)
+def _text(item: object) -> object:
+    return str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item
+
+
+Items = Annotated[
+    tuple[Annotated[str, BeforeValidator(_text)], ...], BeforeValidator(as_tuple), Field(min_length=1)
+]
+
+
 class MustNotFlip(Gate):
     """The listed items must not pass in the baseline and fail in a candidate."""
 
-    items: tuple[str, ...] = ()
+    items: Items = Field(alias="must_not_flip", description="a list of items")
 
     rule: ClassVar[str] = "must_not_flip"
     needs_compare: ClassVar[bool] = True
     needs_item: ClassVar[bool] = True
     takes_by: ClassVar[bool] = False
-
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the items."""
-        what = "a list of items"
-        items = section.take(cls.rule, list, what)
-        if not items or not all(isinstance(item, str | int | float) for item in items):
-            raise section.wrong(cls.rule, what, items)
-        return cls(**about, items=tuple(map(str, items)))
 
     @property
     def demand(self) -> str:

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import polars as pl
+from pydantic import Field
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift.answers import ERROR, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
-from polars_evals.jobs.section import Section
+from polars_evals.suite.declared import Fraction, Table, Text
 from polars_evals.wording import counted, have
 
-NUMBER = (int, float)
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Measure = Field(alias="measure", description="a column of numbers")
 
 
-def finite(section: Section, key: str) -> float:
-    """Read a bound: what nothing exceeds is none."""
-    bound = section.take(key, NUMBER, "a number", needed=True)
-    if not isfinite(bound):
-        raise section.wrong(key, "a number", bound)
-    return float(bound)
-
-
-@dataclass(frozen=True)
 class RowsGate(Gate):
     """A gate about the rows of each candidate, or about all rows where nothing is compared."""
-
-    column: str = ""
-    bound: float = 0.0
 
     takes_metric: ClassVar[bool] = False
 
@@ -50,9 +37,15 @@ class RowsGate(Gate):
         return frame, groups
 
 
-@dataclass(frozen=True)
 class Bound(RowsGate):
     """A number made of a column's values must not exceed a bound."""
+
+    column: Text = Measure
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """The bound."""
 
     @abstractmethod
     def value(self) -> pl.Expr:
@@ -80,12 +73,12 @@ class Bound(RowsGate):
         found = measured.group_by(*groups).agg(numbers).sort(*groups) if groups else measured.select(numbers)
         rows = found.collect(engine="streaming")
         objections = [
-            f"{where(self.column, self.by, row)}: {self.what} {row['value']:,.6g} is above {self.bound:,.6g} "
+            f"{where(self.column, self.by, row)}: {self.what} {row['value']:,.6g} is above {self.most:,.6g} "
             f"(of {counted(row['n'], 'row')})"
             if row["n"]
             else f"{where(self.column, self.by, row)}: no row has a number"
             for row in rows.iter_rows(named=True)
-            if not row["n"] or not row["value"] <= self.bound
+            if not row["n"] or not row["value"] <= self.most
         ]
         return Findings(int(rows["n"].sum()), objections, reason=f"no row has a number in {self.column!r}")
 
@@ -93,25 +86,24 @@ class Bound(RowsGate):
     def demand(self) -> str:
         """The bound."""
         by = f" by {self.by}" if self.by else ""
-        return f"{self.column}{by}: {self.what} at most {self.bound:g}"
+        return f"{self.column}{by}: {self.what} at most {self.most:g}"
 
 
-@dataclass(frozen=True)
 class MaxMean(Bound):
     """A mean must not exceed a bound: `measure = "cost"`, `max_mean = 0.02`."""
 
-    rule: ClassVar[str] = "max_mean"
+    bound: Number = Field(alias="max_mean", description="a number")
 
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the column and the bound."""
-        bound = finite(section, cls.rule)
-        column = section.take("measure", str, "a column of numbers", needed=True)
-        return cls(**about, column=column, bound=bound)
+    rule: ClassVar[str] = "max_mean"
 
     def value(self) -> pl.Expr:
         """Take the mean."""
         return pl.col("value").mean()
+
+    @property
+    def most(self) -> float:
+        """The bound."""
+        return self.bound
 
     @property
     def what(self) -> str:
@@ -119,49 +111,41 @@ class MaxMean(Bound):
         return "mean"
 
 
-@dataclass(frozen=True)
+class Quantile(Table):
+    """A quantile and its bound."""
+
+    q: Fraction = Field(description="a number from 0 to 1")
+    value: Number = Field(description="a number")
+
+
 class MaxQuantile(Bound):
     """A quantile must not exceed a bound: `measure = "ms"`, `max_quantile = { q = 0.95, value = 900 }`."""
 
-    q: float = 0.5
+    limit: Quantile = Field(alias="max_quantile", description="{ q = 0.95, value = 900 }")
 
     rule: ClassVar[str] = "max_quantile"
 
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the column, the quantile and the bound."""
-        entries = section.take(cls.rule, dict, "{ q = 0.95, value = 900 }")
-        inner = Section(f"{section.where}: {cls.rule}", entries)
-        q = inner.fraction("q", needed=True)
-        bound = finite(inner, "value")
-        inner.finish()
-        column = section.take("measure", str, "a column of numbers", needed=True)
-        assert q is not None
-        return cls(**about, column=column, bound=bound, q=q)
-
     def value(self) -> pl.Expr:
         """Take the quantile."""
-        return pl.col("value").quantile(self.q, "linear")
+        return pl.col("value").quantile(self.limit.q, "linear")
+
+    @property
+    def most(self) -> float:
+        """The bound."""
+        return self.limit.value
 
     @property
     def what(self) -> str:
         """The quantile."""
-        return f"{self.q:g} quantile"
+        return f"{self.limit.q:g} quantile"
 
 
-@dataclass(frozen=True)
 class MaxErrorRate(RowsGate):
     """At most a share of the rows may have an error: `max_error_rate = 0.02`."""
 
-    rule: ClassVar[str] = "max_error_rate"
+    bound: Fraction = Field(alias="max_error_rate", description="a share between 0 and 1")
 
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the share."""
-        most = section.take(cls.rule, NUMBER, "a share between 0 and 1")
-        if not 0 <= most <= 1:
-            raise section.wrong(cls.rule, "a share between 0 and 1", most)
-        return cls(**about, column=ERROR, bound=float(most))
+    rule: ClassVar[str] = "max_error_rate"
 
     @property
     def demand(self) -> str:
@@ -191,19 +175,13 @@ class MaxErrorRate(RowsGate):
         return Findings(int(rows["n"].sum()), objections)
 
 
-@dataclass(frozen=True)
 class MinAnswered(RowsGate):
     """A share of the rows must have an answer, that is, an output that is not empty."""
 
-    rule: ClassVar[str] = "min_answered"
+    bound: Fraction = Field(alias="min_answered", description="a number from 0 to 1")
+    column: Text = Field(default="output", alias="output", description="the column of outputs")
 
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the share."""
-        least = section.fraction(cls.rule)
-        column = section.take("output", str, "the column of outputs") or "output"
-        assert least is not None
-        return cls(**about, column=column, bound=least)
+    rule: ClassVar[str] = "min_answered"
 
     @property
     def demand(self) -> str:

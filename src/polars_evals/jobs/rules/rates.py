@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from polars_evals.drift.columns import as_text
-from polars_evals.drift.inference import wilson
+from polars_evals.drift.inference.intervals import wilson
 from polars_evals.jobs.rules.base import Evidence, Findings, Gate, where
-from polars_evals.jobs.section import Section
+from polars_evals.suite.declared import Fraction
 from polars_evals.wording import counted
 
 
-@dataclass(frozen=True)
 class MinPassRate(Gate):
     """So many rows of each candidate, and of each slice if wanted, must pass."""
 
-    least: float = 0.0
+    least: Fraction = Field(alias="min_pass_rate", description="a number from 0 to 1")
 
     rule: ClassVar[str] = "min_pass_rate"
-
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the share."""
-        least = section.fraction(cls.rule)
-        assert least is not None
-        return cls(**about, least=least)
 
     @property
     def demand(self) -> str:

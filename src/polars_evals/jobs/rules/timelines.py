@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import polars as pl
+from pydantic import Field
 
-from polars_evals._errors import ConfigError
 from polars_evals.drift import Timeline
-from polars_evals.drift.verdict import VERDICTS
-from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult
-from polars_evals.jobs.section import Section
-from polars_evals.wording import did_you_mean
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.jobs.rules.base import SKIPPED, Context, Evidence, Findings, Gate, GateResult, Verdicts
 
 
-@dataclass(frozen=True)
 class OverTime(Gate):
     """No series of `[timeline]` may have one of some verdicts. Its tests may be looked at every day."""
 
-    verdicts: tuple[str, ...] = ()
+    verdicts: Verdicts = Field(alias="timeline", description=f"one or more of {', '.join(VERDICTS)}")
 
     rule: ClassVar[str] = "timeline"
     takes_by: ClassVar[bool] = False
     needs_timeline: ClassVar[bool] = True
-
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the verdicts."""
-        verdicts = section.texts(cls.rule, f"one or more of {', '.join(VERDICTS)}") or ()
-        for verdict in verdicts:
-            if verdict not in VERDICTS:
-                raise ConfigError(
-                    f'{section.where}: `timeline` knows {", ".join(VERDICTS)}, not "{verdict}"'
-                    f"{did_you_mean(verdict, VERDICTS)}"
-                )
-        return cls(**about, verdicts=verdicts)
 
     @property
     def demand(self) -> str:

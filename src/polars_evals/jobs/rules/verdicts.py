@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
-from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison
 from polars_evals.drift.answers import OUTCOMES, can_tell
-from polars_evals.drift.sequential import sequential_interval, sequential_p
-from polars_evals.drift.verdict import VERDICTS
-from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, where
-from polars_evals.jobs.section import Section
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
+from polars_evals.jobs.rules.base import Context, Evidence, Findings, Gate, Verdicts, where
 from polars_evals.suite.measure import AUTO, KNOWN
-from polars_evals.wording import counted, did_you_mean, verb
+from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
 
 
-@dataclass(frozen=True)
 class ComparisonGate(Gate):
     """A gate about rows of the comparison."""
 
-    sequential: bool = True
+    sequential: bool = Field(default=True, description="true, or false for a job that asks only once")
 
     needs_compare: ClassVar[bool] = True
 
@@ -57,7 +54,6 @@ class ComparisonGate(Gate):
         return Findings(judged, [*lone, *objections], about, "; ".join(lone))
 
 
-@dataclass(frozen=True)
 class FailOn(ComparisonGate):
     """No row of the comparison may have one of some verdicts, after Holm's correction over all such gates.
 
@@ -66,22 +62,9 @@ class FailOn(ComparisonGate):
     most. `sequential = false` is for a job that asks once.
     """
 
-    verdicts: tuple[str, ...] = ()
+    verdicts: Verdicts = Field(alias="fail_on", description=f"one or more of {', '.join(VERDICTS)}")
 
     rule: ClassVar[str] = "fail_on"
-
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the verdicts."""
-        verdicts = section.texts(cls.rule, f"one or more of {', '.join(VERDICTS)}") or ()
-        for verdict in verdicts:
-            if verdict not in VERDICTS:
-                raise ConfigError(
-                    f'{section.where}: `fail_on` knows {", ".join(VERDICTS)}, not "{verdict}"'
-                    f"{did_you_mean(verdict, VERDICTS)}"
-                )
-        sequential = section.take("sequential", bool, "true, or false for a job that asks only once")
-        return cls(**about, verdicts=verdicts, sequential=sequential is not False)
 
     @property
     def demand(self) -> str:
@@ -118,30 +101,22 @@ class FailOn(ComparisonGate):
             yield f"{where(row['metric'], None, named)}: {verdict}: {row['reason']}{test}{look}"
 
 
-@dataclass(frozen=True)
 class NotWorseThan(ComparisonGate):
     """Every candidate must be shown to be worse by less than a margin: what is not known yet fails.
 
     All rows must hold at once, so that no correction for their number is needed.
     """
 
-    margin: float = 0.0
+    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        alias="not_worse_than", description="a number above 0"
+    )
 
     rule: ClassVar[str] = "not_worse_than"
 
-    @classmethod
-    def read(cls, section: Section, about: Mapping[str, Any]) -> Self:
-        """Read the margin."""
-        margin = section.take(cls.rule, (int, float), "a number above 0")
-        if not 0 < margin < np.inf:
-            raise section.wrong(cls.rule, "a number above 0", margin)
-        sequential = section.take("sequential", bool, "true, or false for a job that asks only once")
-        return cls(**about, margin=float(margin), sequential=sequential is not False)
-
-    def check(self, section: Section, context: Context) -> None:
+    def check(self, context: Context) -> None:
         """Scores are between 0 and 1: none is worse by more than that."""
         if self.margin >= 1 and self.metric in (None, *context.metrics):
-            raise section.wrong(self.rule, "below 1, as scores are", self.margin)
+            raise ValueError(f"`{self.rule}` must be below 1, as scores are, got {self.margin:g}")
 
     @property
     def demand(self) -> str:
