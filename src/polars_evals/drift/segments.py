@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 
 # Windows that follow each other more closely than this tell nothing new.
 MOST_ALIKE = 0.9
+# How strongly the autocorrelation of few windows is corrected; found by simulation.
+BIAS = 8.0
 
 SIGMAS = 3.0
-# Changes at the first windows after the reference are about equally likely, so many of them.
-EARLY = 10.0
-SHRUNK = 20.0
-BIAS = 2.0
+# A change may begin at any window: this share of the error is for the first one after the reference, the rest
+# for all, about equally for as many as EARLY and then less and less.
 FIRST = 0.25
-UPTO = 1.0
+EARLY = 10.0
+# Over hundreds of windows the evidence of a quiet series exceeds 1 / alpha far less often than alpha: 8 in
+# less than 2% of 400 windows. So this much is added to it (its logarithm); found by simulation.
+SLACK = float(np.log(2.5))
+# The rows of the reference that the spread of few rows is taken together with.
+SHRUNK = 20.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ class Monitor:
         neighbours = (between * x[1:] * x[:-1], between * (x[1:] + x[:-1]), between)
         inner = np.nan_to_num(np.maximum(n - 1, 0) * windows.spread)
         possible = np.where(np.isfinite(windows.spread), n * x * (1 - x), 0.0)
-        columns = (weight, weight * x, weight * x**2, (n > 0) * 1.0, n, n * x, inner, possible)
+        columns = (weight, weight * x, weight * x**2, (n > 0).astype(np.float64), n, n * x, inner, possible)
         self._sums = [_running(v) for v in columns]
         self._pairs = [np.concatenate([[0.0], _running(v)]) for v in neighbours]
         rate = (reference.mean * reference.n + 0.5) / (reference.n + 1)
@@ -182,8 +187,7 @@ class Monitor:
         count = len(self.windows.n)
         whole, change = np.full(count, np.nan), np.full(count, np.nan)
         segments, best = [Segment(0, count, None)], [0.0, 0.0]
-        lowest, watched, threshold = 0, start, np.log(1 / alpha)
-        first_watched = np.arange(start, count)
+        lowest, watched, found_at, threshold = 0, start, start, np.log(1 / alpha) - SLACK
         for now in range(start, count):
             since = np.arange(watched, now + 1)
             weights = _log_weights(len(since))
@@ -194,14 +198,15 @@ class Monitor:
                 best[1] = max(best[1], total)
             elif len(segments) == 2:
                 # The change that was found, as the windows since then confirm it.
-                upto = first_watched[: segments[1].detected - start + 1]
+                upto = np.arange(start, found_at + 1)
                 again = self._evidence(0, upto, now + 1, _log_weights(len(upto)), best[1])
                 best[1] = max(best[1], _log_sum(again))
             if total >= threshold:
-                lowest, watched = int(since[int((found).argmax())]), now + 1
+                lowest, watched = int(since[int(found.argmax())]), now + 1
+                found_at = now if len(segments) == 1 else found_at
                 segments[-1] = segments[-1]._replace(end=lowest)
                 segments.append(Segment(lowest, count, now))
-            whole[now], change[now] = np.exp(-np.array(best))
+            whole[now], change[now] = np.exp(-np.array([one + SLACK * (one > 0) for one in best]))
         return segments, whole, change
 
     def against_reference(self, segment: Segment) -> float:
@@ -281,20 +286,21 @@ class Monitor:
         if not self.windows.bounded:
             return np.ones_like(after.weight)
         # Few rows say little about their spread: they are taken together with some of the reference.
-        share = [(arm.inner + self._known * self._rows) / (arm.possible + self._known) for arm in (before, after)]
+        share = [
+            (arm.inner + self._known * self._rows) / (arm.possible + self._known) for arm in (before, after)
+        ]
         explained = (1 - self._alike) / (1 - self._alike + self._size * self._alike)
         return np.asarray(1 + explained * (share[1] / share[0] - 1))
 
     def _excess(self, before: Arm, after: Arm, squares: Floats, windows: Floats) -> Floats:
-        """Return the factor by which window means vary more than their rows explain."""
+        """Return the factor by which window means vary more than rows explain; not known of measures."""
         rows = before.rows + after.rows
         if not self.windows.bounded:
             return np.full_like(rows, np.inf)
-        inner = (before.inner + self._known * self._rows) 
-        explained = inner / np.maximum(before.possible + self._known, 1e-12)
-        mean = (before.total + after.total + 0.5) / (rows + 1)
-        explained = explained * mean * (1 - mean) * (before.weight + after.weight) / np.maximum(rows, 1.0)
-        return squares / np.maximum(windows - 2, 1.0) / explained
+        rate = (before.total + after.total + 0.5) / (rows + 1)
+        share = (before.inner + self._known * self._rows) / (before.possible + self._known)
+        row = share * rate * (1 - rate) * (before.weight + after.weight) / np.maximum(rows, 1.0)
+        return np.asarray(squares / np.maximum(windows - 2, 1.0) / row)
 
     def _evidence(
         self, lowest: int, since: Places, end: int, weights: Floats | float = 0.0, best: float = -np.inf
@@ -357,21 +363,19 @@ def _inflation(products: Floats, squares: Floats, windows: Floats, excess: Float
         # Deviations from means of the same windows look less alike than they are.
         alike = np.clip(seen + BIAS * (1 + 3 * seen) / np.maximum(windows, 1.0), 0.0, MOST_ALIKE)
         # Windows that vary no more than their rows explain have nothing in which to resemble each other.
-        alike = np.minimum(alike, np.clip(1 - 1 / np.maximum(excess * UPTO,1e-9), 0.0, 1.0))
+        alike = np.minimum(alike, np.clip(1 - 1 / np.maximum(excess, 1e-9), 0.0, 1.0))
     return np.asarray((1 + alike) / (1 - alike))
 
 
 def _two_rates(
     n_before: Floats, passed_before: Floats, n_after: Floats, passed_after: Floats, tau: float
 ) -> Floats:
-    """
-    Return the evidence that two rates differ: the second's likelihood under rates near the first, over its own.
-    """
+    """Return the evidence that two rates differ: likelihood under rates about `tau` away over the same."""
     from scipy.special import betaln
 
     a, failed_before, failed_after = 0.5, n_before - passed_before, n_after - passed_after
     rate = (a + passed_before) / (2 * a + n_before)
-    strength = np.maximum(rate * (1 - rate) / tau**2 - 1, 2*a)
+    strength = np.maximum(rate * (1 - rate) / tau**2 - 1, 2 * a)
     up, down = strength * rate, strength * (1 - rate)
     return np.asarray(
         betaln(up + passed_after, down + failed_after)
