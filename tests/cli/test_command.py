@@ -245,7 +245,10 @@ def test_the_demo_finds_what_was_planted(tmp_path: Path) -> None:
     assert {row["slice"] for row in told["slices"] if row["verdict"] == "regressed"} == {"topic=medicine"}
     assert {row["slice"] for row in told["slices"] if row["verdict"] == "improved"} == {"topic=arithmetic"}
     assert Path(told["html"]).read_text().startswith("<!DOCTYPE html>")
-    assert "report: file://" in invoke("demo", "--output", tmp_path / "demo")[1]
+    lines = invoke("demo", "--output", tmp_path / "demo")[1].splitlines()
+    assert lines[0].startswith("assistant-2.0 against assistant-1.0: medicine is worse: 43 of 120 items")
+    assert lines[-2:] == [f"scores: {tmp_path}/demo/scored.parquet", f"report: {tmp_path}/demo/report.html"]
+    assert len(lines) <= 20
 
 
 def test_importing_the_package_imports_no_extra() -> None:
@@ -347,7 +350,7 @@ def test_one_is_not_many(tmp_path: Path) -> None:
         "score", tmp_path / "traces/a.parquet", "--metric", "exact_match", "-o", tmp_path / "out.parquet"
     )
     assert code == 0
-    assert "1 row from 1 file in" in told
+    assert "Scored 1 row from 1 file with 1 metric." in told
     code, told, _ = invoke("run", make_job(tmp_path))
     assert code == 0
     assert "1 row added, 0 updated from 1 new file; 1 row in" in told

@@ -25,32 +25,6 @@ def without(package: str, *arguments: object, **options: Any) -> subprocess.Comp
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("package", ["altair", "vl_convert"])
-def test_pages_without_their_extra_are_refused_before_any_work(
-    tmp_path: Path, scored: Path, package: str
-) -> None:
-    work = tmp_path / "work"
-    work.mkdir()
-    job = make_job(
-        tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\n[report]\nhtml = "work/report.html"'
-    )
-    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
-    for arguments in (
-        ["compare", scored, *COMPARED, "--html", "report.html"],
-        ["timeline", scored, "--html", "report.html"],
-        ["demo", "--output", "demo"],
-        ["run", job],
-    ):
-        ended = without(package, *arguments, cwd=work)
-        assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
-        assert "pip install 'polars-evals[report]'" in ended.stderr
-    assert os.listdir(work) == []
-    assert not (tmp_path / "scores").exists()
-    assert without(package, "compare", scored, *COMPARED).returncode == 1
-    # What writes no page needs nothing for pages.
-    assert "run the job first" in without(package, "status", job).stderr
-
-
 def test_a_delta_store_without_its_extra_is_refused_before_any_work(tmp_path: Path) -> None:
     job = make_job(tmp_path)
     deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)

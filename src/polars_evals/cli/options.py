@@ -52,3 +52,4 @@ FailOnInconclusive = Annotated[
     bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 when nothing can be concluded.")
 ]
 Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
+All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that moved.")]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import VERDICTS, worst
+from polars_evals.drift.inference.decide import worst
 from polars_evals.drift.items import items_of
-from polars_evals.drift.junit import junit
-from polars_evals.drift.pull_request import markdown
-from polars_evals.drift.result import Result, Shown, Table, write_or_return
-from polars_evals.drift.written import Written
-from polars_evals.wording import apart, change, listed
+from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -23,42 +18,6 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
     from polars_evals.report import ComparisonPlots
-
-
-def _row(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
-    """Put numbers that belong together into one short cell."""
-    names, written = ("candidate", "metric", "slice", "verdict", "n"), Written.of(row["metric"], spec)
-    return {name: row[name] for name in names if name in row} | {
-        "mean" if spec.measures else "score": written.levels(row["baseline_mean"], row["candidate_mean"]),
-        "difference": written.difference(row, "[]"),
-        "q": row["q_value"],
-        "pass rate": change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".1%"),
-        "flips": "–"
-        if row["newly_failing"] is None
-        else f"-{row['newly_failing']:,} +{row['newly_passing']:,}",
-    }
-
-
-def _measure(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
-    names, written = ("candidate", "metric", "statistic", "verdict", "n"), Written.of(row["metric"], spec)
-    ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3g}"
-    if row["ratio_low"] is not None and row["ratio_high"] is not None:
-        ratio += f" [{row['ratio_low']:.3g}, {row['ratio_high']:.3g}]"
-    return {name: row[name] for name in names} | {
-        "value": written.levels(row["baseline_value"], row["candidate_value"]),
-        "difference": written.difference(row, "[]"),
-        "ratio": ratio,
-    }
-
-
-def _flip(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("expected", "baseline_output", "candidate_output")
-    return {
-        "candidate": row["candidate"],
-        "metric": row["metric"],
-        "item": str(row["item"]),
-        "score": change(row["baseline_score"], row["candidate_score"], ".2f"),
-    } | apart({name: row[name] for name in names}, *names[1:])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,38 +132,10 @@ class Comparison(Result):
         """The verdict, if there is one for all."""
         return self.verdict if len(self.spec.candidates) == 1 else None
 
-    @property
-    def headline(self) -> str:
-        """The verdicts in one line."""
-        found = self.verdicts
-        if len(found) == 1:
-            return f"{self.verdict}: {self.spec.candidates[0]} against {self.spec.baseline}"
-        groups = (
-            f"{listed([one for one, verdict in found.items() if verdict == kind])} {kind.replace('_', ' ')}"
-            for kind in VERDICTS
-            if kind in found.values()
-        )
-        return f"against {self.spec.baseline}: {'; '.join(groups)}"
-
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         names = ("summary", "slices", "measures", "flips", "unmatched", "pass_rates", "distributions")
         return {name: getattr(self, name) for name in names}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        # Stable, so that slices of one verdict keep their order.
-        slices = self.slices.sort("verdict", self.spec.weight(), maintain_order=True, nulls_last=True)
-        row = partial(_row, spec=self.spec)
-        whole = self.measures.filter(pl.col("slice").is_null())
-        return [
-            Table.of("summary", self.summary, row, shown=50),
-            Table.of("measures", whole, partial(_measure, spec=self.spec), shown=50),
-            Table.of("reasons", self.summary.select("candidate", "metric", "reason"), shown=50, limit=400),
-            Table.of("slices", slices, row, shown=20),
-            Table.of("flips", self.flips, _flip),
-            Table.of("unmatched", self.unmatched),
-        ]
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -249,7 +180,7 @@ class Comparison(Result):
         page
             Where the page of `to_html` is, to say in the text.
         """
-        return write_or_return(markdown(self, page), path)
+        return write_or_return(drawing().markdown(self, page), path)
 
     def show_items(self, *, height: int = 640) -> Shown:
         """
@@ -276,4 +207,4 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(junit(self), path)
+        return write_or_return(drawing().junit(self), path)

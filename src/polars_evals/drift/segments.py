@@ -247,10 +247,11 @@ class Monitor:
         from scipy.special import stdtrit
 
         arms = [self._arm(np.array([one.first]), one.end) for one in segments]
-        squares = sum(arm.squares for arm in arms)
-        windows = sum(arm.windows for arm in arms)
-        products = sum(arm.products for arm in arms)
-        inflation = _inflation(np.asarray(products), np.asarray(squares), np.asarray(windows))
+        both = Arm(*(np.sum(part, axis=0) for part in zip(*arms, strict=True)))
+        squares, windows = both.squares, both.windows
+        nothing = Arm(*(np.zeros_like(part) for part in both))
+        excess = self._excess(both, nothing, squares, windows + 2 - len(segments))
+        inflation = _inflation(both.products, squares, windows, excess)
         df = np.maximum((windows - len(segments)) / inflation, 1.0)
         variance = np.maximum(squares / np.maximum(windows - len(segments), 1.0), 0.0)
         quantile = -stdtrit(df, alpha / 2)

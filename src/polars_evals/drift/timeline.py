@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from datetime import time as clock
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -22,12 +21,12 @@ from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.measure import slice_name
 from polars_evals.drift.inference.multiple import benjamini_hochberg
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.written import Written
-from polars_evals.suite.measure import PART, measures_of
+from polars_evals.suite.measure import PART
 from polars_evals.wording import cell, left_out, listed, verb
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.rows import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
     from polars_evals.report import TimelinePlots
-    from polars_evals.suite.measure import Measure, Measures
+    from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]
 
@@ -740,16 +739,27 @@ def _judged(
     )
 
 
+# What a row says of the pass rate, by what it says of the mean.
+PASS_COLUMNS = {
+    "reference_mean": "reference_pass_rate", "current_mean": "current_pass_rate",
+    "difference": "pass_rate_difference", "ci_low": "pass_ci_low", "ci_high": "pass_ci_high",
+    "began": "pass_began", "detected": "pass_detected", "p_change": "pass_p_change",
+    "q_value": "pass_q_value", "verdict": "pass_verdict", "reason": "pass_reason",
+}  # fmt: skip
+
+
+def deciding(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `summary` with the numbers of the part that decided its verdict."""
+    if row["part"] == "mean":
+        return dict(row)
+    return dict(row) | {mean: row[rate] for mean, rate in PASS_COLUMNS.items() if rate in row}
+
+
 def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     """Put the mean and the pass rate of a metric into one row, with the verdict of both."""
     keys = ["metric", "version", "slice"]
-    taken = {
-        "reference_mean": "reference_pass_rate", "current_mean": "current_pass_rate",
-        "difference": "pass_rate_difference", "ci_low": "pass_ci_low", "ci_high": "pass_ci_high",
-        "began": "pass_began", "detected": "pass_detected", "p_change": "pass_p_change",
-        "q_value": "pass_q_value", "verdict": "pass_verdict", "reason": "pass_reason",
-    }  # fmt: skip
-    rates = judged.filter(pl.col("statistic") == "pass_rate").select(*keys, pl.col(*taken).name.map(taken.get))
+    taken = PASS_COLUMNS
+    rates = judged.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
     both = (
         judged.filter(pl.col("statistic") == "mean")
         .drop("statistic")
@@ -758,16 +768,22 @@ def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     )
     score, rate = pl.col("score_verdict"), pl.col("pass_verdict")
     # The row's verdict, and whether the pass rate alone gives it.
-    verdict = pl.coalesce(
-        pl.when((score == one) | (rate == one)).then(pl.lit(one)) for one in ("regressed", "improved")
-    ).fill_null(pl.when((score == "no_change") & (rate.is_null() | (rate == "no_change"))).then(pl.lit("no_change")))
-    both = both.with_columns(verdict.fill_null("inconclusive").cast(pl.Enum(VERDICTS)).alias("verdict"))
+    verdict = (
+        pl.when((score == "regressed") | (rate == "regressed"))
+        .then(pl.lit("regressed"))
+        .when((score == "improved") | (rate == "improved"))
+        .then(pl.lit("improved"))
+        .when((score == "no_change") & (rate.is_null() | (rate == "no_change")))
+        .then(pl.lit("no_change"))
+        .otherwise(pl.lit("inconclusive"))
+    )
+    both = both.with_columns(verdict.cast(pl.Enum(VERDICTS)).alias("verdict"))
     by_rate = (rate == pl.col("verdict")) & (score != pl.col("verdict"))
     both = both.with_columns(
         pl.when(by_rate).then(f"pass_{name}").otherwise(name).alias(name)
         for name in ("began", "detected", "reason")
-    )
-    last = ["score_verdict", "pass_verdict", "verdict", "reason"]
+    ).with_columns(part=pl.when(by_rate).then(pl.lit("pass_rate")).otherwise(pl.lit("mean")))
+    last = ["score_verdict", "pass_verdict", "part", "verdict", "reason"]
     return both.select(pl.exclude(*last, "pass_reason"), *last)
 
 
@@ -775,7 +791,7 @@ def _windows_of(windows: pl.DataFrame) -> pl.DataFrame:
     """Put the windows of a metric's pass rate beside those of its mean."""
     keys = ["metric", "version", "slice", "window"]
     taken = {name: f"pass_{name}" for name in ("center", "limit_low", "limit_high", "outside", "p_change")}
-    rates = windows.filter(pl.col("statistic") == "pass_rate").select(*keys, pl.col(*taken).name.map(taken.get))
+    rates = windows.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
     means = windows.filter(pl.col("statistic") == "mean").drop("statistic")
     return means.join(rates, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
@@ -908,16 +924,6 @@ class Timeline(Result):
         return "no_change" if set(everywhere) == {"no_change"} else "inconclusive"
 
     @property
-    def headline(self) -> str:
-        """The verdict in one line."""
-        start = pl.col("window")
-        days = truncate(start, "1d", self.windows.schema["window"])
-        form = "%Y-%m-%d" if self.windows.select((days == start).all()).item() else "%Y-%m-%d %H:%M"
-        first, last = (format(one, form) for one in self.period)
-        every = self.settings["every"]
-        return f"{self.verdict}: {self.summary.height:,} series from {first} to {last}, every {every}"
-
-    @property
     def plot(self) -> TimelinePlots:
         """Charts of this timeline: `scores` and `pass_rates`."""
         plots: TimelinePlots = drawing().plots_of(self)
@@ -926,24 +932,3 @@ class Timeline(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "segments": self.segments, "windows": self.windows}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        changes = self.summary.sort("verdict", "difference", maintain_order=True, nulls_last=True)
-        names = ("metric", "version", "slice", "reason")
-        row = partial(_row, measures=measures_of(self.settings["measures"]))
-        return [
-            Table.of("changes", changes, row, shown=20),
-            Table.of("reasons", changes.select(names), shown=20, limit=400),
-        ]
-
-
-def _row(row: dict[str, Any], measures: Measures) -> dict[str, Any]:
-    written = Written(measures.get(row["metric"]))
-    return {name: row[name] for name in ("metric", "version", "slice", "verdict", "n")} | {
-        "mean" if measures else "score": written.levels(row["reference_mean"], row["current_mean"]),
-        "difference": written.difference(row, "[]"),
-        "began": row["began"],
-        "detected": row["detected"],
-        "q": row["q_value"],
-    }

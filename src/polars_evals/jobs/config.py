@@ -15,9 +15,9 @@ from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
 from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert
+from polars_evals.jobs.gates import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, check_keep
-from polars_evals.jobs.rules import Context, Gate, read_gate, require_metric
 from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment

@@ -11,8 +11,8 @@ from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.config import DAY, Job, names_of
+from polars_evals.jobs.gates import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot, State
 from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, listed
@@ -23,7 +23,7 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     if snapshot is None or not snapshot.rows:
         reason = ("there is no row in the store to judge",)
         return replace(
-            outcome, gates=tuple(gate.advised(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
+            outcome, gates=tuple(gate.with_level(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
         )
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)

@@ -10,13 +10,13 @@ import polars as pl
 
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.sequential import sequential_p
-from polars_evals.jobs.rules import Evidence, FailOn, NotWorseThan
+from polars_evals.jobs.gates import Evidence, FailOn, NotWorseThan
 
 from . import ALPHA, Floats, Rng, group
 from .comparing import unchanged
 
 if TYPE_CHECKING:
-    from polars_evals.jobs.rules import Gate
+    from polars_evals.jobs.gates import Gate
 
 GATES, add = group("Gates of a job, asked every day")
 DAYS, ITEMS, TOPICS, MARGIN = 60, 10, 3, 0.05

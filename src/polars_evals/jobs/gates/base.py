@@ -1,14 +1,13 @@
-"""What every gate is: a rule of the job file that judges what a run found, and says what to look at.
+"""Gates: conditions on what a run found, each with a line that says what to look at.
 
-A gate is a class with a `rule`, the key that names it in `[[gate]]`. It reads its own entries and judges;
-what it needs is said in class variables and checked for it. It returns how many rows or items it judged: a
-gate that judged none fails.
+A gate is a class with a `rule`, the key that names it in `[[gate]]`. Its fields are the other keys. It
+returns how many rows or items it judged: a gate that judged none fails.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,20 +17,29 @@ from pydantic import BeforeValidator, Field
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.suite.declared import Table, Text, listed, read
 from polars_evals.wording import counted, did_you_mean
 
+PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
+
+# What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
+TOLERANCE = 1e-9
+
+
 Verdict = Literal["regressed", "inconclusive", "improved", "no_change"]
 Verdicts = Annotated[tuple[Verdict, ...], BeforeValidator(listed), Field(min_length=1)]
-
-PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ONE_OR_MORE = f"one or more of {', '.join(VERDICTS)}"
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """What became of a gate: `passed`, `failed`, or `skipped` when there is nothing to judge yet.
+    """What became of a gate: `passed`, `failed`, `advisory` or `skipped`.
 
-    A gate with `level = "advisory"` that would have failed is `advisory`.
+    `advisory` is a gate with `level = "advisory"` that would have failed; `skipped` is one with nothing to
+    judge yet. The lines of a gate that passed name the rows that are regressed all the same.
     """
 
     name: str
@@ -40,13 +48,17 @@ class GateResult:
     judged: int = 0
     about: str = "row"
 
-    @property
-    def told(self) -> str:
-        """What became of the gate, and of how much, in a line."""
-        if self.status in (SKIPPED, ADVISORY):
-            return f"{self.status} {self.name}: {'; '.join(self.lines)}"
-        regressed = f"; regressed: {', '.join(self.lines)}" if self.lines else ""
-        return f"{self.status} {self.name} ({counted(self.judged, self.about)} judged){regressed}"
+    def texts(self) -> list[str]:
+        """Say what became of the gate, a line for each objection."""
+        if self.status == PASSED:
+            regressed = f"; regressed: {'; '.join(self.lines)}" if self.lines else ""
+            return [f"{PASSED} {self.name}: {counted(self.judged, self.about)} judged{regressed}"]
+        word = "FAILED" if self.status == FAILED else self.status
+        return [f"{word} {self.name}: {line}" for line in self.lines]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as `summary.json` holds it."""
+        return {"gate": self.name, "status": self.status, "judged": self.judged, "lines": list(self.lines)}
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,8 @@ class Gate(Table, ABC):
     takes_by: ClassVar[bool] = True
     takes_metric: ClassVar[bool] = True
     needs_timeline: ClassVar[bool] = False
+    # Whether a job that compares has nothing for this gate before there is a candidate.
+    waits_for_candidate: ClassVar[bool] = True
 
     kinds: ClassVar[dict[str, type[Gate]]] = {}
 
@@ -130,9 +144,6 @@ class Gate(Table, ABC):
             raise TypeError(f"two gates have the rule {cls.rule!r}")
         cls.kinds[cls.rule] = cls
 
-    def check(self, context: Context) -> None:
-        """Raise a ValueError unless the job has what else the rule needs."""
-
     @property
     @abstractmethod
     def demand(self) -> str:
@@ -142,17 +153,26 @@ class Gate(Table, ABC):
     def judge(self, seen: Evidence) -> Findings:
         """Look at the evidence."""
 
+    def check(self, context: Context) -> None:
+        """Raise a ValueError unless the job has what else the rule needs."""
+
+    @property
+    def about(self) -> str | None:
+        """The column that the gate is about; None for every metric."""
+        return self.metric
+
     @property
     def name(self) -> str:
         """The gate in a line."""
-        about = (self.metric or "every metric") + (f" by {self.by}" if self.by else "")
-        return f"{about}: {self.demand}" if self.takes_metric else self.demand
+        about = " by ".join(filter(None, (self.about, self.by)))
+        if self.by and not self.about:
+            about = f"by {self.by}"
+        return f"{about}: {self.demand}" if about else self.demand
 
-    def advised(self, found: GateResult) -> GateResult:
+    def with_level(self, found: GateResult) -> GateResult:
         """Return a result as the level of the gate has it."""
-        if found.status == FAILED and self.level == ADVISORY:
-            return replace(found, status=ADVISORY)
-        return found
+        is_advice = found.status == FAILED and self.level == ADVISORY
+        return replace(found, status=ADVISORY) if is_advice else found
 
     def result(self, seen: Evidence) -> GateResult:
         """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
@@ -162,23 +182,11 @@ class Gate(Table, ABC):
                 return GateResult(self.name, FAILED, tuple(lone))
             return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
         found = self.judge(seen)
-        objections = [*(lone if self.waits_for_candidate else ()), *found.objections]
         if not found.judged:
-            return GateResult(
-                self.name, FAILED, (found.reason or f"there is no {found.about} to judge",), 0, found.about
-            )
-        return GateResult(
-            self.name,
-            FAILED if objections else PASSED,
-            tuple(objections),
-            found.judged,
-            found.about,
-        )
-
-    @property
-    def waits_for_candidate(self) -> bool:
-        """Whether a job that compares has nothing for this gate before there is a candidate."""
-        return True
+            reason = found.reason or f"there is no {found.about} to judge"
+            return GateResult(self.name, FAILED, (reason,), 0, found.about)
+        objections = (*(lone if self.waits_for_candidate else ()), *found.objections)
+        return GateResult(self.name, FAILED if objections else PASSED, objections, found.judged, found.about)
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
@@ -201,13 +209,13 @@ def read_gate(entries: object, place: str, context: Context) -> Gate:
         raise ConfigError(f"{place}: a gate has one of {', '.join(Gate.kinds)}")
     gate = read(Gate.kinds[rules[0]], entries, place)
     try:
-        check(gate, context)
+        _check(gate, context)
     except ValueError as error:
         raise ConfigError(f"{place}: {error}") from None
     return gate
 
 
-def check(gate: Gate, context: Context) -> None:
+def _check(gate: Gate, context: Context) -> None:
     """Insist that the job has what a gate needs."""
     compare, rule = context.compare, f"`{gate.rule}`"
     if gate.metric is not None:
@@ -237,9 +245,66 @@ def require_metric(name: str, metrics: Sequence[str]) -> None:
         raise ValueError(f'unknown metric "{name}"{hint}')
 
 
-def where(metric: str, by: str | None, row: Mapping[str, Any]) -> str:
-    """Say which metric, slice and version a line is about."""
-    piece = row.get("slice")
-    shown = f" [{piece if by is None else f'{by}={piece}'}]" if piece is not None else ""
-    version = row.get("version")
-    return f"{metric}{shown}" + (f" of {version}" if version is not None else "")
+def judge_all(seen: Evidence) -> list[GateResult]:
+    """Judge every gate; one that passes names what is regressed all the same."""
+    results = [gate.with_level(gate.result(seen)) for gate in seen.gates]
+    return [
+        replace(found, lines=_regressed(seen, gate)) if found.status == PASSED else found
+        for gate, found in zip(seen.gates, results, strict=True)
+    ]
+
+
+def _regressed(seen: Evidence, gate: Gate) -> tuple[str, ...]:
+    """Name the rows of the comparison with the verdict `regressed` that a gate about candidates lets pass."""
+    if seen.comparison is None or not gate.takes_metric or not gate.waits_for_candidate:
+        return ()
+    rows = all_rows(seen.comparison)
+    found = rows.filter(pl.col("verdict") == "regressed", pl.col("metric").is_in(gate.metrics(seen)))
+    return tuple(f"{subject(row)} {changed(seen, row)}" for row in found.iter_rows(named=True))
+
+
+def failed(results: Iterable[GateResult]) -> bool:
+    """Whether any gate failed."""
+    return any(result.status == FAILED for result in results)
+
+
+def all_rows(comparison: Comparison) -> pl.DataFrame:
+    """Return the rows of a comparison, of the whole and of slices."""
+    return pl.concat([comparison.summary, comparison.slices], how="diagonal")
+
+
+def subject(row: Mapping[str, Any]) -> str:
+    """Name version, metric and slice of a row."""
+    version = row.get("candidate")
+    about = ", ".join(str(one) for one in (row["metric"], row.get("slice")) if one is not None)
+    return about if version is None else f"{version} {about}"
+
+
+def changed(seen: Evidence, row: Mapping[str, Any]) -> str:
+    """Write how a row of a comparison changed, such as `45% → 14% (−31 points)`."""
+    before, after = row["baseline_mean"], row["candidate_mean"]
+    rates = row["baseline_pass_rate"], row["candidate_pass_rate"]
+    found = list[str]()
+    if None not in (before, after) and (before, after) != rates:
+        measure = seen.compared().spec.measure(row["metric"])
+        if measure is not None and measure.share:
+            found.append(_shares(before, after))
+        elif measure is not None:
+            unit = f" {measure.unit}" if measure.unit else ""
+            found.append(f"{before:,.4g} → {after:,.4g}{unit}")
+        else:
+            found.append(f"{before:.3f} → {after:.3f} ({_signed(after - before, '.3f')})")
+    if None not in rates:
+        found.append(f"{'pass rate ' if found else ''}{_shares(*rates)}")
+    return ", ".join(found)
+
+
+def _shares(before: float, after: float) -> str:
+    points = 100 * (after - before)
+    digits = ".0f" if abs(points) >= 9.5 else ".2g"
+    return f"{before:.0%} → {after:.0%} ({_signed(points, digits)} points)"
+
+
+def _signed(number: float, form: str) -> str:
+    text = format(abs(number), form)
+    return text if float(text) == 0 else f"{'−' if number < 0 else '+'}{text}"
