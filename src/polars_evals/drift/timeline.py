@@ -190,7 +190,8 @@ def timeline(
     return Timeline(
         summary=columns.flat(_rows_of(judged)),
         windows=columns.flat(_windows_of(pl.concat([one.windows for one in followed]))),
-        segments=columns.flat(_segments_frame(followed, grid)),
+        segments=columns.flat(_segments_frame(followed, grid, "mean")),
+        pass_segments=columns.flat(_segments_frame(followed, grid, "pass_rate")),
         period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
         notes=tuple(notes),
         settings={
@@ -285,7 +286,8 @@ def _series(
 ) -> Iterator[_Series]:
     """Yield each statistic of each version and slice: n, mean, spread and pass rate by window."""
     who = [*(["version"] if "version" in rows.columns else []), *(columns.trait(name) for name in by)]
-    keys, parts = [*who, "window"], [columns.trait(name) for name in strata]
+    keys = [*who, "window"]
+    parts = [name for name in map(columns.trait, strata) if name not in who]
     values = {}
     for name in read.names:
         values[name, "mean"] = f"{name}:score"
@@ -670,7 +672,7 @@ def _none_if_negligible(difference: float) -> float:
     return 0.0 if abs(difference) < NEGLIGIBLE else difference
 
 
-def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame) -> pl.DataFrame:
+def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame, statistic: str) -> pl.DataFrame:
     """Return a row for each segment of each series: from when to when, and at what level."""
     schema = SERIES | {
         "began": pl.UInt32,
@@ -682,8 +684,9 @@ def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame) -> pl.DataFr
         "ci_high": pl.Float64,
         "difference": pl.Float64,
     }
-    rows = [segment for one in found for segment in one.segments]
-    return _dated(pl.DataFrame(rows, schema=schema), grid, "began", "ended", "detected")
+    rows = [segment for one in found for segment in one.segments if segment["statistic"] == statistic]
+    frame = pl.DataFrame(rows, schema=schema).drop("statistic")
+    return _dated(frame, grid, "began", "ended", "detected")
 
 
 def _dated(frame: pl.DataFrame, grid: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -886,13 +889,17 @@ class Timeline(Result):
     Attributes
     ----------
     summary
-        A row for each series: its present level against the reference, since when, and why this is the
-        verdict.
+        A row for each metric, measure and share of answers, version and slice: its present level against the
+        reference, since when, and why this is the verdict. `difference` is that of the mean and
+        `pass_rate_difference` that of the pass rate, each with interval and verdict; `part` says which of
+        them decided, and `began` is of that one.
     windows
         A row for each series and window, also where there are no rows: means and pass rates with intervals,
         control limits and the always-valid p-values.
     segments
-        A row for each level that a series had: from when to when, and its mean with an interval.
+        A row for each level that a mean had: from when to when, and its value with an interval.
+    pass_segments
+        The same for pass rates, where labels tell more than the scores do.
     period
         The first and the last time in the data.
     notes
@@ -904,6 +911,7 @@ class Timeline(Result):
     summary: pl.DataFrame
     windows: pl.DataFrame
     segments: pl.DataFrame
+    pass_segments: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
@@ -931,4 +939,9 @@ class Timeline(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {"summary": self.summary, "segments": self.segments, "windows": self.windows}
+        return {
+            "summary": self.summary,
+            "segments": self.segments,
+            "pass_segments": self.pass_segments,
+            "windows": self.windows,
+        }
