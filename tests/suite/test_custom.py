@@ -78,7 +78,7 @@ def broken(output: pl.Expr) -> pl.Expr:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (broken, r"metric \"broken\": KeyError: 'tone'"),
+        (broken, r"metric \"x\": KeyError: 'tone'"),
         (lambda output: 3, "must return an expression, got 3"),
         (lambda: pl.lit(1), "must take the output as its first argument"),
     ],

@@ -147,10 +147,8 @@ class Suite:
         Notes
         -----
         Each metric runs once over the data, and in a lazy query only if something of it is used. Metrics that
-        differ in threshold alone are computed once; word metrics over the same two columns (`rouge`,
-        `jaccard`, `recall`, `token_f1`, `bleu`, `chrf`, `response`) share one pass over the texts; and a
-        column that several of `exact_match`, `contains`, `starts_with` and `ends_with` compare is lowercased
-        once.
+        differ in threshold alone are computed once, and word metrics over the same two columns (`rouge`,
+        `bleu`, `token_f1` and their like) share one pass over the texts.
 
         Examples
         --------
