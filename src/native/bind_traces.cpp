@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <unordered_map>
 
 #include "bind.hpp"
 #include "columns.hpp"
@@ -21,10 +22,25 @@ namespace {
 
 using Candidates = std::vector<std::pair<std::string, std::string>>;
 
+// Python refuses a file that has such a record.
+constexpr const char* too_deep = "it is nested too deeply";
+
 struct Plan {
     std::vector<std::string> names;
     std::vector<std::vector<std::pair<Path, FieldReader::Function>>> columns;
 };
+
+unsigned kind_bit(Value value) {
+    const Text raw = value.raw();
+    switch (value.kind()) {
+        case Kind::null: return 1;
+        case Kind::string: return 16;
+        case Kind::array: return 32;
+        case Kind::object: return 64;
+        case Kind::number: return raw.find_first_of(".eEI") == Text::npos && raw.size() < 19 ? 4 : 8;
+        default: return 2;
+    }
+}
 
 void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader, TextColumns& out) {
     const std::size_t broken = plan.columns.size();
@@ -42,7 +58,7 @@ void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, co
             out.end(column, found);
         }
         if (!is_there) out.text(broken).append("it is not valid UTF-8");
-        else if (!is_object) out.text(broken).append("it is no JSON object");
+        else if (!is_object) out.text(broken).append(reader.is_too_deep() ? too_deep : "it is no JSON object");
         out.end(broken, !is_object);
     }
 }
@@ -75,6 +91,41 @@ nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string,
     nb::list result;
     for (TextColumns& piece : pieces) result.append(nb::cast(std::move(piece)));
     return result;
+}
+
+// The keys of the records with the kinds of their values, one bit for each, in the order in which they come; and the first
+// record that is nested too deeply, or -1.
+std::pair<std::vector<std::pair<std::string, unsigned>>, std::int64_t> key_kinds(nb::handle texts) {
+    const TextColumn records(read_chunks(texts));
+    nb::gil_scoped_release released;
+    std::vector<std::pair<std::string, unsigned>> found;
+    std::unordered_map<std::string, std::size_t> places;
+    json::Tape tape;
+    std::int64_t deep = -1;
+    std::string name;
+    TextColumn::Cursor cursor(records, 0);
+    for (std::size_t row = 0; row < records.size(); ++row, cursor.next()) {
+        if (!cursor.array().is_valid(cursor.row())) continue;
+        if (!tape.read(cursor.array()[cursor.row()])) {
+            if (deep < 0 && tape.is_too_deep()) deep = static_cast<std::int64_t>(row);
+            continue;
+        }
+        if (tape[0].kind != Kind::object) continue;
+        std::size_t place = 0;
+        Value{&tape, 0}.each([&](Value member) {
+            name.clear();
+            if (member.node().key_escaped) json::unescape(member.node().key, name);
+            else name = member.node().key;
+            // Records usually have the same keys in the same order.
+            if (place >= found.size() || found[place].first != name) {
+                const auto [known, is_new] = places.emplace(name, found.size());
+                if (is_new) found.emplace_back(name, 0);
+                place = known->second;
+            }
+            found[place++].second |= kind_bit(member);
+        });
+    }
+    return {std::move(found), deep};
 }
 
 // The lines of a piece of a file; one that is not valid UTF-8 is null.
@@ -117,6 +168,9 @@ void bind_traces(nb::module_& module) {
             },
             nb::lock_self());
     module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"));
+    module.attr("TOO_DEEP") = too_deep;
+    module.attr("DEEPEST") = json::Tape::deepest;
+    module.def("key_kinds", &key_kinds, nb::arg("texts"));
     module.def("split_lines", &split_lines, nb::arg("data"), nb::kw_only(), nb::arg("name"));
 }
 

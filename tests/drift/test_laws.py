@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from polars_evals.drift import bounded, power, robust, sequential
+from polars_evals.drift.inference import clusters as robust
+from polars_evals.drift.inference import intervals as bounded
+from polars_evals.drift.inference import power, sequential
 
 Floats = npt.NDArray[np.float64]
 

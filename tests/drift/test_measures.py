@@ -12,7 +12,7 @@ from scipy import stats
 
 import polars_evals as pe
 from polars_evals.drift import ComparisonSpec
-from polars_evals.drift.quantiles import Arms, mean_ratio
+from polars_evals.drift.inference.quantiles import Arms, mean_ratio
 from polars_evals.suite.measure import Measure, measures_of
 
 SLOWER = {"lower_is_better": True}

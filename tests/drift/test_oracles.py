@@ -16,8 +16,8 @@ from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 import polars_evals as pe
-from polars_evals.drift.permutation import Units, flip_units
-from polars_evals.drift.robust import one_mean
+from polars_evals.drift.inference.clusters import one_mean
+from polars_evals.drift.inference.permutation import Units, flip_units
 from polars_evals.drift.shape import ks, psi
 
 from .frames import THRESHOLD, drawn, versions

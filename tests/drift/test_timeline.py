@@ -18,8 +18,8 @@ from scipy.special import betaln
 from statsmodels.stats.proportion import proportion_confint
 
 import polars_evals as pe
+from polars_evals.drift.inference.sequential import log_evidence
 from polars_evals.drift.segments import Monitor, Windows, reference_of
-from polars_evals.drift.sequential import log_evidence
 
 from .frames import label
 

@@ -3,15 +3,16 @@
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 from polars_evals.jobs import ConfigError, Job, run
-from polars_evals.jobs import rules as package
-from polars_evals.jobs.rules import Evidence, FailOn, Findings, Gate, MinPassRate
-from polars_evals.jobs.rules.verdicts import corrected, holm
+from polars_evals.jobs import gates as package
+from polars_evals.jobs.gates import Evidence, FailOn, Findings, Gate, MinPassRate
+from polars_evals.jobs.gates.comparison import corrected, holm
 from tests.jobs.support import deliver, make_job, traces
 
 COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\nby = ["topic"]\n'
@@ -39,7 +40,7 @@ def test_a_pass_rate_below_the_minimum(tmp_path: Path) -> None:
     assert (gate.status, outcome.exit_code()) == ("failed", 1)
     passed = 200 - 100 - len([n for n in range(200) if n % 3 == 0 and n % 2])
     [line] = gate.lines
-    assert line.startswith(f"exact_match of v2: pass rate {passed / 200:.1%} is below 60.0% ({passed} of 200")
+    assert line.startswith(f"v2 exact_match: pass rate {passed / 200:.1%} is below 60.0% ({passed} of 200")
     assert f"look at the {200 - passed} rows" in line
 
 
@@ -47,7 +48,7 @@ def test_a_pass_rate_by_slice_names_the_slice(tmp_path: Path) -> None:
     job = two_versions(tmp_path, '[[gate]]\nmetric = "exact_match"\nby = "topic"\nmin_pass_rate = 0.5\n')
     [gate] = run(job).gates
     [line] = gate.lines
-    assert line.startswith("exact_match [topic=even] of v2: pass rate 0.0% is below 50.0% (0 of 100")
+    assert line.startswith("v2 exact_match, topic=even: pass rate 0.0% is below 50.0% (0 of 100")
 
 
 def test_a_verdict_fails_the_gate_for_the_slice_that_moved(tmp_path: Path) -> None:
@@ -55,10 +56,11 @@ def test_a_verdict_fails_the_gate_for_the_slice_that_moved(tmp_path: Path) -> No
     [gate] = run(job).gates
     assert gate.status == "failed"
     assert [line.split(":")[0] for line in gate.lines] == [
-        "levenshtein of v2",
-        "levenshtein [topic=even] of v2",
+        "v2 levenshtein",
+        "v2 levenshtein, topic=even",
     ]
-    assert all("Holm p = " in line and "items that newly fail" in line for line in gate.lines)
+    assert "→" in gate.lines[1]
+    assert gate.lines[1].endswith("pass rate 100% → 0% (−100 points), 100 items newly fail")
 
 
 def test_gates_that_pass(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_items_that_must_not_flip(tmp_path: Path) -> None:
     assert "must_not_flip: 1 item not in the store: new" in outcome.notes
     # item-1 is odd and still passes, item-6 never passed.
     assert found.lines == (
-        "exact_match of v2: 2 of 5 items that must not flip now fail (mean score 1.00 to 0.00); "
+        "v2 exact_match: 2 of 5 items that must not flip now fail (mean score 1.00 to 0.00); "
         "look at item-2, item-4",
     )
 
@@ -177,14 +179,14 @@ def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
     try:
 
         class Mute(Gate):
-            rule = "mute"
+            rule: ClassVar[str] = "mute"
 
         with pytest.raises(TypeError, match=r"abstract methods .*judge"):
             Mute()  # type: ignore[abstract]
         with pytest.raises(TypeError, match="two gates have the rule 'mute'"):
 
             class Again(Gate):
-                rule = "mute"
+                rule: ClassVar[str] = "mute"
 
     finally:
         Gate.kinds.pop("mute", None)
@@ -192,13 +194,13 @@ def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
 
 def test_a_gate_that_judged_nothing_fails() -> None:
     class Idle(MinPassRate):
-        rule = "idle"
+        rule: ClassVar[str] = "idle"
 
         def judge(self, seen: Evidence) -> Findings:
             return Findings(0)
 
     Gate.kinds.pop("idle")
-    result = Idle().result(Evidence(("m",), pl.LazyFrame(), None, None))
+    result = Idle(min_pass_rate=0.5).result(Evidence(("m",), pl.LazyFrame(), None, None))
     assert (result.status, result.lines) == ("failed", ("there is no row to judge",))
 
 
@@ -227,9 +229,7 @@ def test_a_slower_version_fails_and_a_faster_one_does_not(tmp_path: Path, slower
     assert outcome.comparison is not None
     assert list(outcome.comparison.spec.measures) == ["latency_ms", "retries"]
     if status == "failed":
-        assert (
-            outcome.gates[0].lines[0].startswith("latency_ms of v2: regressed: the mean latency_ms rose by")
-        )
+        assert outcome.gates[0].lines[0].startswith("v2 latency_ms: 422.1 → 591 ms")
 
 
 def test_a_margin_of_a_measure_is_in_its_unit_and_direction(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_margin_of_a_measure_is_in_its_unit_and_direction(tmp_path: Path) -> N
     )
     outcome = run(measured(tmp_path, gates, slower=1.2))
     assert [gate.status for gate in outcome.gates] == ["failed", "passed"]
-    assert "is worse by more than 20" in outcome.gates[0].lines[0]
+    assert "worse by more than 20" in outcome.gates[0].lines[0]
     faster = measured(tmp_path / "faster", gates, slower=0.5)
     assert [gate.status for gate in run(faster).gates] == ["passed", "passed"]
 
@@ -263,9 +263,7 @@ fail_on = "regressed"
     assert [gate.status for gate in outcome.gates] == statuses
     assert all(gate.judged for gate in outcome.gates)
     if failed:
-        assert (
-            outcome.gates[0].lines[0].startswith("errors of v2: 20.0% of 200 rows have one, more than 10.0%")
-        )
+        assert outcome.gates[0].lines[0].startswith("v2 errors: 20.0% of 200 rows have one, more than 10.0%")
 
 
 def test_measures_of_a_comparison_replace_those_of_the_suite(tmp_path: Path) -> None:
@@ -322,8 +320,8 @@ def test_bounds_without_a_test(tmp_path: Path, rule: str, spoilt: int, status: s
     [gate] = outcome.gates
     assert (gate.status, gate.judged, outcome.exit_code()) == (status, 100, int(status == "failed"))
     if status == "failed":
-        assert all(line.startswith("exact_match of v2: ") for line in gate.lines)
-        assert f"FAILED every metric: {rule}: " in outcome.lines()[0]
+        assert all(line.startswith("v2 exact_match: ") for line in gate.lines)
+        assert f"FAILED {rule}: " in outcome.lines()[0]
 
 
 @pytest.mark.parametrize("rule", ["max_drop = -1", "max_newly_failing = nan", 'max_drop = 0.1\nlevel = "x"'])
@@ -337,10 +335,10 @@ def test_an_advisory_gate_reports_and_never_fails(tmp_path: Path) -> None:
     outcome = run(share_of_100(tmp_path, gates, 60))
     assert [gate.status for gate in outcome.gates] == ["advisory", "passed"]
     assert (outcome.exit_code(), outcome.status) == (0, "passed")
-    assert outcome.lines()[0].startswith(
-        "advisory every metric: max_newly_failing = 5: exact_match of v2: 60"
+    assert outcome.lines()[0].startswith("advisory max_newly_failing = 5: v2 exact_match: 60")
+    assert outcome.lines()[1].startswith(
+        "passed max_drop = 1: 100 items judged; regressed: v2 exact_match 100% → 40% (−60 points)"
     )
-    assert outcome.lines()[1].startswith("passed every metric: max_drop = 1 (100 items judged); regressed: ")
     assert "<failure" not in outcome.to_junit()
     assert outcome.to_markdown().splitlines()[0] == "## polars-evals: passed"
     assert json.loads(outcome.to_json())["gates"][0]["status"] == "advisory"
@@ -351,7 +349,7 @@ def test_the_page_says_which_gate_failed(tmp_path: Path) -> None:
     outcome = run(share_of_100(tmp_path, more, 60))
     assert outcome.exit_code() == 1
     page = (tmp_path / "report.html").read_text()
-    assert "FAILED every metric: max_newly_failing = 5: exact_match of v2" in page
+    assert "FAILED max_newly_failing = 5: v2 exact_match" in page
     assert outcome.to_markdown().splitlines()[0] == "## polars-evals: a gate failed"
 
 

@@ -58,7 +58,7 @@ def test_the_row_of_a_gate_says_how_much_it_judged(tmp_path: Path) -> None:
     for model in ("v1", "v2"):
         deliver(traces(range(50), model), tmp_path / f"traces/{model}.parquet", 1)
     told = run(job).lines()
-    assert told[0] == "passed every metric: fail_on = regressed (100 items judged)"
+    assert told[0] == "passed fail_on = regressed: 100 items judged"
     assert told[1] == "passed levenshtein: min_pass_rate = 0.1 (50 rows judged)"
 
 
@@ -223,7 +223,7 @@ def test_metrics_and_slices_without_labels(tmp_path: Path, by: str) -> None:
         other = pl.when(pl.col("topic") == "even").then("output") if by else pl.lit(None, pl.String)
         deliver(traces(range(50), model).with_columns(other=other), tmp_path / f"traces/{model}.parquet", 1)
     [gate] = run(job).gates
-    about = "contains [topic=odd] of v2" if by else "contains"
+    about = "v2 contains, topic=odd" if by else "contains"
     assert (gate.status, gate.lines) == ("failed", (f"{about}: no row has a label to judge",))
 
 
@@ -231,7 +231,7 @@ def test_metrics_and_slices_without_labels(tmp_path: Path, by: str) -> None:
 def test_measures_that_are_infinite_or_missing(tmp_path: Path, rule: str) -> None:
     job = make_job(tmp_path, more=f'[[gate]]\nmeasure = "ms"\n{rule}')
     deliver(traces(range(4), ms=[1.0, 2.0, None, float("nan")]), tmp_path / "traces/a.parquet", 1)
-    assert run(job).gates[0].told.endswith("(2 rows judged)")
+    assert run(job).gates[0].texts()[0].endswith(": 2 rows judged")
     deliver(traces(range(4), "v2", ms=[1.0, 2.0, float("inf"), 1.0]), tmp_path / "traces/b.parquet", 1)
     assert run(job).gates[0].status == "failed"
 
@@ -248,8 +248,8 @@ def test_a_timeline_that_has_only_its_reference_is_waited_for(tmp_path: Path) ->
         [gate] = run(job).gates
         states.append((gate.status, gate.judged))
     assert states == [("skipped", 0)] * 3 + [("passed", 1)]
-    assert gate.told.endswith("(1 series judged)")
-    assert replace(gate, judged=21).told.endswith("(21 series judged)")
+    assert gate.texts()[0].endswith(": 1 series judged")
+    assert replace(gate, judged=21).texts()[0].endswith(": 21 series judged")
 
 
 @pytest.mark.parametrize(

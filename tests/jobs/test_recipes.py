@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from polars_evals.jobs import Job, run
-from polars_evals.jobs.config import SECTIONS
+from polars_evals.jobs.config import JobTable
 from tests.jobs.support import deliver, make_job, traces
 
 RECIPES = Path(__file__).parents[2] / "docs/recipes"
@@ -39,13 +39,13 @@ def test_the_example_with_every_section_is_a_job_that_runs(
 ) -> None:
     page = (RECIPES.parent / "jobs.md").read_text("utf-8")
     [example] = re.findall(r"```toml\n(# nightly\.toml\n.*?)```", page, flags=re.DOTALL)
-    assert set(tomllib.loads(example)) == set(SECTIONS) - {"storage_options"}
+    assert set(tomllib.loads(example)) == set(JobTable.model_fields) - {"storage_options"}
     monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/x")
     # Nobody is told of a test.
     quiet = re.sub(r"\[alert\]\n.*?\n\n", "", example, flags=re.DOTALL)
     for name, text in {"nightly.toml": example, "quiet.toml": quiet}.items():
         (tmp_path / name).write_text(text)
-        assert Job.load(tmp_path / name).store.retention is not None
+        assert Job.load(tmp_path / name).retention is not None
     for version in ("v1", "v2"):
         rows = traces(range(60), version).with_columns(
             session_id=pl.col("item_id"),

@@ -33,10 +33,12 @@ public:
     }
     const TapeNode& operator[](std::uint32_t index) const { return nodes_[index]; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+    // Whether the last text was not read because values stand within values too often.
+    bool is_too_deep() const { return open_.size() == deepest; }
+    static constexpr std::size_t deepest = 128;
 
 private:
     friend class Reader;
-    static constexpr std::size_t deepest = 512;
 
     bool begin(Kind kind, const char* at) {
         if (open_.size() == deepest) return false;

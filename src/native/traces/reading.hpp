@@ -58,6 +58,7 @@ public:
         shelf_.clear();
         return tape_.read(record) && tape_[0].kind == Kind::object;
     }
+    bool is_too_deep() const { return tape_.is_too_deep(); }
     // Reads the value at a path; false where there is none.
     bool read(const Path& path, Function function, std::string& out) {
         const Value found = path.find({&tape_, 0}, shelf_);

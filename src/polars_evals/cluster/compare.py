@@ -21,7 +21,7 @@ from polars_evals.cluster.engines import engine_of
 from polars_evals.cluster.score import Engine, polars_type
 from polars_evals.drift import columns
 from polars_evals.drift.answers import ERROR, FINISH, OUTPUT
-from polars_evals.drift.search import MOST_VALUES, may_be_searched
+from polars_evals.drift.slices import MOST_VALUES, may_be_searched
 from polars_evals.drift.spec import ComparisonSpec, slice_expressions, with_slices
 
 if TYPE_CHECKING:

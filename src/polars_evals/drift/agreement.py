@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import wilson
+from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.result import Result, Table
 from polars_evals.wording import counted, did_you_mean, have, shown
 

@@ -12,7 +12,9 @@ from scipy.special import ndtr, ndtri
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import column, holm, wilson
+from polars_evals.drift.inference import column
+from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.result import Result, Table
 from polars_evals.wording import cell, counted, left_out, verb
 

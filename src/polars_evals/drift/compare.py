@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift import testing
 from polars_evals.drift.columns import as_text, flat, item_key
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.flips import changed_labels, gather_flips, without_pair
 from polars_evals.drift.histogram import histogram
-from polars_evals.drift.inference import column, floats, wilson
-from polars_evals.drift.measure import IDENTITY, measure
+from polars_evals.drift.inference import column, floats, testing
+from polars_evals.drift.inference.decide import judge
+from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.inference.measure import IDENTITY, measure
+from polars_evals.drift.inference.quantiles import empty_statistics, statistics
 from polars_evals.drift.measures import judge_quantiles, measures_frame, of_quantiles, with_quantiles
-from polars_evals.drift.pairing import measured, pair
-from polars_evals.drift.quantiles import empty_statistics, statistics
-from polars_evals.drift.reading import read
-from polars_evals.drift.search import Search, search_slices
+from polars_evals.drift.pair import measured, pair
+from polars_evals.drift.read import read
+from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
-from polars_evals.drift.verdict import judge
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.pairing import Observations
-    from polars_evals.drift.reading import Scores
+    from polars_evals.drift.pair import Observations
+    from polars_evals.drift.read import Scores
     from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drawing import drawing
+from polars_evals.drift.inference.decide import VERDICTS, worst
 from polars_evals.drift.items import items_of
 from polars_evals.drift.junit import junit
 from polars_evals.drift.pull_request import markdown
 from polars_evals.drift.result import Result, Shown, Table, write_or_return
-from polars_evals.drift.verdict import VERDICTS, worst
 from polars_evals.drift.written import Written
 from polars_evals.wording import apart, change, listed
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polars_evals.drift.columns import Schema
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
 
 SIDES = ["baseline", "candidate", "both"]
 FLIPS = ["newly_failing", "newly_passing"]

@@ -9,7 +9,7 @@ import polars as pl
 from polars_evals.drift.inference import NEGLIGIBLE
 
 if TYPE_CHECKING:
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
 
 BINS = 20
 

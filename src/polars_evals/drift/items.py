@@ -10,7 +10,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift.answers import HAS_ANSWER
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
 from polars_evals.drift.flips import FLIPS, slice_columns
-from polars_evals.drift.reading import scores
+from polars_evals.drift.read import scores
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:

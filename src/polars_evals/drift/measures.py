@@ -8,8 +8,8 @@ import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.inference import column
-from polars_evals.drift.quantiles import MEAN, STATISTICS
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.quantiles import MEAN, STATISTICS
 from polars_evals.drift.written import Written
 
 if TYPE_CHECKING:

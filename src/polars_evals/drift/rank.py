@@ -11,7 +11,8 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg
+from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.rows import read_rows
 from polars_evals.wording import counted, verb

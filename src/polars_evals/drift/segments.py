@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polars_evals.drift.bounded import score_interval
-from polars_evals.drift.sequential import log_evidence
+from polars_evals.drift.inference.intervals import score_interval
+from polars_evals.drift.inference.sequential import log_evidence
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,13 +15,15 @@ import polars as pl
 from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.clusters import residuals, robust_variance
-from polars_evals.drift.inference import NEGLIGIBLE, benjamini_hochberg, column, floats, t_interval, wilson
-from polars_evals.drift.measure import slice_name
+from polars_evals.drift.inference import NEGLIGIBLE, column, floats
+from polars_evals.drift.inference.clusters import residuals, robust_variance
+from polars_evals.drift.inference.decide import VERDICTS, worst
+from polars_evals.drift.inference.intervals import t_interval, wilson
+from polars_evals.drift.inference.measure import slice_name
+from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result, Table
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
-from polars_evals.drift.verdict import VERDICTS, worst
 from polars_evals.drift.written import Written
 from polars_evals.suite.measure import AUTO, PART, measures_of
 from polars_evals.wording import cell, left_out

@@ -8,33 +8,77 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from polars_evals._errors import ConfigError
-from polars_evals.jobs.section import Section
-from polars_evals.storage.secrets import keep_secrets, one_line
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
-FORMS = ("slack", "json")
+from polars_evals.storage.secrets import from_environment, keep_secrets, one_line
+from polars_evals.suite.declared import Table, listed
+
 ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
 MOST_LINES = 20
 
 
-@dataclass(frozen=True, repr=False)
-class Alert:
-    """Whom to tell: an address to post to, in a form, and a command to run."""
+def _webhook(given: object) -> object:
+    """Check the address of a webhook, which is a secret: whoever knows it can post to it."""
+    address = from_environment("webhook", given) if isinstance(given, Mapping) else given
+    if not isinstance(address, str):
+        return given
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise ValueError("`webhook` must begin with https:// or http://")
+    if not _has_port(address):
+        raise ValueError("`webhook` has a port that is no number from 1 to 65535")
+    parts = urlsplit(address)
+    for secret in (address, parts.path.strip("/"), parts.query):
+        # A path without any digit or capital, such as "alerts", is a word that stands elsewhere too.
+        if secret != secret.lower() or any(map(str.isdigit, secret)):
+            keep_secrets({"secret": secret})
+    return address
 
-    webhook: str | None = None
-    form: str = "json"
-    command: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"Alert(webhook={'***' if self.webhook else None}, form={self.form!r})"
+def _has_port(address: str) -> bool:
+    """Whether the port of an address, if it names one, is a number."""
+    try:
+        return urlsplit(address).port != 0
+    except ValueError:
+        return False
+
+
+def _command(given: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    """Look for a program with a relative path beside the job file."""
+    if not given or not os.path.dirname(given[0]):
+        return given
+    return (str((info.context or Path()) / Path(given[0]).expanduser()), *given[1:])
+
+
+class Alert(Table):
+    """`[alert]`: whom to tell: an address to post to, in a form, and a command to run."""
+
+    webhook: Annotated[str | None, BeforeValidator(_webhook)] = Field(
+        default=None, description='an address, or { env = "NAME" }', repr=False
+    )
+    form: Literal["slack", "json"] | None = None
+    command: Annotated[tuple[str, ...], BeforeValidator(listed), AfterValidator(_command)] = Field(
+        default=(), description="a list of texts: the program and its arguments"
+    )
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Insist on someone to tell."""
+        if not (self.webhook or self.command):
+            raise ValueError("name a `webhook`, a `command`, or both")
+        return self
+
+    @property
+    def is_slack(self) -> bool:
+        """Whether the webhook takes Slack's form, which is the default for Slack's own addresses."""
+        host = str(urlsplit(self.webhook or "").hostname)
+        return self.form == "slack" or (self.form is None and host.endswith("slack.com"))
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -49,7 +93,7 @@ class Alert:
     def post(self, message: Mapping[str, Any]) -> None:
         """Post the message."""
         assert self.webhook is not None
-        body = {"text": slack_text(message)} if self.form == "slack" else message
+        body = {"text": slack_text(message)} if self.is_slack else message
         request = urllib.request.Request(
             self.webhook,
             json.dumps(body, ensure_ascii=False).encode(),
@@ -112,50 +156,8 @@ def attempted(tell: Callable[[], None]) -> str | None:
     return problem
 
 
-def has_port(address: str) -> bool:
-    """Whether the port of an address, if it names one, is a number."""
-    try:
-        return urlsplit(address).port != 0
-    except ValueError:
-        return False
-
-
 def slack_text(message: Mapping[str, Any]) -> str:
     """Write the message as Slack shows it, in which three characters mean something."""
     lines = [f"*{message['job']}: {message['status']}* (was: {message['was']})", *message["lines"]]
     text = "\n".join(lines[:MOST_LINES])
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def read_alert(section: Section, folder: Path) -> Alert:
-    """Read `[alert]`; a program with a relative path is looked for beside the job file."""
-    webhook = section.take("webhook", (str, dict), 'an address, or { env = "NAME" }')
-    form = section.choice("form", FORMS)
-    command = section.take("command", list, "a list: the program and its arguments")
-    section.finish()
-    if isinstance(webhook, dict):
-        variable = webhook.get("env")
-        if list(webhook) != ["env"] or not isinstance(variable, str):
-            raise section.wrong("webhook", 'an address, or { env = "NAME" }', list(webhook))
-        if variable not in os.environ:
-            raise ConfigError(f"{section.where}: `webhook` names the variable {variable}, which is not set")
-        webhook = os.environ[variable]
-    if webhook is not None and urlsplit(webhook).scheme not in ("http", "https"):
-        raise ConfigError(f"{section.where}: `webhook` must begin with https:// or http://")
-    if webhook is not None and not has_port(webhook):
-        raise ConfigError(f"{section.where}: `webhook` has a port that is no number from 1 to 65535")
-    if not (webhook or command):
-        raise ConfigError(f"{section.where}: name a `webhook`, a `command`, or both")
-    if command is not None and not (command and all(isinstance(one, str) for one in command)):
-        raise section.wrong("command", "a list of texts: the program and its arguments", command)
-    if command and os.path.dirname(command[0]):
-        command = [str(folder / Path(command[0]).expanduser()), *command[1:]]
-    if webhook:
-        # Whoever knows the address can post to it; errors may show parts of it.
-        address = urlsplit(webhook)
-        for secret in (webhook, address.path.strip("/"), address.query):
-            # A path without any digit or capital, such as "alerts", is a word that stands elsewhere too.
-            if secret != secret.lower() or any(map(str.isdigit, secret)):
-                keep_secrets({"secret": secret})
-    slack = bool(webhook) and str(urlsplit(webhook).hostname).endswith("slack.com")
-    return Alert(webhook, form or ("slack" if slack else "json"), tuple(command or ()))

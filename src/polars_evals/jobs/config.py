@@ -1,69 +1,271 @@
-"""The job file: read, checked, and with paths that no longer depend on where the command runs."""
+"""The job file: declared, checked, and with paths that no longer depend on where the command runs."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import polars as pl
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
 
 from polars_evals._errors import ConfigError
 from polars_evals.drift import ComparisonSpec
+from polars_evals.drift.columns import require_effect, require_level
 from polars_evals.drift.timeline import check_length
-from polars_evals.jobs.alerts import Alert, read_alert
-from polars_evals.jobs.asked import DAY, names_of, read_compare, read_timeline
+from polars_evals.jobs.alerts import Alert
+from polars_evals.jobs.gates import Context, Gate, read_gate, require_metric
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.retention import Retention, read_retention
-from polars_evals.jobs.rules import Context, Gate, read_gate
-from polars_evals.jobs.section import Section
+from polars_evals.jobs.retention import Retention, check_keep
 from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
-from polars_evals.storage.secrets import Options, keep_secrets
+from polars_evals.storage.secrets import Options, from_environment
 from polars_evals.suite import Suite
+from polars_evals.suite.declared import Table, Text, Texts, read
 from polars_evals.suite.files import parse_toml
-from polars_evals.suite.measure import AUTO, KNOWN
+from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.rows import Rows
+from polars_evals.wording import shown
 
-SECTIONS = (
-    *("storage_options", "input", "suite", "store", "compare", "timeline", "gate", "report", "alert"),
-)
+T = TypeVar("T")
+TableT = TypeVar("TableT", bound=Table)
+
 FILES = ("html", "junit", "summary", "markdown", "items")
-# What has its place in another section, whose result the page shows.
-TIMELINE = ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha")
+# The length of windows, where none is given.
+DAY = "1d"
 
 
-@dataclass(frozen=True)
-class StoreConfig:
-    """Where the scores are kept."""
-
-    path: str
-    key: tuple[str, ...] = ("trace_id",)
-    newest: str | None = None
-    storage_options: Options | None = None
-    retention: Retention | None = None
+def located(path: str, folder: Path) -> str:
+    """Return a path that does not depend on the current folder; an address stays as it is."""
+    return path if is_remote(path) else str(folder / Path(path).expanduser())
 
 
-@dataclass(frozen=True)
-class Report:
-    """The files to write; the page follows the scores over time if it is told by which column."""
+def _located(path: str, info: ValidationInfo) -> str:
+    return located(path, info.context or Path())
 
-    html: str | None = None
-    junit: str | None = None
-    summary: str | None = None
-    markdown: str | None = None
-    items: str | None = None
-    time: str | None = None
-    every: str = DAY
-    storage_options: Options | None = None
+
+def read_options(entries: object) -> Options:
+    """Read the options of an object store: each is a text, or `{env = "NAME"}`."""
+    if not isinstance(entries, Mapping):
+        raise ValueError(f"`storage_options` must be a table of options, got {shown(entries)}")
+    values = dict[str, str]()
+    for name, given in entries.items():
+        value = from_environment(name, given) if isinstance(given, Mapping) else given
+        if not isinstance(value, str | int | bool):
+            raise ValueError(f'`{name}` must be a text or {{ env = "NAME" }}')
+        values[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return Options(values)
+
+
+def _by(value: object) -> object:
+    groups = value if isinstance(value, list) else [value]
+    for group in groups:
+        names = group if isinstance(group, list) else [group]
+        if not names or not all(isinstance(name, str) for name in names):
+            raise ValueError(
+                f'`by` must be a column, a list of columns or of lists of them, or "auto", got {shown(value)}'
+            )
+    return value
+
+
+def _length(every: str) -> str:
+    check_length(every, pl.Schema({"time": pl.Datetime("us")}), "time")
+    return every
+
+
+Place = Annotated[Text, AfterValidator(_located)]
+Places = Annotated[Texts, AfterValidator(lambda paths, info: tuple(_located(one, info) for one in paths))]
+StorageOptions = Annotated[InstanceOf[Options] | None, BeforeValidator(read_options)]
+Slices = Annotated[Any, BeforeValidator(_by)]
+Length = Annotated[str, AfterValidator(_length)]
+Column = Field(default=None, description="a column")
+Names = Field(default=None, description="a list of metrics")
+MEASURES = Field(
+    default=None, description="a column, a list of columns, or a table of columns and their options"
+)
+REPORT_FILE = Field(default=None, description="a file")
+
+
+class DatasetTable(Table):
+    """`[input.dataset]`: the reference answers."""
+
+    path: Place = Field(description="a file of reference answers")
+    on: Texts | None = Field(default=None, description="a column or a list of columns")
+    expected: Text | None = Field(default=None, description="the column of reference answers")
+
+
+class InputTable(Table):
+    """`[input]`."""
+
+    path: Places = Field(description="a path or a list of paths")
+    format: Text | None = Field(default=None, description="a trace format")
+    columns: dict[str, str] | None = Field(
+        default=None, description="a table of canonical column = source column"
+    )
+    keep: Texts | None = Field(default=None, description="a list of columns")
+    rows: Rows | None = None
+    allow_empty: bool = Field(default=False, description="true or false")
+    dataset: DatasetTable | None = Field(default=None, description="a section [input.dataset]")
+    storage_options: StorageOptions = None
+
+
+class SuiteFile(Table):
+    """`[suite]` with the path of a file."""
+
+    path: Place = Field(description="a file")
+    output: Text | None = Field(default=None, description="a text")
+    expected: Text | None = Field(default=None, description="a text")
+
+
+class StoreConfig(Table):
+    """`[store]`: where the scores are kept, and how long."""
+
+    path: Annotated[Place, AfterValidator(lambda path: path.rstrip("/") or "/")] = Field(
+        description="a folder"
+    )
+    key: Texts = Field(default=("trace_id",), description="a column or a list of columns")
+    newest: Text | None = Field(default=None, description="the column whose greatest value wins")
+    format: str | None = Field(default=None, description='"delta"')
+    keep: str | None = Field(default=None, description='a length of time, such as "90d"')
+    time: Text | None = Field(default=None, description="the column of times by which rows are kept")
+    keep_baseline: bool | None = Field(default=None, description="true or false")
+    storage_options: StorageOptions = None
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Check what belongs together."""
+        if is_remote(self.path):
+            Address.of(self.path)
+        if self.format not in (None, "delta"):
+            raise ValueError(
+                "a store is a Delta table: leave out `format`, and another folder as `path` if this one "
+                "holds plain Parquet files; the next run scores all inputs into it"
+            )
+        if len(set(self.key)) < len(self.key):
+            raise ValueError(f"`key` must name each column once, got {list(self.key)!r}")
+        for name in ("time", "keep_baseline"):
+            if getattr(self, name) is not None and self.keep is None:
+                raise ValueError(f"`{name}` needs `keep`, how long rows stay")
+        if self.keep is not None:
+            check_keep(self.keep)
+        return self
+
+
+class CompareTable(Table):
+    """`[compare]`: the arguments of `compare`, and which versions are candidates."""
+
+    version: Text = Field(description="the column of versions")
+    baseline: str | int | float = Field(description="the version to compare with")
+    candidate: Texts | None = Field(default=None, description='a version, a list of versions, or "newest"')
+    ignore: Texts = Field(default=(), description="a version or a list of versions")
+    item: Text | None = Field(default=None, description="the column of test cases")
+    cluster: Text | None = Column
+    by: Slices = None
+    metrics: Texts | None = Names
+    measures: str | list[str] | dict[str, Any] | None = MEASURES
+    unanswered: Literal["auto", "apart", "wrong"] | None = None
+    min_effect: float | None = Field(default=None, description="a number")
+    alpha: float | None = Field(default=None, description="a number")
+    margin: float | None = Field(default=None, description="a number above 0")
+
+    def spec(self, suite: Suite) -> ComparisonSpec:
+        """Return what to compare, about the metrics of the suite."""
+        given = self.model_dump(exclude={"ignore"}, exclude_none=True)
+        if self.is_newest:
+            del given["candidate"]
+        given["metrics"] = metrics_of(self.metrics, suite)
+        return ComparisonSpec(**given | {"measures": measures_in(self.measures, suite)})
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether the newest version is the only candidate."""
+        return self.candidate == ("newest",)
+
+
+class TimelineTable(Table):
+    """`[timeline]`: the arguments of `timeline`."""
+
+    time: Text = Field(description="the column of times")
+    every: Length = Field(default=DAY, description="a length of time")
+    version: Text | None = Field(default=None, description="the column of versions")
+    by: Slices = None
+    cluster: Text | None = Column
+    metrics: Texts | None = Names
+    measures: str | list[str] | dict[str, Any] | None = MEASURES
+    reference: int | None = Field(default=None, description="a number of windows")
+    min_effect: float | None = Field(default=None, description="a number")
+    alpha: float | None = Field(default=None, description="a number")
+
+    def settings(self, suite: Suite) -> dict[str, Any]:
+        """Return the arguments of `timeline`, about the metrics of the suite."""
+        if self.by == "auto":
+            raise ValueError("`by` takes columns; slices are not searched for over time")
+        for value, check in ((self.alpha, require_level), (self.min_effect, require_effect)):
+            if value is not None:
+                check(value)
+        return self.model_dump(exclude_none=True) | {
+            "metrics": list(metrics_of(self.metrics, suite)),
+            "measures": measures_in(self.measures, suite),
+        }
+
+
+class Report(Table):
+    """`[report]`: the files to write; with `time`, the page also shows scores over time."""
+
+    html: Place | None = REPORT_FILE
+    junit: Place | None = REPORT_FILE
+    summary: Place | None = REPORT_FILE
+    markdown: Place | None = REPORT_FILE
+    items: Place | None = REPORT_FILE
+    time: Text | None = Field(default=None, description="the column of times")
+    every: Length | None = Field(default=None, description="a length of time")
+    storage_options: StorageOptions = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse_timeline(cls, entries: Any) -> Any:
+        """Name the section of what has its place elsewhere."""
+        for key in ("version", "by", "cluster", "metrics", "reference", "min_effect", "alpha"):
+            if key in entries:
+                raise ValueError(f"`{key}` belongs to [timeline] or [compare], which the page shows")
+        return entries
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """Insist that every report has a file of its own."""
+        if self.items and not self.items.lower().endswith((".parquet", ".csv")):
+            raise ValueError(f"`items` must end in .parquet or .csv, got {self.items!r}")
+        if self.time and not self.html:
+            raise ValueError("`time` is shown in the page; name it with `html`")
+        if self.every and not self.time:
+            raise ValueError("`every` needs `time`, the column of times")
+        for key, file in self.files.items():
+            if (first := next(one for one in self.files if self.files[one] == file)) != key:
+                raise ValueError(f"`{first}` and `{key}` are the same file, {file!r}")
+            if not is_remote(file) and Path(file).is_dir():
+                raise ValueError(f"`{key}` must be a file, but {file!r} is a folder")
+        return self
 
     @property
     def files(self) -> dict[str, str]:
         """The files to write, by kind."""
         named = {kind: getattr(self, kind) for kind in FILES}
         return {kind: file for kind, file in named.items() if file is not None}
+
+
+class JobTable(Table):
+    """What a job file holds."""
+
+    storage_options: StorageOptions = None
+    input: dict[str, Any] = Field(description="the section [input]")
+    suite: dict[str, Any] = Field(description="the section [suite]")
+    store: dict[str, Any] = Field(description="the section [store]")
+    compare: dict[str, Any] | None = Field(default=None, description="a section [compare]")
+    timeline: dict[str, Any] | None = Field(default=None, description="a section [timeline]")
+    gate: list[Any] = Field(default=[], description="written [[gate]], as there may be several")
+    report: dict[str, Any] = Field(default={}, description="a section [report]")
+    alert: dict[str, Any] | None = Field(default=None, description="a section [alert]")
 
 
 @dataclass(frozen=True)
@@ -74,6 +276,7 @@ class Job:
     input: Input
     suite: Suite
     store: StoreConfig
+    retention: Retention | None = None
     compare: ComparisonSpec | None = None
     gates: tuple[Gate, ...] = ()
     report: Report = field(default_factory=Report)
@@ -102,240 +305,123 @@ class Job:
             raise ConfigError(f"no such job file: {str(path)!r}") from None
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from None
-        return read_job(Section(str(path), config), path.parent.resolve())
+        try:
+            return _read_job(config, path)
+        except (OSError, TypeError, ValueError) as error:
+            raise ConfigError(str(error)) from None
 
 
-def read_job(config: Section, folder: Path) -> Job:
+def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     """Read all sections."""
-    source = config.where
-    tables = {
-        name: config.take(name, list, "written [[gate]], as there may be several")
-        if name == "gate"
-        else config.take(name, dict, f"a section [{name}]")
-        for name in SECTIONS
-    }
-    config.finish()
-    for name in ("input", "suite", "store"):
-        if tables[name] is None:
-            raise ConfigError(f"{source}: the section [{name}] is missing")
-    suite = read_suite(source, tables["suite"], folder)
-    compare = tables["compare"]
-    ignore, newest = tuple[str, ...](), False
-    if compare is not None:
-        ignore, newest = read_choice(f"{source}: [compare]", compare)
-        compare = read_compare(Section(f"{source}: [compare]", compare), suite)
-    timeline = tables["timeline"]
-    if timeline is not None:
-        timeline = read_timeline(Section(f"{source}: [timeline]", timeline), suite)
+    source, folder = str(path), path.parent.resolve()
+    tables = read(JobTable, config, source)
+
+    def section(kind: type[TableT], name: str) -> TableT:
+        entries = getattr(tables, name)
+        found = read(kind, entries, f"{source}: [{name}]", folder)
+        if "storage_options" in kind.model_fields:
+            options = Options({**(tables.storage_options or {}), **(found.storage_options or {})})  # type: ignore[attr-defined]
+            found = found.model_copy(update={"storage_options": options or None})
+        return found
+
+    suite = _read_suite(source, tables.suite, folder)
+    compare, spec = None, None
+    if tables.compare is not None:
+        compare = section(CompareTable, "compare")
+        spec = _placed(f"{source}: [compare]", compare.spec, suite)
+    timeline = None
+    if tables.timeline is not None:
+        timeline = _placed(f"{source}: [timeline]", section(TimelineTable, "timeline").settings, suite)
     followed = None if timeline is None else timeline["measures"]
     names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
-    context = Context(names_of(suite), compare, timeline is not None, names)
+    context = Context(names_of(suite), spec, timeline is not None, names)
     gates = tuple(
-        read_gate(Section(f"{source}: [[gate]] {number}", entry), context)
-        for number, entry in enumerate(tables["gate"] or [], 1)
+        read_gate(entry, f"{source}: [[gate]] {number}", context)
+        for number, entry in enumerate(tables.gate, 1)
     )
-    shared = tables["storage_options"] or {}
-    options = {
-        name: options_of(Section(f"{source}: [{name}]", tables[name] or {}), shared)
-        for name in ("input", "store", "report")
-    }
-    store = read_store(Section(f"{source}: [store]", tables["store"]), folder, options["store"], compare)
-    report = read_report(
-        Section(f"{source}: [report]", tables["report"] or {}),
-        folder,
-        compare,
-        options["report"],
-        has_timeline=timeline is not None,
+    store, report = section(StoreConfig, "store"), section(Report, "report")
+    given = section(InputTable, "input")
+    if store.keep_baseline and spec is None:
+        raise ConfigError(f"{source}: [store]: `keep_baseline` needs a section [compare]")
+    spared = (spec.version, spec.baseline) if store.keep_baseline and spec is not None else None
+    _check_reports(report, source, store, tables.suite.get("path"), folder)
+    if report.html and spec is None and timeline is None:
+        raise ConfigError(
+            f"{source}: [report]: `html` is the page of a comparison: it needs [compare], or [timeline] for "
+            "a page over time"
+        )
+    if report.items and (spec is None or spec.item is None):
+        raise ConfigError(f"{source}: [report]: `items` holds what newly fails: it needs `item` in [compare]")
+    return Job(
+        folder=folder,
+        input=Input(
+            **given.model_dump(exclude_none=True, exclude={"dataset", "storage_options"}),
+            storage_options=given.storage_options,
+        ),
+        suite=suite,
+        store=store,
+        retention=Retention(store.keep, store.time, spared) if store.keep else None,
+        compare=spec,
+        gates=gates,
+        report=report,
+        timeline=timeline,
+        alert=None if tables.alert is None else section(Alert, "alert"),
+        ignore=compare.ignore if compare else (),
+        newest=compare is not None and compare.is_newest,
+        name=path.stem,
     )
+
+
+def _read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
+    """Read `[suite]`: the path of a file, or the suite itself."""
+    where = f"{source}: [suite]"
+    if "path" not in entries:
+        try:
+            return Suite.from_dict(entries, source=where)
+        except ValueError as error:
+            has_metrics = entries.keys() & {"metric", "evaluators", "type"}
+            raise ValueError(f"{error}{'' if has_metrics else '; `path` names a suite file'}") from None
+    given = read(SuiteFile, entries, where, folder)
+    return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
+
+
+def _check_reports(report: Report, source: str, store: StoreConfig, suite: Any, folder: Path) -> None:
+    """Insist that no report takes the place of what the job needs."""
     own = {str(Path(source).resolve()): "the job file"}
-    if isinstance(tables["suite"].get("path"), str):
-        own[str((folder / Path(tables["suite"]["path"]).expanduser()).resolve())] = "the suite"
+    if isinstance(suite, str):
+        own[str(Path(located(suite, folder)).resolve())] = "the suite"
     for kind, file in report.files.items():
         if not is_remote(file) and (taken := own.get(str(Path(file).resolve()))):
             raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")
         if is_inside_of(store.path)(file):
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
-    return Job(
-        folder,
-        read_input(Section(f"{source}: [input]", tables["input"]), folder, options["input"]),
-        suite,
-        store,
-        compare,
-        gates,
-        report,
-        timeline,
-        None
-        if tables["alert"] is None
-        else read_alert(Section(f"{source}: [alert]", tables["alert"]), folder),
-        ignore,
-        newest,
-        Path(source).stem,
-    )
 
 
-def read_choice(where: str, entries: dict[str, Any]) -> tuple[tuple[str, ...], bool]:
-    """Take from `[compare]` which versions are candidates: `ignore`, and `candidate = "newest"`."""
-    ignore = Section(where, {"ignore": entries.pop("ignore", None)}).texts(
-        "ignore", "a version or a list of versions"
-    )
-    newest = entries.get("candidate") == "newest"
-    if newest:
-        del entries["candidate"]
-    return ignore or (), newest
-
-
-def options_of(section: Section, shared: Mapping[str, Any]) -> Options | None:
-    """Read the options of a section's object store: its own, and those that stand for all sections."""
-    own = section.take("storage_options", dict, "a table of options") or {}
-    return read_options(section, {**shared, **own}) or None
-
-
-def read_options(section: Section, entries: Mapping[str, Any] | None) -> Options:
-    """Read options: each is a text, or `{env = "NAME"}` for a variable of the environment."""
-    values = dict[str, str]()
-    for name, given in (entries or {}).items():
-        if isinstance(given, Mapping):
-            variable = given.get("env")
-            if list(given) != ["env"] or not isinstance(variable, str):
-                raise ConfigError(f'{section.where}: `{name}` must be a text or {{ env = "NAME" }}')
-            if variable not in os.environ:
-                raise ConfigError(
-                    f"{section.where}: `{name}` names the variable {variable}, which is not set"
-                )
-            # Whoever takes a value from the environment means it to be a secret.
-            values[name] = os.environ[variable]
-            keep_secrets({"secret": values[name]})
-        elif isinstance(given, str | int | bool):
-            values[name] = str(given).lower() if isinstance(given, bool) else str(given)
-        else:
-            raise ConfigError(f'{section.where}: `{name}` must be a text or {{ env = "NAME" }}')
-    return Options(values)
-
-
-def located(path: str, folder: Path) -> str:
-    """Return a path that no longer depends on where the command runs; an address stays as it is."""
-    return path if is_remote(path) else str(folder / Path(path).expanduser())
-
-
-def read_input(section: Section, folder: Path, options: Options | None) -> Input:
-    """Read `[input]`."""
-    section.take("storage_options", dict, "a table of options")
-    paths = section.texts("path", "a path or a list of paths", needed=True) or ()
-    columns = section.take("columns", dict, "a table of canonical column = source column") or {}
-    given = {
-        "format": section.take("format", str, "a trace format"),
-        "keep": section.texts("keep", "a list of columns"),
-        "rows": section.choice("rows", get_args(Rows)),
-        "allow_empty": section.take("allow_empty", bool, "true or false"),
-    }
-    section.finish()
-    if not all(isinstance(name, str) for name in columns.values()):
-        raise ConfigError(f"{section.where}: `columns` maps names to names, got {columns!r}")
-    absolute = [located(path, folder) for path in paths]
-    return Input(
-        absolute,
-        columns=columns,
-        storage_options=options,
-        **{key: value for key, value in given.items() if value},
-    )
-
-
-def read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
-    """Read `[suite]`: the path of a file, or the suite itself."""
-    path = entries.get("path")
+def _placed(where: str, make: Callable[[Suite], T], suite: Suite) -> T:
+    """Make something, with the place in its error."""
     try:
-        if path is None:
-            check_suite_keys(Section(f"{source}: [suite]", entries))
-            return Suite.from_dict(entries, source=f"{source}: [suite]")
-        if not isinstance(path, str):
-            raise ConfigError(f"{source}: [suite]: `path` must be a file, got {path!r}")
-        columns = {key: entries[key] for key in ("output", "expected") if key in entries}
-        section = Section(f"{source}: [suite]", entries)
-        for key in ("path", "output", "expected"):
-            section.take(key, str, "a text")
-        section.finish()
-        return Suite.load(folder / Path(path).expanduser(), **columns)
-    except (OSError, TypeError, ValueError) as error:
-        raise ConfigError(str(error)) from None
+        return make(suite)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
-def check_suite_keys(section: Section) -> None:
-    """Refuse an unknown key, unless evaluators of another system stand here with what else it needs."""
-    if not section.entries.keys() & {"evaluators", "type"}:
-        section.known += ["path", "metric", "measure", "output", "expected"]
-        for key in section.known:
-            section.entries.pop(key, None)
-        section.finish()
+def names_of(suite: Suite) -> tuple[str, ...]:
+    """Name the metrics of a suite."""
+    return tuple(str(metric.name) for metric in suite.metrics)
 
 
-def read_store(
-    section: Section, folder: Path, options: Options | None, compare: ComparisonSpec | None
-) -> StoreConfig:
-    """Read `[store]`."""
-    section.take("storage_options", dict, "a table of options")
-    path = section.take("path", str, "a folder", needed=True)
-    if is_remote(path):
-        section.insist(Address.of, path)
-    key = section.texts("key", "a column or a list of columns") or ("trace_id",)
-    newest = section.take("newest", str, "the column whose greatest value wins")
-    if section.take("format", str, '"delta"') not in (None, "delta"):
-        raise ConfigError(
-            f"{section.where}: a store is a Delta table: leave out `format`, and another folder as `path` "
-            "if this one holds plain Parquet files; the next run scores all inputs into it"
-        )
-    retention = read_retention(section, compare)
-    section.finish()
-    if len(set(key)) < len(key):
-        raise ConfigError(f"{section.where}: `key` must name each column once, got {list(key)!r}")
-    return StoreConfig(located(path, folder).rstrip("/") or "/", key, newest, options, retention)
+def metrics_of(given: tuple[str, ...] | None, suite: Suite) -> tuple[str, ...]:
+    """Return the metrics that are named, which the suite must have, or all."""
+    for name in given or ():
+        require_metric(name, names_of(suite))
+    return given or names_of(suite)
 
 
-def read_report(
-    section: Section,
-    folder: Path,
-    compare: ComparisonSpec | None,
-    options: Options | None,
-    *,
-    has_timeline: bool = False,
-) -> Report:
-    """Read `[report]`."""
-    section.take("storage_options", dict, "a table of options")
-    paths = {key: section.take(key, str, "a file") for key in FILES}
-    time = section.take("time", str, "the column of times")
-    every = section.take("every", str, "a length of time")
-    for key in section.entries:
-        if key in TIMELINE:
-            raise ConfigError(
-                f"{section.where}: `{key}` belongs to [timeline] or [compare], which the page shows"
-            )
-    section.finish()
-    if paths["html"] and compare is None and not has_timeline:
-        raise ConfigError(
-            f"{section.where}: `html` is the page of a comparison: it needs [compare], or [timeline] for a "
-            "page over time"
-        )
-    if paths["items"] and (compare is None or compare.item is None):
-        raise ConfigError(f"{section.where}: `items` holds what newly fails: it needs `item` in [compare]")
-    if paths["items"] and not paths["items"].lower().endswith((".parquet", ".csv")):
-        raise ConfigError(f"{section.where}: `items` must end in .parquet or .csv, got {paths['items']!r}")
-    if time and not paths["html"]:
-        raise ConfigError(f"{section.where}: `time` is shown in the page; name it with `html`")
-    if every and not time:
-        raise ConfigError(f"{section.where}: `every` needs `time`, the column of times")
-    if every:
-        section.insist(check_length, every, pl.Schema({"time": pl.Datetime("us")}), "time")
-    given = {key: located(path, folder) for key, path in paths.items() if path}
-    check_files(section, given)
-    return Report(**given, time=time, every=every or Report.every, storage_options=options)
-
-
-def check_files(section: Section, files: Mapping[str, str]) -> None:
-    """Insist that every report has a file of its own."""
-    for key, file in files.items():
-        if (first := next(one for one in files if files[one] == file)) != key:
-            raise ConfigError(f"{section.where}: `{first}` and `{key}` are the same file, {file!r}")
-        if not is_remote(file) and Path(file).is_dir():
-            raise ConfigError(f"{section.where}: `{key}` must be a file, but {file!r} is a folder")
+def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) -> Measures | str:
+    """Return the measures that are named; without any, those of the suite."""
+    if given is None or given == AUTO:
+        return suite.measures if given is None else AUTO
+    return measures_of(given, own=suite.measures)
 
 
 def require_pages(where: str) -> None:

@@ -10,10 +10,9 @@ import polars as pl
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.asked import names_of
-from polars_evals.jobs.config import Job
+from polars_evals.jobs.config import DAY, Job, names_of
+from polars_evals.jobs.gates import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.rules import FAILED, Evidence, GateResult, judge_all, unknown_items
 from polars_evals.jobs.store import Snapshot, State
 from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, listed
@@ -24,7 +23,7 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     if snapshot is None or not snapshot.rows:
         reason = ("there is no row in the store to judge",)
         return replace(
-            outcome, gates=tuple(gate.advised(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
+            outcome, gates=tuple(gate.with_level(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
         )
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
@@ -111,7 +110,7 @@ def chosen(
 
 def too_old(job: Job) -> str:
     """Say that rows went, and how they would stay."""
-    retention = job.store.retention
+    retention = job.retention
     if retention is None:
         return "; old rows went when [store] had a `keep`"
     unless = ", unless keep_baseline = true" if retention.spared is None else ""
@@ -131,7 +130,7 @@ def followed(
         spec = job.compare if comparison is None else comparison.spec
         by = job.compare.by if comparison is None else comparison.spec.slices
         by = None if by == "auto" else by
-        return timeline_of(scored, spec, by, time=job.report.time, every=job.report.every)
+        return timeline_of(scored, spec, by, time=job.report.time, every=job.report.every or DAY)
     except (ValueError, pl.exceptions.PolarsError) as error:
         section = "the page has no timeline: [report]" if job.timeline is None else "no timeline: [timeline]"
         notes.append(f"{section}: {one_line(error)}")

@@ -9,7 +9,7 @@ from typing import Any
 from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.drift import Comparison, Timeline
 from polars_evals.drift.render import inert
-from polars_evals.jobs.rules import GateResult, failed
+from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, failed
 from polars_evals.junit import Case, document
 from polars_evals.wording import counted, line, to_json
 
@@ -102,10 +102,8 @@ class Outcome:
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
         told = [f"nothing new since {self.same_as}: as then, {self.status}"] if self.same_as else []
-        told += [
-            f"FAILED {one.name}: {text}" for one in self.gates if one.status == "failed" for text in one.lines
-        ]
-        told += [one.told for one in self.gates if one.status != "failed"]
+        gates = sorted(self.gates, key=lambda one: one.status != FAILED)
+        told += [text for one in gates for text in one.texts()]
         files = list(self.failures.items())
         told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
@@ -132,10 +130,7 @@ class Outcome:
             "rescored": self.rescored,
             "files": dict(self.files),
             "failures": dict(self.failures),
-            "gates": [
-                {"gate": one.name, "status": one.status, "judged": one.judged, "lines": list(one.lines)}
-                for one in self.gates
-            ],
+            "gates": [one.to_dict() for one in self.gates],
             "summary": [] if comparison is None else comparison.summary.to_dicts(),
             "slices": [] if comparison is None else comparison.slices.to_dicts(),
             "notes": [*self.notes, *(() if comparison is None else comparison.notes)],
@@ -151,9 +146,13 @@ class Outcome:
         """Return gates, inputs and comparison as Markdown."""
         told = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
-        gates = "a gate failed" if failed(self.gates) else "passed"
+        states = [one.status for one in self.gates]
+        broken = states.count(FAILED)
+        first = "skipped, there is nothing to judge yet" if states and set(states) == {SKIPPED} else "passed"
+        if broken:
+            first = "a gate failed" if broken == 1 else f"{broken} gates failed"
         aside = "; inputs were not taken" if self.failures else ""
-        return f"## polars-evals: {gates}{aside}\n\n{told}\n{body}"
+        return f"## polars-evals: {first}{aside}\n\n{told}\n{body}"
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file that was not taken."""

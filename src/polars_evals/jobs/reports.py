@@ -66,12 +66,7 @@ def page_of(outcome: Outcome) -> str:
         page = outcome.timeline.to_html()
     else:
         return waiting_page(outcome)
-    lines = [
-        f"FAILED {gate.name}: {text}"
-        for gate in outcome.gates
-        if gate.status == "failed"
-        for text in gate.lines
-    ]
+    lines = [text for gate in outcome.gates if gate.status == "failed" for text in gate.texts()]
     if not lines:
         return page
     listed = "".join(f"<li>{escape(line)}</li>" for line in lines)

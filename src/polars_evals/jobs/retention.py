@@ -16,10 +16,8 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.schema import SOURCE
-from polars_evals.jobs.section import Section
 from polars_evals.jobs.store import Part, Snapshot, scan_parts, write_parts
 from polars_evals.wording import counted, listed, verb
 
@@ -241,20 +239,3 @@ def expire(
         # A clock that is wrong makes all rows look old.
         return Expiry(pl.lit(False), {}, known, refused=sum(counts.values()))
     return Expiry(rows, counts, forgotten if counts else known, int(found["fresh"].sum()))
-
-
-def read_retention(section: Section, compare: ComparisonSpec | None) -> Retention | None:
-    """Read how long rows stay."""
-    keep = section.take("keep", str, 'a length of time, such as "90d"')
-    time = section.take("time", str, "the column of times by which rows are kept")
-    baseline = section.take("keep_baseline", bool, "true or false")
-    for key, given in {"time": time, "keep_baseline": baseline}.items():
-        if given is not None and keep is None:
-            raise ConfigError(f"{section.where}: `{key}` needs `keep`, how long rows stay")
-    if keep is None:
-        return None
-    section.insist(check_keep, keep)
-    if baseline and compare is None:
-        raise ConfigError(f"{section.where}: `keep_baseline` needs a section [compare]")
-    spared = (compare.version, compare.baseline) if baseline and compare is not None else None
-    return Retention(keep, time, spared)

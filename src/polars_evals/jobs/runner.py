@@ -160,7 +160,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         settled, updated = without_outdated(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
-        expiry = expire(job.store.retention, before, settled, schema, list(ingest.rows))
+        expiry = expire(job.retention, before, settled, schema, list(ingest.rows))
         remaining = [
             one for part in settled for one in expiry.remains(part, schema, folder, job.suite.metadata)
         ]

@@ -134,7 +134,7 @@ def maintain(
     if not keep_days >= 0:
         raise ConfigError(f"keep_days must be a number of days, at least 0, got {keep_days!r}")
     job = job if isinstance(job, Job) else Job.load(job)
-    retention = job.store.retention
+    retention = job.retention
     if keep is not None:
         retention = replace(retention or Retention(keep), keep=checked(keep))
     folder = open_folder(job.store.path, job.store.storage_options)

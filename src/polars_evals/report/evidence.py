@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.columns import as_text, item_key
-from polars_evals.drift.measure import slice_name
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.measure import slice_name
 from polars_evals.report.markup import reveal
 from polars_evals.wording import clean
 

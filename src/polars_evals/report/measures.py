@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import UNFOLDED_PANELS, Section, grid, more, numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.claims import claims, claims_about, pass_or_fail
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.written import Written
 from polars_evals.report import viewer
 from polars_evals.report.drawn_rows import evidence_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.claims import changes as claims
-from polars_evals.drift.verdict import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.sections import MOST_ROWS, Section, more, sentence_of

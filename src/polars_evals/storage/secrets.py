@@ -44,6 +44,17 @@ def keep_secrets(values: Mapping[str, str]) -> None:
     )
 
 
+def from_environment(name: str, given: Mapping[str, object]) -> str:
+    """Return the value of a variable that a setting names as `{env = "NAME"}`; it is a secret from now on."""
+    variable = given.get("env")
+    if list(given) != ["env"] or not isinstance(variable, str):
+        raise ValueError(f'`{name}` must be a text or {{ env = "NAME" }}')
+    if variable not in os.environ:
+        raise ValueError(f"`{name}` names the variable {variable}, which is not set")
+    keep_secrets({"secret": os.environ[variable]})
+    return os.environ[variable]
+
+
 def keep_environment_secret() -> None:
     """Do so with what the environment says about object stores."""
     keep_secrets(

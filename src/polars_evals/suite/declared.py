@@ -30,12 +30,15 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(min_length=1)
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-def read(kind: type[T], entries: object, where: str) -> T:
-    """Read a table; an error names the place, the key, and the nearest right word."""
+def read(kind: type[T], entries: object, where: str, context: object = None) -> T:
+    """Read a table; an error names the place, the key, and the nearest right word.
+
+    Validators find `context` in their information.
+    """
     if not isinstance(entries, Mapping) or not all(isinstance(key, str) for key in entries):
         raise ValueError(f"{where}: must be a table of options, got {shown(entries)}")
     try:
-        return kind.model_validate(dict(entries))
+        return kind.model_validate(dict(entries), context=context)
     except ValidationError as refused:
         errors = refused.errors(include_url=False)
     # A misspelt key says more than the one that is missing for it.

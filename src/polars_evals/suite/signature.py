@@ -25,6 +25,9 @@ METADATA_KEY = "polars_evals.signatures"
 # What the column of a metric's signature is called, after its name.
 SIGNATURE = "_signature"
 
+# The attribute of a frame in memory that holds the signatures of its scores.
+REMEMBERED = "_polars_evals_signatures"
+
 # Longer values (a JSON schema, say) are named by their hash.
 LONGEST_VALUE = 120
 
@@ -158,6 +161,23 @@ def from_file(file: str, storage_options: dict[str, str] | None = None) -> dict[
             )
         found |= {column.removesuffix(SIGNATURE): value for value in values}
     return found
+
+
+def remember(scored: pl.DataFrame | pl.LazyFrame, made: Mapping[str, str]) -> None:
+    """Let a frame in memory say how its scores were made, as the metadata of a file does."""
+    object.__setattr__(scored, REMEMBERED, dict(made))
+
+
+def signatures_of(scored: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
+    """Return what a frame in memory says of its scores: in its columns, or as `Suite.score` left it."""
+    known: dict[str, str] = dict(getattr(scored, REMEMBERED, {}))
+    names = scored.collect_schema().names()
+    columns = [f"{name}{SIGNATURE}" for name in metrics_of(names) if f"{name}{SIGNATURE}" in names]
+    if columns:
+        firsts = scored.lazy().select(pl.col(columns).cast(pl.String).drop_nulls().first()).collect()
+        seen = firsts.row(0, named=True)
+        known |= {name.removesuffix(SIGNATURE): text for name, text in seen.items() if text is not None}
+    return known
 
 
 def metrics_of(columns: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from polars.exceptions import ColumnNotFoundError
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import FrameT, Scoring, quoted
-from polars_evals.suite.signature import signature, to_metadata
+from polars_evals.suite.signature import remember, signature, to_metadata
 from polars_evals.wording import did_you_mean
 
 
@@ -167,7 +167,9 @@ class Suite:
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
         scoring = Scoring(self.metrics, schema, self.signature if signatures else {})
-        return scoring.score(frame)
+        scored = scoring.score(frame)
+        remember(scored, self.signature)
+        return scored
 
     def sink_parquet(
         self, frame: pl.DataFrame | pl.LazyFrame, path: Any, **options: Any

@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import FormatError, look
-from polars_evals.traces.files import expand
-from polars_evals.traces.plan import Group, ScanPlan, make_plan, no_answers
+from polars_evals.traces.detect import choose_files, platform_named, tell_all
+from polars_evals.traces.files import expand, named_files
+from polars_evals.traces.plan import Group, ScanPlan, no_answers, plan_of
 from polars_evals.traces.read import BROKEN, NUMBER
 from polars_evals.traces.rows import OF_FILE, QUESTION, is_answer
-from polars_evals.wording import counted, verb
+from polars_evals.wording import counted, verb, without_query
 
 _FILES = {
     "file": pl.String,
@@ -147,29 +147,30 @@ def check_traces(
     >>> print(checked.warnings[0])
     expected is null in every row; ...
     """
-    failed: dict[str, str] = {}
-    readable = list[str]()
+    named = platform_named(format)
     listed = expand(path, storage_options)
-    for file in listed:
-        try:
-            look(file, storage_options)
-            readable.append(file)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            failed[file] = str(error)
-    plan = _plan_of_all(readable, format, columns or {}, storage_options, failed)
+    files, beside = choose_files(listed, named)
+    output = (columns or {}).get("output")
+    sorting = tell_all(files, named, named_files(path), storage_options, output=output)
+    failed = {file: str(error) for file, error in sorting.failed.items()}
+    plan = None
+    try:
+        plan = plan_of(sorting, beside, columns or {}, (), storage_options) if sorting.told else None
+    except pl.exceptions.PolarsError as error:
+        failed |= {one.seen.file: str(error) for one in sorting.told}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
     reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
     for group in plan.groups if plan else []:
         assert plan is not None
-        numbers, held = _count(plan, group)
-        answers.append(held)
-        said = numbers.get_column("answers").sum()
-        for row in numbers.iter_rows(named=True):
-            lacking = said == 0 if group.platform.spans else row["answers"] == 0
-            refused = no_answers(row["file"], row["records"], group.platform)
-            said_why = refused if lacking and row["records"] else None
-            found.append({**row, "format": group.platform.name, "error": said_why})
-            reasons += _reasons(row)
+        for numbers, held in _counts(plan, group, found):
+            answers.append(held)
+            said = numbers.get_column("answers").sum()
+            for row in numbers.iter_rows(named=True):
+                lacking = said == 0 if group.platform.spans else row["answers"] == 0
+                refused = no_answers(row["file"], row["records"], group.platform)
+                said_why = refused if lacking and row["records"] else None
+                found.append({**row, "format": group.platform.name, "error": said_why})
+                reasons += _reasons(row)
     order = {file: place for place, file in enumerate(listed)}
     found.sort(key=lambda row: order[str(row["file"])])
     rows = pl.concat(answers) if answers else None
@@ -184,24 +185,19 @@ def check_traces(
     )
 
 
-def _plan_of_all(
-    files: list[str],
-    format_name: str,
-    columns: Mapping[str, str | pl.Expr],
-    storage_options: dict[str, Any] | None,
-    failed: dict[str, str],
-) -> ScanPlan | None:
-    """Plan a scan of the files; those whose format cannot be told are set apart."""
-    while files:
-        try:
-            return make_plan(files, format_name, columns, (), storage_options)
-        except FormatError as error:
-            failed[error.file] = str(error)
-            files.remove(error.file)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            failed |= dict.fromkeys(files, str(error))
-            files.clear()
-    return None
+def _counts(
+    plan: ScanPlan, group: Group, found: list[dict[str, Any]]
+) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Count a group's files together; where one cannot be read to its end, each by itself."""
+    try:
+        return [_count(plan, group)]
+    except (pl.exceptions.PolarsError, OSError) as error:
+        if len(group.files) == 1:
+            told = without_query(str(error))
+            found.append({"file": group.files[0], "format": group.platform.name, "error": told})
+            return []
+    alone = [Group(group.platform, group.fresh([file])) for file in group.files]
+    return [one for group in alone for one in _counts(plan, group, found)]
 
 
 def _count(plan: ScanPlan, group: Group) -> tuple[pl.DataFrame, pl.DataFrame]:

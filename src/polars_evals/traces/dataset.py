@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -12,6 +13,19 @@ from polars_evals.traces.source import Field, as_text
 from polars_evals.wording import counted, listed, verb
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Where the expected values are: a file, the column that it shares with the traces, and their column."""
+
+    path: str
+    on: str = "item_id"
+    expected: str = "expected"
+
+    def join(self, traces: pl.LazyFrame) -> pl.LazyFrame:
+        """Add the expected values."""
+        return with_expected(traces, self.path, self.on, self.expected)
 
 
 def with_expected(

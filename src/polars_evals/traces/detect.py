@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,6 +15,7 @@ import polars as pl
 from polars_evals._polars import TIME_CASTS
 from polars_evals.traces.content import Kind, kind_of
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
+from polars_evals.traces.propose import as_options, propose, propose_columns
 from polars_evals.traces.read import sample
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
@@ -38,6 +39,10 @@ class UnknownFormatError(FormatError):
 
 class AmbiguousFormatError(FormatError):
     """The columns are of several platforms: only the user can say which."""
+
+
+class EmptyFileError(FormatError):
+    """A file holds no records."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,21 @@ class Seen:
     hive: tuple[str, ...]
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
     nested: frozenset[str] = frozenset()
+    is_empty: bool = False
 
     @property
     def names(self) -> set[str]:
         """The columns, and `column.key` for the keys one level below, as far as they are known."""
         return {*self.schema, *self.hive, *self.nested}
+
+    def has(self, column: str | pl.Expr) -> bool:
+        """Whether a column, a path into one, or the columns of an expression are there."""
+        if isinstance(column, pl.Expr):
+            used = set(column.meta.root_names())
+            return bool(used) and used <= self.names
+        return any(
+            column.startswith(name) and column[len(name) :][:1] in ("", ".", "[") for name in self.names
+        )
 
 
 @dataclass(frozen=True)
@@ -158,42 +173,53 @@ def look(file: str, storage_options: dict[str, Any] | None) -> Seen:
         kind = kind_of(file)
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
-            scan = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
-            schema = {name: _unified(dtype) for name, dtype in scan.collect_schema().items()}
+            columns = scan_table(file, kind, storage_options).collect_schema()
+            schema = {name: _unified(dtype) for name, dtype in columns.items()}
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
             nested = {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
             return Seen(file, kind, hive, schema, frozenset(nested))
         if kind == "csv":
-            separator = "\t" if ".tsv" in file.lower() else ","
-            table = pl.scan_csv(
-                file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
-            )
-            return Seen(file, kind, hive, dict(table.collect_schema()))
-        keys, nested = _keys(sample(file, kind, PLATFORMS.values(), storage_options))
+            return Seen(file, kind, hive, dict(scan_table(file, kind, storage_options).collect_schema()))
+        records = sample(file, kind, PLATFORMS.values(), storage_options)
+        keys, nested = _keys(records)
     except (pl.exceptions.PolarsError, OSError) as error:
         said = str(error)
-        raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from error
-    return Seen(file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested))
+        raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from None
+    return Seen(file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records)
+
+
+def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan a Parquet file, or a CSV file as texts."""
+    if kind == "parquet":
+        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+    separator = "\t" if ".tsv" in file.lower() else ","
+    return pl.scan_csv(
+        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
+    )
 
 
 def _unified(dtype: pl.DataType) -> pl.DataType:
     return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
-def _keys(records: Iterable[str]) -> tuple[list[str], set[str]]:
+def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str]]:
     keys: dict[str, None] = {}
     nested: set[str] = set()
     for text in records:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            continue  # Invalid records are kept and counted by the scan itself.
+        value = _parsed(text)
         if isinstance(value, dict):
             keys.update(dict.fromkeys(value))
             nested.update(
                 f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
             )
     return list(keys), nested
+
+
+def _parsed(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None  # Invalid records are kept and counted by the scan itself.
 
 
 def tell(seen: Seen) -> tuple[Platform, str]:
@@ -217,14 +243,31 @@ def tell(seen: Seen) -> tuple[Platform, str]:
         return PLATFORMS[name], f"columns {', '.join(sorted(marks))} ({PLATFORMS[name].title})"
     if own:
         return GENERIC, "a column output, and no platform's columns"
+    raise UnknownFormatError(_unknown(seen), seen.file)
+
+
+def _unknown(seen: Seen) -> str:
+    """Say that a file is of no known format, and propose how to read it."""
     names = sorted(seen.schema)
-    held = f"the columns {listed(names, 12)}" if names else "no rows and no columns"
-    raise UnknownFormatError(
-        f"no known trace format has {held} of {seen.file}: name the platform with format= "
-        f'({", ".join(PLATFORMS)}), or your own columns with format="generic" and '
-        'columns={"output": ..., "input": ...}',
-        seen.file,
+    held = f"the columns {listed(names, 12)}" if names else "no JSON object in the records"
+    return (
+        f"no known trace format has {held} of {seen.file}; {proposal(seen)}or name the platform with format= "
+        f"({', '.join(PLATFORMS)})"
     )
+
+
+def proposal(seen: Seen) -> str:
+    """Propose the columns of a table that nobody knows, as options of the library and of the command."""
+    if seen.kind in ("parquet", "csv"):
+        proposed = propose_columns(scan_table(seen.file, seen.kind, None))
+    else:
+        texts = sample(seen.file, seen.kind, PLATFORMS.values(), None)
+        proposed = propose([record for text in texts if isinstance(record := _parsed(text), dict)])
+    if "output" not in proposed:
+        return 'name the column of the answers with columns={"output": ...}, '
+    options = as_options(proposed)
+    mapped = ", ".join(f'"{name}": "{path}"' for name, path in proposed.items() if name != path)
+    return f"read it with columns={{{mapped}}} (command line: {options}) if these are right, "
 
 
 def _fitting(platforms: Iterable[Platform], seen: Seen) -> dict[str, frozenset[str]]:
@@ -249,37 +292,82 @@ def scores_of(seen: Seen) -> Platform | None:
     return None
 
 
+@dataclass(frozen=True)
+class Sorting:
+    """What files are: those of a platform, those that are no traces, those that cannot be read, and why."""
+
+    told: list[Told] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, Exception] = field(default_factory=dict)
+
+
 def tell_all(
     files: Sequence[str],
     named: Platform | None,
     explicit: set[str],
     storage_options: dict[str, Any] | None,
-) -> tuple[list[Told], dict[str, str]]:
+    *,
+    output: str | pl.Expr | None = None,
+    as_is: Collection[str] | None = None,
+) -> Sorting:
     """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
 
-    A file whose columns all are those of the others belongs to them: columns come and go. Any other is
-    refused by name.
+    A file whose columns all are those of the others belongs to them: columns come and go. So does one of no
+    platform that has the column `output`, which the user named. Any other is refused. Where no file is of a
+    platform, those with the columns `as_is` are taken as they are.
     """
-    seen = [look(file, storage_options) for file in files]
-    if named is not None:
-        return [Told(each, named, "as asked for") for each in seen], {}
-    told, unknown, left_out = list[Told](), list[tuple[Seen, UnknownFormatError]](), dict[str, str]()
-    for each in seen:
+    found, seen, unknown = Sorting(), list[Seen](), list[tuple[Seen, FormatError]]()
+    empty = list[str]()
+    for file in files:
         try:
-            told.append(Told(each, *tell(each)))
+            each = look(file, storage_options)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            # Without what led to it, which would keep the file open.
+            error.__traceback__ = error.__context__ = None
+            found.failed[file] = error
+            continue
+        seen.append(each)
+        if each.is_empty and named is None:
+            empty.append(file)
+            continue
+        try:
+            platform, reason = (named, "as asked for") if named is not None else tell(each)
+            found.told.append(Told(each, platform, reason))
         except UnknownFormatError as error:
             unknown.append((each, error))
+        except AmbiguousFormatError as error:
+            found.failed[file] = error
+    mapped = [(each, error) for each, error in unknown if output is not None and each.has(output)]
+    found.told.extend(Told(each, GENERIC, "the columns that were named") for each, _ in mapped)
+    _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is)
+    for file in empty:
+        if found.told or as_is is not None:
+            found.left_out[file] = "empty"
+        else:
+            found.failed[file] = EmptyFileError(f"{file!r} is empty: it holds no records", file)
+    order = {each.file: place for place, each in enumerate(seen)}
+    found.told.sort(key=lambda one: order[one.seen.file])
+    return found
+
+
+def _tell_others(
+    unknown: Sequence[tuple[Seen, FormatError]],
+    found: Sorting,
+    explicit: set[str],
+    as_is: Collection[str] | None,
+) -> None:
+    """Say what becomes of files that no platform's marks fit, by what the others are."""
+    platforms = [one for one in found.told if one.platform is not GENERIC]
     for each, refusal in unknown:
         owner = scores_of(each)
-        if owner is not None and told:
-            left_out[each.file] = f"scores of a {owner.title}"
-            continue
-        alike = [other for other in told if set(each.schema) <= set(other.seen.schema) | set(other.seen.hive)]
-        if alike:
-            told.append(Told(each, alike[0].platform, alike[0].reason))
-        elif told and each.kind in _OFTEN_OTHER and each.file not in explicit:
-            left_out[each.file] = "no known trace format"
+        alike = [one for one in found.told if set(each.schema) <= set(one.seen.schema) | set(one.seen.hive)]
+        if owner is not None and found.told:
+            found.left_out[each.file] = f"scores of a {owner.title}"
+        elif alike:
+            found.told.append(Told(each, alike[0].platform, alike[0].reason))
+        elif as_is is not None and not platforms and set(as_is) <= each.names:
+            found.told.append(Told(each, GENERIC, "a table of no platform"))
+        elif found.told and each.kind in _OFTEN_OTHER and each.file not in explicit:
+            found.left_out[each.file] = "no known trace format"
         else:
-            raise refusal
-    order = {each.file: place for place, each in enumerate(seen)}
-    return sorted(told, key=lambda one: order[one.seen.file]), left_out
+            found.failed[each.file] = refusal

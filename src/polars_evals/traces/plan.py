@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, Seen, Told, choose_files, platform_named, tell_all
+from polars_evals.traces.detect import Detection, Seen, Sorting, Told, choose_files, platform_named, tell_all
 from polars_evals.traces.files import expand, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
-from polars_evals.traces.read import FILE, LINE, read_records
+from polars_evals.traces.read import FILE, LINE, read_records, refuse_deep
 from polars_evals.traces.rows import (
     OF_FILE,
     SCORES,
@@ -24,7 +24,7 @@ from polars_evals.traces.rows import (
     kept_name,
     spans_frame,
 )
-from polars_evals.traces.source import Stream, Table, instance
+from polars_evals.traces.source import Stream, Table, merge_schemas
 from polars_evals.wording import counted, did_you_mean
 
 # Of more files than this, only one of each group is looked into for answers before the scan.
@@ -143,10 +143,10 @@ class ScanPlan:
         failed = pl.col("status").str.to_lowercase().str.contains("err|fail")
         records, answered = dict.fromkeys(files, 0), set[str]()
         for frame in source.records(self.storage_options, passed=answered):
-            read = read_records(frame.get_column(LINE), places).select(
-                (pl.col("answer").is_not_null() | failed).fill_null(False).alias("answered")
-            )
-            counts = frame.select(FILE).hstack(read).group_by(FILE).agg(pl.len(), pl.col("answered").any())
+            read = read_records(frame.get_column(LINE), places)
+            refuse_deep(frame, read)
+            said = read.select((pl.col("answer").is_not_null() | failed).fill_null(False).alias("answered"))
+            counts = frame.select(FILE).hstack(said).group_by(FILE).agg(pl.len(), pl.col("answered").any())
             for file, rows, has_answer in counts.iter_rows():
                 records[file] += rows
                 if has_answer:
@@ -176,15 +176,31 @@ def make_plan(
     keep: Sequence[str],
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
-    """Tell the files, group them, and check what the user named."""
+    """Tell the files, group them, and check what the user named; a file that cannot be read is an error."""
     named = platform_named(format_name)
     files, left_out = choose_files(expand(path, storage_options), named)
-    told, others = tell_all(files, named, named_files(path), storage_options)
-    groups = group_files(told)
-    formats = dict.fromkeys(one.platform.name for one in told)
-    reasons = dict.fromkeys(one.reason for one in told)
+    found = tell_all(files, named, named_files(path), storage_options, output=columns.get("output"))
+    for error in found.failed.values():
+        raise error
+    return plan_of(found, left_out, columns, keep, storage_options)
+
+
+def plan_of(
+    found: Sorting,
+    left_out: Mapping[str, str],
+    columns: Mapping[str, str | pl.Expr],
+    keep: Sequence[str],
+    storage_options: dict[str, Any] | None,
+) -> ScanPlan:
+    """Group the files that were told, and check what the user named."""
+    groups = group_files(found.told)
+    formats = dict.fromkeys(one.platform.name for one in found.told)
+    reasons = dict.fromkeys(one.reason for one in found.told)
     detection = Detection(
-        "+".join(formats), "; ".join(reasons), tuple(one.seen.file for one in told), left_out | others
+        "+".join(formats),
+        "; ".join(reasons),
+        tuple(one.seen.file for one in found.told),
+        {**left_out, **found.left_out},
     )
     plan = ScanPlan(detection, groups, columns, keep, storage_options)
     for name, mapped in columns.items():
@@ -216,7 +232,7 @@ def group_files(told: Sequence[Told]) -> list[Group]:
             if group.platform is not platform or source.hive != seen.hive:
                 continue
             if is_table and isinstance(source, Table) and source.kind == seen.kind:
-                merged = _merge_schemas(source.schema, dict(seen.schema))
+                merged = merge_schemas(source.schema, dict(seen.schema))
                 if merged is not None:
                     source.schema.update(merged)
                     source.files.append(seen.file)
@@ -275,34 +291,3 @@ def _require_output(groups: Sequence[Group]) -> None:
 
 def _head(place: Candidate) -> str:
     return place.path.partition(".")[0].partition("[")[0]
-
-
-def _merge_schemas(
-    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
-) -> dict[str, pl.DataType] | None:
-    merged = dict(left)
-    for name, dtype in right.items():
-        both = _merge(left.get(name, dtype), dtype)
-        if both is None:
-            return None
-        merged[name] = both
-    return merged
-
-
-def _merge(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
-    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
-    if left == right or isinstance(right, pl.Null):
-        return left
-    if isinstance(left, pl.Null):
-        return right
-    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
-        fields = _merge_schemas(_members(left), _members(right))
-        return None if fields is None else pl.Struct(fields)
-    if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = _merge(instance(left.inner), instance(right.inner))
-        return None if inner is None else pl.List(inner)
-    return None
-
-
-def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
-    return {member.name: instance(member.dtype) for member in dtype.fields}

@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -347,22 +346,24 @@ def _unpacked(
 
 def sample(
     file: str, kind: Kind, platforms: Iterable[Platform], storage_options: dict[str, Any] | None
-) -> list[str]:
-    """Read a file's first records, before its platform is known."""
+) -> list[str | None]:
+    """Read a file's first records, before its platform is known; one that is not valid UTF-8 is null."""
     lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
     if kind not in ("lines", "parquet"):
         return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
     for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
         if frame.height:
-            return [text for text in frame.get_column(LINE).head(_SAMPLE_RECORDS) if text is not None]
+            return frame.get_column(LINE).head(_SAMPLE_RECORDS).to_list()
     return []
 
 
-def _decoded(texts: Iterable[bytes]) -> list[str]:
-    found = list[str]()
+def _decoded(texts: Iterable[bytes]) -> list[str | None]:
+    found = list[str | None]()
     for text in texts:
-        with suppress(UnicodeDecodeError):
+        try:
             found.append(text.decode())
+        except UnicodeDecodeError:
+            found.append(None)
     return found
 
 
@@ -376,6 +377,23 @@ def read_records(texts: pl.Series, columns: Mapping[str, Sequence[Candidate]]) -
     plan = [(name, [(place.path, place.reading) for place in places]) for name, places in columns.items()]
     found = _native.read_records(texts, plan, broken=BROKEN, threads=pl.thread_pool_size())
     return pl.concat([pl.DataFrame(piece) for piece in found], rechunk=False)
+
+
+def refuse_deep(records: pl.DataFrame, read: pl.DataFrame) -> None:
+    """Refuse a file with a record that is nested so deeply that other readers of its rows would fail."""
+    broken = read.get_column(BROKEN)
+    if broken.null_count() == broken.len():
+        return
+    for row in (broken == _native.TOO_DEEP).arg_true().head(1):
+        raise too_deep(records.get_column(FILE)[row], records.get_column(NUMBER)[row])
+
+
+def too_deep(file: str, number: int) -> Exception:
+    """Make the error for a record that is nested too deeply."""
+    return pl.exceptions.ComputeError(
+        f"{file!r}, record {number:,}: it is nested more than {_native.DEEPEST} levels deep; remove it or "
+        "write its inner values as text"
+    )
 
 
 def read_text(texts: pl.Expr, places: Sequence[Candidate]) -> pl.Expr:

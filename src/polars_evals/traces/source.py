@@ -26,6 +26,7 @@ from polars_evals.traces.read import (
     read_records,
     read_text,
     record_frames,
+    refuse_deep,
 )
 
 if TYPE_CHECKING:
@@ -238,7 +239,9 @@ class Stream:
         fields = {name: places for name, places in self.used.items() if name in wanted}
         for found in self.records(storage_options, at_once=at_once):
             if fields or BROKEN in wanted:
-                yield found.hstack(read_records(found.get_column(LINE), fields))
+                read = read_records(found.get_column(LINE), fields)
+                refuse_deep(found, read)
+                yield found.hstack(read)
             else:
                 yield found
 
@@ -268,3 +271,35 @@ class Stream:
                     held, size = [], 0
         if held:
             yield pl.concat(held)
+
+
+def merge_schemas(
+    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
+) -> dict[str, pl.DataType] | None:
+    """Merge columns, which may come and go; None where a type changes."""
+    merged = dict(left)
+    for name, dtype in right.items():
+        both = merge_types(left.get(name, dtype), dtype)
+        if both is None:
+            return None
+        merged[name] = both
+    return merged
+
+
+def merge_types(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
+    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
+    if left == right or isinstance(right, pl.Null):
+        return left
+    if isinstance(left, pl.Null):
+        return right
+    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
+        fields = merge_schemas(_members(left), _members(right))
+        return None if fields is None else pl.Struct(fields)
+    if isinstance(left, pl.List) and isinstance(right, pl.List):
+        inner = merge_types(instance(left.inner), instance(right.inner))
+        return None if inner is None else pl.List(inner)
+    return None
+
+
+def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
+    return {member.name: instance(member.dtype) for member in dtype.fields}

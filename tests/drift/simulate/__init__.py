@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_evals.drift import reading, testing
-from polars_evals.drift.measure import measure
-from polars_evals.drift.pairing import pair
+from polars_evals.drift import read as reading
+from polars_evals.drift.inference import testing
+from polars_evals.drift.inference.decide import judge
+from polars_evals.drift.inference.measure import measure
+from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec
-from polars_evals.drift.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import ComparisonSpec, compare_spec
-from polars_evals.drift.sequential import sequential_p
-from polars_evals.jobs.rules import Evidence, FailOn, NotWorseThan
+from polars_evals.drift.inference.sequential import sequential_p
+from polars_evals.jobs.gates import Evidence, FailOn, NotWorseThan
 
 from . import ALPHA, Floats, Rng, group
 from .comparing import unchanged
 
 if TYPE_CHECKING:
-    from polars_evals.jobs.rules import Gate
+    from polars_evals.jobs.gates import Gate
 
 GATES, add = group("Gates of a job, asked every day")
 DAYS, ITEMS, TOPICS, MARGIN = 60, 10, 3, 0.05
@@ -60,7 +60,7 @@ def telling_days(difference: Floats, level: float, topics: int = TOPICS) -> list
 
 def ever_fails(rng: Rng, sets: int, kind: str) -> float:
     """Ask `fail_on = "regressed"`, over the whole and three topics, on each of 60 days."""
-    gate = FailOn(verdicts=("regressed",))
+    gate = FailOn(fail_on=("regressed",))
     before, after = unchanged(rng, sets, DAYS * ITEMS, kind)
     return float(
         np.mean(
@@ -74,7 +74,7 @@ def ever_fails(rng: Rng, sets: int, kind: str) -> float:
 
 def ever_passes(rng: Rng, sets: int) -> float:
     """Ask `not_worse_than`, over the whole, of a candidate that is worse by the margin."""
-    gate, whole = NotWorseThan(margin=MARGIN), replace(SPEC, by=None)
+    gate, whole = NotWorseThan(not_worse_than=MARGIN), replace(SPEC, by=None)
     before = rng.uniform(0.3, 0.9, (sets, DAYS * ITEMS))
     after = before - MARGIN + rng.normal(0, 0.1, before.shape)
     return float(
@@ -92,7 +92,7 @@ def ever_passes(rng: Rng, sets: int) -> float:
 
 def found(rng: Rng, sets: int) -> float:
     """Ask on the last day, of a candidate that fails 8 points more often."""
-    gate = FailOn(verdicts=("regressed",))
+    gate = FailOn(fail_on=("regressed",))
     share = rng.random((sets, DAYS * ITEMS))
     before, after = np.where(share < 0.02, 0.0, 1.0), np.where(share > 0.9, 0.0, 1.0)
     return float(np.mean([status(gate, a, b) == "failed" for a, b in zip(before, after, strict=True)]))

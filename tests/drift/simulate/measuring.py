@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from polars_evals.drift import reading, testing
-from polars_evals.drift.measure import measure
-from polars_evals.drift.pairing import pair
-from polars_evals.drift.quantiles import Arms, mean_ratio, quantile_of
+from polars_evals.drift import read as reading
+from polars_evals.drift.inference import testing
+from polars_evals.drift.inference.decide import judge
+from polars_evals.drift.inference.measure import measure
+from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of
+from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec
-from polars_evals.drift.verdict import judge
 from polars_evals.suite import Measure
 
 from . import ALPHA, Floats, Rng, group

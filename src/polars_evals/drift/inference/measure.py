@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift.columns import trait
-from polars_evals.drift.estimate import ESTIMANDS, estimate_metric, scores_of, sides_of
 from polars_evals.drift.inference import floats
-from polars_evals.drift.permutation import Units, flip_units
+from polars_evals.drift.inference.estimate import ESTIMANDS, estimate_metric, scores_of, sides_of
+from polars_evals.drift.inference.permutation import Units, flip_units
 from polars_evals.drift.shape import Sample, ks, psi, psi_chance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
 
     Slice = tuple[str | None, ...]
 

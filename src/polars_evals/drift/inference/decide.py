@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.testing import FEWEST_CLUSTERS
+from polars_evals.drift.inference.testing import FEWEST_CLUSTERS
 from polars_evals.drift.written import Written
 
 if TYPE_CHECKING:

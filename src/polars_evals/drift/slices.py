@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_evals.drift import testing
-from polars_evals.drift.clusters import residuals, robust_df, robust_variance
 from polars_evals.drift.columns import aggregated, trait
-from polars_evals.drift.inference import benjamini_hochberg, floats, t_interval, tests_of
-from polars_evals.drift.measure import measure
+from polars_evals.drift.inference import floats, testing
+from polars_evals.drift.inference.clusters import residuals, robust_df, robust_variance
+from polars_evals.drift.inference.intervals import t_interval, tests_of
+from polars_evals.drift.inference.measure import measure
+from polars_evals.drift.inference.multiple import benjamini_hochberg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Schema
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
     from polars_evals.drift.spec import ResolvedSpec
 
 MOST_VALUES = 20

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.bounded import constant_p, outweighs_unseen, score_interval, tango
-from polars_evals.drift.inference import (
-    benjamini_hochberg,
-    column,
-    floats,
+from polars_evals.drift.inference import column, floats
+from polars_evals.drift.inference.intervals import (
+    constant_p,
     mcnemar,
+    outweighs_unseen,
+    score_interval,
     skewed_p,
     t_interval,
+    tango,
     two_proportions,
 )
-from polars_evals.drift.permutation import DRAWS
-from polars_evals.drift.power import detectable, needed
-from polars_evals.drift.sequential import sequential_interval, sequential_p
+from polars_evals.drift.inference.multiple import benjamini_hochberg
+from polars_evals.drift.inference.permutation import DRAWS
+from polars_evals.drift.inference.power import detectable, needed
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.suite.measure import PART
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_evals.drift.bounded import score_interval
+from polars_evals.drift.inference.intervals import score_interval
 
 if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats

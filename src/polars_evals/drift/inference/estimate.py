@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.clusters import cluster_spread, cluster_sums, spread_of
 from polars_evals.drift.columns import aggregated
 from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.inference.clusters import cluster_spread, cluster_sums, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
 
 B, C, D, DP = pl.col("b"), pl.col("c"), pl.col("d"), pl.col("dp")
 

@@ -18,8 +18,8 @@ from polars_evals.drift.answers import (
     with_answers,
     without_idle,
 )
-from polars_evals.drift.pairing import varying
-from polars_evals.drift.search import searchable
+from polars_evals.drift.pair import varying
+from polars_evals.drift.slices import searchable
 from polars_evals.suite.measure import AUTO, measures_of
 from polars_evals.wording import counted, have, left_out, verb
 

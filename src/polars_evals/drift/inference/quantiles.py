@@ -10,8 +10,8 @@ import polars as pl
 
 from polars_evals.drift.columns import trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.measure import IDENTITY, slice_name
-from polars_evals.drift.testing import FEWEST_CLUSTERS
+from polars_evals.drift.inference.measure import IDENTITY, slice_name
+from polars_evals.drift.inference.testing import FEWEST_CLUSTERS
 from polars_evals.suite.measure import PART, USUAL
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.pairing import Observations
+    from polars_evals.drift.pair import Observations
     from polars_evals.suite.measure import Measure
 
     Codes = npt.NDArray[np.int64]

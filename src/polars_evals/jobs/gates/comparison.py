@@ -1,0 +1,464 @@
+"""Gates about the comparison of versions and about the scores over time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import polars as pl
+from pydantic import BeforeValidator, Field
+
+from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
+from polars_evals.drift.answers import OUTCOMES, can_tell
+from polars_evals.drift.columns import as_text
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
+from polars_evals.jobs.gates.base import (
+    ONE_OR_MORE,
+    SKIPPED,
+    TOLERANCE,
+    Amount,
+    Context,
+    Evidence,
+    Findings,
+    Gate,
+    GateResult,
+    Verdicts,
+    all_rows,
+    changed,
+    subject,
+)
+from polars_evals.suite.declared import listed as as_tuple
+from polars_evals.suite.measure import AUTO, KNOWN
+from polars_evals.wording import counted, listed, verb
+
+if TYPE_CHECKING:
+    from polars_evals.drift.inference import Floats
+
+
+def _item(item: object) -> object:
+    return str(item) if isinstance(item, int | float) and not isinstance(item, bool) else item
+
+
+Items = Annotated[
+    tuple[Annotated[str, BeforeValidator(_item)], ...], BeforeValidator(as_tuple), Field(min_length=1)
+]
+
+
+class ComparisonGate(Gate):
+    """A gate about rows of the comparison."""
+
+    needs_compare: ClassVar[bool] = True
+
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the measures, and the shares of answers that failed."""
+        asked = () if context.compare is None else context.compare.measures
+        measures = KNOWN if asked == AUTO else asked
+        return (*context.metrics, *measures, *OUTCOMES)
+
+    def looked_at(self, seen: Evidence) -> pl.Expr:
+        """Select the rows of the comparison that the gate is about: without a name, the measures too."""
+        measures = () if self.metric else seen.compared().spec.measures
+        metric = pl.col("metric").is_in([*self.metrics(seen), *measures])
+        return metric if self.by is None else metric & (pl.col("by") == self.by)
+
+    def findings(self, seen: Evidence, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
+        """Say how much was compared, and object to candidates of which nothing was."""
+        about = "item" if seen.compared().spec.paired else "row"
+        if rows.is_empty() and self.metric in OUTCOMES and can_tell(self.metric, seen.schema):
+            # Nothing failed, so that there is no row about it: that is judged, and well.
+            every = seen.compared().summary.filter(pl.col("metric") == seen.metrics[0])
+            return Findings(int(every["n"].sum()), [], about)
+        whole = rows.filter(pl.col("slice").is_null()) if self.by is None else rows
+        lone = nothing_compared(seen.compared(), whole)
+        judged = int(whole.select(compared_rows().sum()).item())
+        return Findings(judged, [*lone, *objections], about, "; ".join(lone))
+
+
+class FailOn(ComparisonGate):
+    """No row of the comparison may have one of some verdicts, after Holm's correction over all such gates.
+
+    A job that runs every day asks the same question again and again while rows are added. Its p-values hold
+    for all days together, so that a job without any change fails once in its life with probability alpha at
+    most. `sequential = false` is for a job that asks once.
+    """
+
+    verdicts: Verdicts = Field(alias="fail_on", description=ONE_OR_MORE)
+    sequential: bool = Field(default=True, description="true, or false for a job that asks only once")
+
+    rule: ClassVar[str] = "fail_on"
+
+    @property
+    def demand(self) -> str:
+        """The verdicts."""
+        return f"fail_on = {', '.join(self.verdicts)}"
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the rows whose verdict fails the gate."""
+        rows = corrected(seen).filter(self.looked_at(seen))
+        return self.findings(seen, rows, list(self.bad_verdicts(seen, rows.filter(compared_rows() > 0))))
+
+    def bad_verdicts(self, seen: Evidence, rows: pl.DataFrame) -> Iterator[str]:
+        """Say which rows have such a verdict; one that the correction does not confirm is inconclusive."""
+        alpha = seen.compared().spec.alpha
+        for row in rows.iter_rows(named=True):
+            verdict, p = row["verdict"], row["daily" if self.sequential else "holm"]
+            if verdict in ("regressed", "improved") and p is not None and p > alpha:
+                verdict = "inconclusive"
+            if verdict in self.verdicts:
+                word = "" if self.verdicts == ("regressed",) else f"{verdict}: "
+                yield f"{subject(row)}: {word}{changed(seen, row)}{newly_failing(seen, row)}"
+
+
+def newly_failing(seen: Evidence, row: Mapping[str, Any]) -> str:
+    """Say how many items of a row newly fail, and where they are listed."""
+    count = row["newly_failing"]
+    if not count:
+        return ""
+    place = f" (listed in {seen.items_file})" if seen.items_file else ""
+    return f", {counted(count, 'item')} newly {verb(count, 'failing', 'fail')}{place}"
+
+
+class NotWorseThan(ComparisonGate):
+    """Every candidate must be shown to be worse by less than a margin: what is not known yet fails.
+
+    All rows must hold at once, so that no correction for their number is needed.
+    """
+
+    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        alias="not_worse_than", description="a number above 0"
+    )
+    sequential: bool = Field(default=True, description="true, or false for a job that asks only once")
+
+    rule: ClassVar[str] = "not_worse_than"
+
+    def check(self, context: Context) -> None:
+        """Scores are between 0 and 1: none is worse by more than that."""
+        if self.margin >= 1 and self.metric in (None, *context.metrics):
+            raise ValueError(f"`{self.rule}` must be below 1, as scores are, got {self.margin:g}")
+
+    @property
+    def demand(self) -> str:
+        """The margin."""
+        return f"not_worse_than = {self.margin:g}"
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the rows whose interval reaches beyond the margin."""
+        comparison = seen.compared()
+        rows = all_rows(comparison).filter(self.looked_at(seen))
+        if self.metric is None:
+            # A margin has a unit: that of scores is not that of measures.
+            rows = rows.filter(~pl.col("metric").is_in(list(comparison.spec.measures)))
+        if self.sequential:
+            low, high = daily_interval(rows, comparison.spec.alpha)
+            rows = rows.with_columns(ci_low=low, ci_high=high)
+        if self.metric is not None and comparison.spec.sign(self.metric) < 0:
+            # Lower is better: a gain is what fell.
+            rows = rows.with_columns(ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low"))
+        objections = [
+            f"{subject(row)}: {self.found(row)}"
+            for row in rows.filter(compared_rows() > 0).iter_rows(named=True)
+            if row["ci_low"] is None or not row["ci_low"] > -self.margin
+        ]
+        return self.findings(seen, rows, objections)
+
+    def found(self, row: Mapping[str, Any]) -> str:
+        """Say what is known of a row that is not shown to be good enough."""
+        items = counted(row["n"], "item")
+        if row["ci_low"] is None or not np.isfinite(row["ci_low"]):
+            return f"{items} {verb(row['n'], 'is', 'are')} too few to rule out a loss of {self.margin:g}"
+        interval = f"the difference is between {row['ci_low']:+.4f} and {row['ci_high']:+.4f} ({items})"
+        if row["ci_high"] <= -self.margin:
+            return f"worse by more than {self.margin:g}: {interval}"
+        return f"a loss of {self.margin:g} or more is not ruled out: {interval}"
+
+
+class MeasuredGate(ComparisonGate):
+    """A bound on the numbers of a comparison: of the whole, or with `by` of each slice of a column."""
+
+    bound: Amount
+
+    @property
+    def demand(self) -> str:
+        """The bound."""
+        return f"{self.rule} = {self.bound:g}"
+
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Scores only: a measure has a unit of its own."""
+        return context.metrics
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the rows that are beyond the bound."""
+        comparison = seen.compared()
+        rows = comparison.summary.with_columns(slice=None, by=None) if self.by is None else comparison.slices
+        about = pl.col("metric").is_in(self.metrics(seen))
+        rows = rows.filter(about if self.by is None else about & (pl.col("by") == self.by))
+        objections = [
+            f"{subject(row)}: {text}"
+            for row in rows.filter(compared_rows() > 0).iter_rows(named=True)
+            for text in self.beyond(row)
+        ]
+        return self.findings(seen, rows, objections)
+
+    @abstractmethod
+    def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """Say in what a row is beyond the bound."""
+
+
+class MaxNewlyFailing(MeasuredGate):
+    """At most so many items may pass in the baseline and fail in a candidate, for each metric."""
+
+    bound: Amount = Field(alias="max_newly_failing", description="a number of items, from 0 on")
+
+    rule: ClassVar[str] = "max_newly_failing"
+    needs_item: ClassVar[bool] = True
+
+    def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """Count the items."""
+        count = row["newly_failing"] or 0
+        if count > self.bound:
+            yield f"{counted(count, 'item')} newly {verb(count, 'failing', 'fail')}, more than {self.bound:g}"
+
+
+class MaxDrop(MeasuredGate):
+    """Mean score and pass rate may be lower by so much at most, as measured."""
+
+    bound: Amount = Field(alias="max_drop", description="a number from 0 on")
+
+    rule: ClassVar[str] = "max_drop"
+
+    def limit(self, before: float) -> float:
+        """Return by how much a value may fall."""
+        return self.bound
+
+    def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """Look at the mean score and at the pass rate."""
+        for name, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
+            if before is None or after is None:
+                continue
+            drop, limit = before - after, self.limit(before)
+            if drop > limit + TOLERANCE:
+                yield f"{name} {before:.4g} → {after:.4g}, a drop of {drop:.4g}, more than {limit:.4g}"
+
+
+class MaxRelativeDrop(MaxDrop):
+    """Mean score and pass rate may be lower by at most a share of what the baseline has."""
+
+    bound: Amount = Field(alias="max_relative_drop", description="a number from 0 on")
+
+    rule: ClassVar[str] = "max_relative_drop"
+
+    def limit(self, before: float) -> float:
+        """Return by how much a value may fall."""
+        return self.bound * before
+
+
+class MustNotFlip(Gate):
+    """The listed items must not pass in the baseline and fail in a candidate."""
+
+    items: Items = Field(alias="must_not_flip", description="a list of items")
+
+    rule: ClassVar[str] = "must_not_flip"
+    needs_compare: ClassVar[bool] = True
+    needs_item: ClassVar[bool] = True
+    takes_by: ClassVar[bool] = False
+
+    @property
+    def demand(self) -> str:
+        """How many items."""
+        return f"must_not_flip = {counted(len(self.items), 'item')}"
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Compare the listed items alone, however many others there are."""
+        spec = seen.compared().spec
+        assert spec.item is not None
+        item = as_text(seen.schema, spec.item)
+        few = seen.scored.filter(item.is_in(list(self.items)))
+        rows = few.collect(engine="streaming")
+        present = set(rows.get_column(spec.version).cast(pl.String))
+        candidates = [one for one in spec.candidate if one in present]
+        absent = [one for one in spec.candidate if one not in present]
+        if spec.baseline not in present or not candidates:
+            lacking = spec.baseline if spec.baseline not in present else listed(absent)
+            return Findings(0, reason=f"{lacking} has none of the items {listed(self.items)}")
+        watched = ComparisonSpec(
+            version=spec.version,
+            baseline=spec.baseline,
+            candidate=candidates,
+            item=spec.item,
+            metrics=self.metrics(seen),
+            max_flips=None,
+        )
+        compared = compare_spec(rows, watched)
+        flips = compared.flips.filter(pl.col("flip") == "newly_failing")
+        lone = [
+            f"{one} {metric}: has none of the items that must not flip"
+            for one in absent
+            for metric in self.metrics(seen)
+        ]
+        items = {
+            version: set(rows.filter(as_text(seen.schema, spec.version) == version).select(item).to_series())
+            for version in (spec.baseline, *candidates)
+        }
+        lone += [
+            f"{one} has no rows of {listed(sorted(unseen))}, which must not flip"
+            for one in candidates
+            if (unseen := items[spec.baseline] - items[one])
+        ]
+        return Findings(int(compared.summary["n"].sum()), [*lone, *self.flipped(flips)], "item")
+
+    def flipped(self, flips: pl.DataFrame) -> Iterator[str]:
+        """Say which items flipped."""
+        for (candidate, metric), rows in flips.group_by("candidate", "metric", maintain_order=True):
+            items = rows.get_column("item").cast(pl.String).sort().to_list()
+            means = rows.select(pl.col("baseline_score", "candidate_score").mean()).row(0)
+            yield (
+                f"{candidate} {metric}: {len(items):,} of {len(self.items):,} "
+                f"items that must not flip now fail (mean score {means[0]:.2f} to {means[1]:.2f}); "
+                f"look at {listed(items)}"
+            )
+
+
+def unknown_items(seen: Evidence) -> list[str]:
+    """Find the items of `must_not_flip` that no row has: they cannot be watched."""
+    wanted = {item for gate in seen.gates if isinstance(gate, MustNotFlip) for item in gate.items}
+    if seen.comparison is None or seen.comparison.spec.item is None or not wanted:
+        return []
+    item = as_text(seen.schema, seen.comparison.spec.item)
+    found = seen.scored.select(item.alias("item")).filter(pl.col("item").is_in(list(wanted))).unique()
+    return sorted(wanted - set(found.collect(engine="streaming").get_column("item")))
+
+
+class OverTime(Gate):
+    """No series of `[timeline]` may have one of some verdicts. Its tests may be looked at every day."""
+
+    verdicts: Verdicts = Field(alias="timeline", description=ONE_OR_MORE)
+
+    rule: ClassVar[str] = "timeline"
+    takes_by: ClassVar[bool] = False
+    needs_timeline: ClassVar[bool] = True
+    waits_for_candidate: ClassVar[bool] = False
+
+    @property
+    def demand(self) -> str:
+        """The verdicts."""
+        return f"timeline = {', '.join(self.verdicts)}"
+
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the measures that are followed."""
+        return (*context.metrics, *context.followed)
+
+    def result(self, seen: Evidence) -> GateResult:
+        """Judge, unless there is only the reference of every series yet."""
+        found = self.judge(seen)
+        if seen.timeline is not None and not found.judged and not found.objections:
+            waiting = self.changes(seen.timeline, self.metrics(seen))
+            if not waiting.is_empty():
+                first = waiting.row(0, named=True)
+                return GateResult(self.name, SKIPPED, (f"{series(first)}: {first['reason']}",))
+        return super().result(seen)
+
+    def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
+        """Select the series that the gate is about: without a name, the measures too."""
+        wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
+        return line.summary.filter(pl.col("metric").is_in(wanted))
+
+    def judge(self, seen: Evidence) -> Findings:
+        """Find the series whose level changed."""
+        if seen.timeline is None:
+            return Findings(0, reason="there is no timeline: see the notes")
+        changes = self.changes(seen.timeline, self.metrics(seen))
+        objections = [
+            f"{series(row)}: {row['verdict']}: {row['reason']}"
+            for row in changes.iter_rows(named=True)
+            if row["verdict"] in self.verdicts
+        ]
+        judged = changes.filter(pl.col("current_n") > 0).height
+        # One that fails the gate was judged, with however little.
+        return Findings(max(judged, len(objections)), objections, "series", "no series has scores over time")
+
+
+def series(row: Mapping[str, Any]) -> str:
+    """Name a series."""
+    pieces = [row.get("slice"), row.get("version")]
+    return str(row["metric"]) + "".join(f" [{piece}]" for piece in pieces if piece is not None)
+
+
+def compared_rows() -> pl.Expr:
+    """How many items a row of a comparison is about, or rows where versions are not paired."""
+    sides = pl.min_horizontal("n_baseline_only", "n_candidate_only")
+    return pl.when(pl.col("paired") | (sides > 0)).then(pl.col("n")).otherwise(0)
+
+
+def nothing_compared(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
+    """Say of which candidates and metrics nothing could be compared, and why as far as that can be seen."""
+    hint = ""
+    if comparison.spec.paired and not comparison.unmatched.is_empty():
+        sides = comparison.unmatched.select(
+            "missing", item=pl.col("item").cast(pl.String).str.strip_chars().str.to_lowercase()
+        ).unique()
+        if sides["item"].is_duplicated().any():
+            hint = f"; some values of {comparison.spec.item!r} differ only in case or in white space"
+    return [
+        f"{subject(row)}: nothing is compared: {row['reason']}{hint}"
+        for row in rows.filter(compared_rows() == 0).iter_rows(named=True)
+    ]
+
+
+def corrected(seen: Evidence) -> pl.DataFrame:
+    """Collect the rows that verdict gates look at, with Holm's correction over all their tests."""
+    comparison = seen.compared()
+    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
+    looked_at = [gate.looked_at(seen) for gate in seen.gates if isinstance(gate, FailOn)]
+    rows = rows.filter(pl.any_horizontal(looked_at))
+    return rows.with_columns(holm=holm(rows["p_value"]), daily=holm(daily_p(rows)).alias("daily"))
+
+
+def units_of(rows: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Return the number of units behind each difference, and its degrees of freedom."""
+    # Where a cluster column is named, clusters are what is independent.
+    units = rows.select(pl.coalesce("clusters", "n").cast(pl.Float64)).to_series().to_numpy()
+    paired = rows["paired"].to_numpy()
+    # The variance of a difference of two means is that of a unit over this number.
+    sides = [rows[f"n_{side}_only"].cast(pl.Float64).to_numpy() for side in ("baseline", "candidate")]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lone = sides[0] * sides[1] / (sides[0] + sides[1])
+    n = np.where(paired, units, np.minimum(lone, units))
+    return n, np.maximum(np.where(paired, units - 1, units - 2), 1.0)
+
+
+def daily_interval(rows: pl.DataFrame, alpha: float) -> tuple[pl.Series, pl.Series]:
+    """Return intervals that hold for all looks at growing data together."""
+    n, df = units_of(rows)
+    difference, se = (rows[name].cast(pl.Float64).to_numpy() for name in ("difference", "se"))
+    # One side is asked about, so that twice the level is left to both.
+    low, high = sequential_interval(difference, se, df, n, alpha=2 * alpha)
+    return tuple(
+        pl.Series(name, np.where(se == 0, difference, end), pl.Float64).fill_nan(None)
+        for name, end in (("ci_low", low), ("ci_high", high))
+    )  # type: ignore[return-value]
+
+
+def daily_p(rows: pl.DataFrame) -> pl.Series:
+    """Return p-values that hold for all looks at growing data together; see `drift.sequential`."""
+    n, df = units_of(rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = rows["difference"].to_numpy() / rows["se"].to_numpy()
+    p = np.where(np.isinf(t), np.where(n >= 2, 0.0, 1.0), sequential_p(t, df, n))
+    return pl.Series("daily", p, pl.Float64).fill_nan(None)
+
+
+def holm(p_values: pl.Series) -> pl.Series:
+    """Correct p-values for looking at several, by Holm's step-down; a missing one is not a test."""
+    p = p_values.drop_nulls().to_numpy()
+    order = np.argsort(p)
+    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)) if len(p) else p
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(adjusted, 1.0)
+    values: Iterator[Any] = iter(corrected.tolist())
+    return pl.Series("holm", [None if one is None else next(values) for one in p_values], pl.Float64)

@@ -1,0 +1,173 @@
+"""The one reading of a set of paths: the rows, and an account of every file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from polars_evals.storage.paths import Paths
+from polars_evals.traces.dataset import Dataset
+from polars_evals.traces.detect import Sorting, choose_files, platform_named, tell_all
+from polars_evals.traces.files import expand, named_files
+from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, no_answers, plan_of
+from polars_evals.traces.platforms import GENERIC
+from polars_evals.traces.read import BROKEN, NUMBER
+from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
+from polars_evals.traces.source import Stream
+from polars_evals.traces.tables import SOURCE, scan_tables, together
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Files that are read together, and what became of each.
+
+    Attributes
+    ----------
+    frame
+        The rows of all files that can be read, with `source_file` (the path as it was given or found),
+        `source_row` (the row's number in its file, from 0) and `source_broken` (what is wrong with the
+        record; null where nothing is). None where there is no such file.
+    formats
+        The files that the frame reads, with their format; `table` for a table of no platform.
+    left_out
+        The files that are no traces, such as manifests and empty files, with the reason.
+    failed
+        The files that cannot or must not be read, with the reason.
+    """
+
+    frame: pl.LazyFrame | None
+    formats: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the frame reads."""
+        return tuple(self.formats)
+
+
+def read_traces(
+    path: Paths,
+    format: str = "auto",  # noqa: A002
+    *,
+    columns: Mapping[str, str | pl.Expr] | None = None,
+    keep: Sequence[str] = (),
+    rows: Rows | None = None,
+    as_is: Collection[str] | None = None,
+    dataset: Dataset | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Reading:
+    """
+    Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
+
+    Every command and job reads through this function, so that all of them give the same rows and counts.
+    `Reading.frame` is lazy. It is made once for all files: a trace whose spans stand in two of them is one
+    row. A file whose content breaks later than its first records raises when the frame is collected, with an
+    error that names it; read the halves of the set by themselves to get the rows of the others.
+
+    Parameters
+    ----------
+    path, format, columns, keep, rows, storage_options
+        As in [`scan_traces`][polars_evals.scan_traces].
+    as_is
+        Columns that the caller needs. If given, a table of no platform that has all of them, or a column
+        `output`, is read as it is: with all its columns and their types. `ts` becomes UTC, and a column of
+        two kinds becomes text. None: every file is read to the canonical columns.
+    dataset
+        Where the expected values are, if not in the files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a path stands for no file.
+    """
+    named = platform_named(format)
+    rows = "traces" if rows is None else rows
+    columns = columns or {}
+    files, beside = choose_files(expand(path, storage_options), named)
+    is_plain = as_is is not None and named is None and not columns and not keep
+    found = tell_all(
+        files,
+        named,
+        named_files(path),
+        storage_options,
+        output=columns.get("output"),
+        as_is=as_is if is_plain else None,
+    )
+    failed = dict(found.failed)
+    tables = [one for one in found.told if is_plain and one.platform is GENERIC]
+    exports = Sorting([one for one in found.told if one not in tables], found.left_out)
+    frames, formats = list[pl.LazyFrame](), dict[str, str]()
+    if exports.told:
+        plan = plan_of(exports, {}, columns, keep, storage_options)
+        answered = [_answered(plan, group, failed) for group in plan.groups] if rows != "all" else plan.groups
+        for group in answered:
+            frames += _frames(plan, group, rows)
+            formats |= dict.fromkeys(group.files, group.platform.name)
+    if tables:
+        frames += scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
+    frame = together(frames) if formats else None
+    if frame is not None and dataset is not None:
+        frame = dataset.join(frame)
+    return Reading(
+        frame,
+        {file: formats[file] for file in files if file in formats},
+        {**beside, **found.left_out},
+        {file: str(error) for file, error in failed.items()},
+    )
+
+
+def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception]) -> Group:
+    """Set files apart that hold records and no answers, or that cannot be read."""
+    if "output" in plan.columns:
+        return group
+    unreadable = dict[str, Exception]()
+    try:
+        without = plan.without_answers(group, group.files)
+    except (pl.exceptions.PolarsError, OSError):
+        without = {}
+        for file in group.files:
+            try:
+                without |= plan.without_answers(group, [file])
+            except (pl.exceptions.PolarsError, OSError) as error:
+                unreadable[file] = error
+    # A trace may stand in several files: spans in one, what they said in another.
+    if group.platform.spans and len(without) < len(group.files) - len(unreadable):
+        without = {}
+    failed |= unreadable
+    failed |= {
+        file: NoAnswersError(no_answers(file, records, group.platform)) for file, records in without.items()
+    }
+    return Group(group.platform, group.fresh([file for file in group.files if file not in failed]))
+
+
+def _frames(plan: ScanPlan, group: Group, rows: Rows) -> list[pl.LazyFrame]:
+    """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
+    if not group.files:
+        return []
+    is_stream = isinstance(group.source, Stream)
+    together = is_stream or group.platform.spans
+    return [
+        _numbered(plan, group, rows, files)
+        for files in ([group.files] if together else [[file] for file in group.files])
+    ]
+
+
+def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) -> pl.LazyFrame:
+    kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
+    chosen = plan.rows(group, rows, files)
+    source = group.source
+    if isinstance(source, Stream) and source.unpack is None and not group.platform.spans:
+        row = pl.col(NUMBER) - 1
+    elif len(files) == 1:
+        chosen, row = chosen.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
+    else:
+        row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
+    places = (pl.col(OF_FILE), row, pl.col(BROKEN))
+    placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
+    done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], has_own_item="item_id" in plan.columns)
+    return done.rename({f"@{name}": name for name in SOURCE})

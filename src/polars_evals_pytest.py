@@ -1,0 +1,385 @@
+"""
+Check scores against a committed baseline in pytest.
+
+It stands beside the package and imports it in a check only, so that pytest starts without Polars.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from polars_evals.drift import Comparison
+
+FOLDER = "__evals__"
+# The property of a test's report that the summary shows.
+LINE = "evals"
+# So many items are shown where a check fails, with texts of so many characters.
+SHOWN, LONGEST = 5, 70
+# What sums of floats may be off by: a drop of 0.02 allows 2 of 100.
+TOLERANCE = 1e-9
+
+FailOn = Literal["regressed", "inconclusive"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the plugin."""
+    group = parser.getgroup("polars-evals")
+    group.addoption(
+        "--evals-update",
+        action="store_true",
+        help="Write the baselines of `evals_baseline` instead of checking against them.",
+    )
+    group.addoption(
+        "--evals-report", metavar="DIR", help="Write a page for each check of `evals_baseline` into DIR."
+    )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show a line for each check."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    lines = [
+        (report.nodeid, str(text))
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, text in report.user_properties
+        if name == LINE
+    ]
+    if lines:
+        terminalreporter.section("polars-evals", sep="-")
+        for nodeid, text in sorted(lines):
+            terminalreporter.line(f"{nodeid}: {text}")
+
+
+@pytest.fixture
+def evals_baseline(request: pytest.FixtureRequest) -> EvalsBaseline:
+    """Check scored answers against the baseline that is committed beside the test."""
+    return EvalsBaseline(request)
+
+
+class EvalsBaseline:
+    """
+    The baselines of one test.
+
+    Each call of `check` has a Parquet file in the folder `__evals__` beside the test file.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        self._checks = 0
+
+    def check(
+        self,
+        scored: pl.DataFrame | pl.LazyFrame,
+        *,
+        item: str = "item_id",
+        fail_on: FailOn | Sequence[FailOn] | None = "regressed",
+        not_worse_than: float | None = None,
+        max_newly_failing: int | None = None,
+        max_drop: float | None = None,
+        max_relative_drop: float | None = None,
+        by: Any = None,
+        cluster: str | None = None,
+        **options: Any,
+    ) -> Comparison:
+        """
+        Compare scored answers with the baseline, and fail where they got worse.
+
+        Parameters
+        ----------
+        scored
+            The answers with their scores, as `Suite.score` returns them.
+        item
+            The column that names the items.
+        fail_on
+            The verdicts that fail the check: `"regressed"`, `"inconclusive"` or both; None for none.
+        not_worse_than
+            Fail unless the data show that no metric got worse by more than this.
+        max_newly_failing
+            Fail if more items of a metric passed in the baseline and fail now.
+        max_drop, max_relative_drop
+            Fail if a mean score or pass rate fell by more than this, or by more than this share.
+        by, cluster
+            As in `compare`.
+        **options
+            Other options of `compare`: `metrics`, `measures`, `min_effect`, `alpha`, `seed`.
+
+        Returns
+        -------
+        Comparison
+            The comparison of the baseline with these answers.
+
+        Raises
+        ------
+        AssertionError
+            If the check fails, if there is no baseline, or if it is one of other items or another suite.
+
+        Notes
+        -----
+        `pytest --evals-update` writes the baseline and passes. Items that the baseline lacks are counted and
+        not judged. Items of the baseline that are missing now fail the check.
+        """
+        __tracebackhide__ = True
+        import polars as pl
+
+        from polars_evals import compare
+
+        self._checks += 1
+        name = self._name()
+        path = self._request.path.parent / FOLDER / f"{name}.parquet"
+        columns = [*_columns_of(by), *([cluster] if cluster else []), *_columns_of(options.get("measures"))]
+        rows = _Rows(scored, item, columns)
+        if self._request.config.getoption("--evals-update"):
+            rows.write(path)
+            self._note("baseline written to " + _shown(path))
+            return compare(
+                _together(rows.frame, rows.frame), version=VERSION, baseline=BASELINE, item=item, by=by,
+                cluster=cluster, **options,
+            )  # fmt: skip
+        if not path.exists():
+            raise AssertionError(f"There is no baseline in {_shown(path)}.\nWrite it: {self._accept()}")
+        before = pl.read_parquet(path, glob=False)
+        if problem := rows.differs(before, path):
+            raise AssertionError(f"{problem}\nTo accept the change: {self._accept()}")
+        comparison = compare(
+            _together(before, rows.frame), version=VERSION, baseline=BASELINE, item=item, by=by,
+            cluster=cluster, margin=not_worse_than, **options,
+        )  # fmt: skip
+        limits = {"max_newly_failing": max_newly_failing, "max_drop": max_drop}
+        limits["max_relative_drop"] = max_relative_drop
+        verdicts = [fail_on] if isinstance(fail_on, str) else list(fail_on or ())
+        reasons = [
+            *(f"the comparison is {one}" for one in verdicts if comparison.verdict == one),
+            *_beyond(comparison.summary, limits, not_worse_than),
+        ]
+        self._note(_line(comparison, rows.new_items(before)))
+        self._properties(comparison)
+        page = self._write_page(comparison, name, failed=bool(reasons))
+        if reasons:
+            raise AssertionError(_failure(comparison, reasons, page, self._accept()))
+        return comparison
+
+    def _name(self) -> str:
+        """Name the file of a check by module, class, test and parameters."""
+        node = self._request.node
+        parts = [self._request.path.stem, *node.nodeid.split("::")[1:-1], node.originalname or node.name]
+        name = ".".join(parts)
+        _, bracket, parameters = node.name.partition("[")
+        if bracket:
+            parameters = parameters.removesuffix("]")
+            plain = re.sub(r"[^a-z0-9._=-]+", "-", parameters.lower())[:60]
+            if plain != parameters:
+                plain += f"-{hashlib.sha256(parameters.encode()).hexdigest()[:8]}"
+            name += f".{plain}"
+        return name if self._checks == 1 else f"{name}-{self._checks}"
+
+    def _accept(self) -> str:
+        """Return the command that makes these answers the baseline."""
+        return f"pytest --evals-update '{self._request.node.nodeid}'"
+
+    def _note(self, line: str) -> None:
+        self._request.node.user_properties.append((LINE, line))
+
+    def _properties(self, comparison: Comparison) -> None:
+        """Give the numbers to JUnit."""
+        first = "evals" if self._checks == 1 else f"evals_{self._checks}"
+        found: dict[str, Any] = {f"{first}_verdict": comparison.verdict}
+        for row in comparison.summary.iter_rows(named=True):
+            for column in ("n", "baseline_mean", "candidate_mean", "difference", "newly_failing", "verdict"):
+                if row[column] is not None:
+                    found[f"{first}_{row['metric']}_{column}"] = row[column]
+        self._request.node.user_properties.extend(found.items())
+
+    def _write_page(self, comparison: Comparison, name: str, *, failed: bool) -> Path | None:
+        """Write the page where it is asked for, and where a check failed."""
+        asked = self._request.config.getoption("--evals-report")
+        if asked is None and not failed:
+            return None
+        folder = Path(asked) if asked else self._request.getfixturevalue("tmp_path_factory").mktemp("evals")
+        folder.mkdir(parents=True, exist_ok=True)
+        page = folder / f"{name}.html"
+        comparison.to_html(page)
+        return page
+
+
+VERSION, BASELINE, NOW = "evals_version", "baseline", "now"
+
+
+class _Rows:
+    """What a check keeps of scored answers."""
+
+    def __init__(self, scored: pl.DataFrame | pl.LazyFrame, item: str, columns: Sequence[str]) -> None:
+        import polars as pl
+
+        from polars_evals.suite.signature import signatures_of
+
+        if not isinstance(scored, pl.DataFrame | pl.LazyFrame):
+            raise TypeError(f"check takes a scored DataFrame or LazyFrame, got {type(scored).__name__}")
+        names = scored.collect_schema().names()
+        if item not in names:
+            raise AssertionError(
+                f"The answers have no column {item!r} that names the items: name it with item="
+            )
+        metrics = [name.removesuffix("_score") for name in names if name.endswith("_score")]
+        if not metrics:
+            raise AssertionError(
+                "The answers have no <name>_score column: score them first, as in suite.score(answers)"
+            )
+        kept = [f"{metric}_{end}" for metric in metrics for end in ("score", "label")]
+        kept = [item, *kept, "output", "expected", "error", "finish_reason", *columns]
+        self.signatures = signatures_of(scored)
+        self.frame = scored.lazy().select(name for name in dict.fromkeys(kept) if name in names).collect()
+        self.item = item
+        self.metrics = metrics
+        if self.frame.is_empty():
+            raise AssertionError("The frame has no rows: there is nothing to check.")
+
+    def write(self, path: Path) -> None:
+        """Write the baseline; it is there as a whole or not at all."""
+        from polars_evals.suite.signature import to_metadata
+
+        path.parent.mkdir(exist_ok=True)
+        part = path.with_name(f".{os.getpid()}.part")
+        self.frame.write_parquet(part, metadata=to_metadata(self.signatures))
+        part.replace(path)
+
+    def differs(self, before: pl.DataFrame, path: Path) -> str | None:
+        """Say why these answers cannot be compared with the baseline, if so."""
+        from polars_evals.suite.signature import from_metadata
+
+        if self.item not in before.columns:
+            return f"The baseline in {_shown(path)} has no column {self.item!r}."
+        known = [name.removesuffix("_score") for name in before.columns if name.endswith("_score")]
+        if set(known) != set(self.metrics):
+            return (
+                f"The baseline is of another suite: it has the metrics {', '.join(known)}, "
+                f"and the answers have {', '.join(self.metrics)}."
+            )
+        made = from_metadata(str(path))
+        for name, text in self.signatures.items():
+            if name in made and made[name] != text:
+                both = f"  {name}: {made[name]}  (baseline)\n  {name}: {text}  (now)"
+                return f"The baseline is of another suite:\n{both}"
+        items, old = (
+            set(self.frame[self.item].to_list()),
+            before[self.item].unique(maintain_order=True).to_list(),
+        )
+        missing = [one for one in old if one not in items]
+        if missing:
+            listed = ", ".join(map(str, missing[:SHOWN])) + (", …" if len(missing) > SHOWN else "")
+            return f"{len(missing)} of {len(old)} items of the baseline are missing: {listed}."
+        return None
+
+    def new_items(self, before: pl.DataFrame) -> int:
+        """Count the items that the baseline lacks."""
+        return len(set(self.frame[self.item].to_list()) - set(before[self.item].to_list()))
+
+
+def _columns_of(given: Any) -> list[str]:
+    """Name the columns that an option of `compare` reads."""
+    import polars as pl
+
+    if given is None or isinstance(given, str):
+        return [given] if given and given != "auto" else []
+    if isinstance(given, pl.Expr):
+        return given.meta.root_names()
+    return [name for one in given for name in _columns_of(one)]
+
+
+def _together(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """Put the baseline and the answers of its items into one frame."""
+    import polars as pl
+
+    item = after.columns[0]
+    kept = after.filter(pl.col(item).is_in(before[item].unique().implode()))
+    sides = {BASELINE: before, NOW: kept}
+    return pl.concat(
+        [frame.with_columns(pl.lit(name).alias(VERSION)) for name, frame in sides.items()],
+        how="diagonal_relaxed",
+    )
+
+
+def _beyond(summary: pl.DataFrame, limits: Mapping[str, float | None], margin: float | None) -> Iterator[str]:
+    """Say which rows are beyond a limit."""
+    for row in summary.iter_rows(named=True):
+        most = limits["max_newly_failing"]
+        if most is not None and (row["newly_failing"] or 0) > most:
+            yield f"{row['metric']}: {row['newly_failing']} items newly fail, more than {most:g}"
+        for what, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
+            if before is None or after is None:
+                continue
+            for option, scale in (("max_drop", 1.0), ("max_relative_drop", before)):
+                limit = limits[option]
+                if limit is not None and before - after > limit * scale + TOLERANCE:
+                    drop = f"{before:.4g} → {after:.4g}"
+                    yield f"{row['metric']}: the {what} fell {drop}, more than {option} = {limit:g} allows"
+        if margin is not None and row["not_worse"] != "yes":
+            yield f"{row['metric']}: the data do not show that it is not worse by {margin:g}"
+
+
+def _line(comparison: Comparison, new: int) -> str:
+    """Say how a check went, for the summary."""
+    rows = comparison.summary.iter_rows(named=True)
+    scores = ", ".join(
+        f"{row['metric']} {row['baseline_mean']:.3f} → {row['candidate_mean']:.3f}"
+        for row in rows
+        if row["baseline_mean"] is not None and row["candidate_mean"] is not None
+    )
+    more = f"; {new} new items are not judged" if new else ""
+    better = "; --evals-update keeps it" if comparison.verdict == "improved" else ""
+    return f"{comparison.verdict.replace('_', ' ')}: {scores}{more}{better}"
+
+
+def _failure(comparison: Comparison, reasons: Sequence[str], page: Path | None, accept: str) -> str:
+    """Say what a developer wants to know of a failed check."""
+    lines = [comparison.headline, ""]
+    if reasons != ["the comparison is regressed"]:
+        lines += ["Failed because", *(f"  {reason}" for reason in reasons), ""]
+    lines += _newly_failing(comparison)
+    lines += [f"Page: {page}"] if page else []
+    return "\n".join([*lines, f"To accept the change: {accept}"])
+
+
+def _newly_failing(comparison: Comparison) -> list[str]:
+    """Show the first items that passed and fail now."""
+    import polars as pl
+
+    flips = comparison.flips.filter(pl.col("baseline_score") > pl.col("candidate_score"))
+    if flips.is_empty():
+        return []
+    items = flips.unique("item", keep="first", maintain_order=True)
+    lines = [f"{items.height} items newly fail" + (f", the first {SHOWN}:" if items.height > SHOWN else ":")]
+    for row in items.head(SHOWN).iter_rows(named=True):
+        lines.append(
+            f"  {row['item']}  ({row['metric']} {row['baseline_score']:.2f} → {row['candidate_score']:.2f})"
+        )
+        lines += [
+            f"    {what:9}{_short(row[column])}"
+            for what, column in (("expected", "expected"), ("got", "candidate_output"))
+            if row.get(column) is not None
+        ]
+    return [*lines, ""]
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _shown(path: Path) -> str:
+    """Return a path as the user sees it from where pytest runs."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
