@@ -120,6 +120,11 @@ def test_missing_values_fail_or_stay_null(case: Case) -> None:
     assert nulls.null_count().row(0) == (len(nulls), len(nulls))
     present = case.frame.filter(~absent)
     assert_series_equal(run(present, case(missing="null")), run(present, case()))
+    unlabelled = case.frame.filter(absent).with_columns(scored=case(missing="unlabelled")).unnest("scored")
+    for output, expected, score in unlabelled.select("output", "expected", "score").iter_rows():
+        assert output is None or expected is None
+        assert score == (None if expected is None else 0.0)
+    assert_series_equal(run(present, case(missing="unlabelled")), run(present, case()))
 
 
 @every_pair_metric

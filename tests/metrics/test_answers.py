@@ -506,7 +506,9 @@ def test_a_model_in_a_folder(tmp_path: Path) -> None:
 
 def test_encoders_that_are_none(tmp_path: Path) -> None:
     for encoder, message in [
-        (tmp_path / "none", r"there is no model in .*nothing is downloaded here.*from_pretrained"),
+        (tmp_path / "none", r"there is no folder .*nothing is downloaded.*from_pretrained"),
+        ("all-MiniLM-L6-v2", r"there is no folder \"all-MiniLM-L6-v2\".*SentenceTransformer"),
+        (tmp_path, "holds no model2vec model"),
         (3, "must be the folder of a model, or a function"),
     ]:
         with pytest.raises(ValueError, match=message):

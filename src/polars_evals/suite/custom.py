@@ -158,8 +158,7 @@ def wrapped(function: Function, *, rows: bool = False) -> Function:
             raise ValueError(
                 f'metric "{name}": the function must return an expression, got {shown(result)}{hint}'
             )
-        given = pl.col(output) if isinstance(output, str) else output
-        return shaped(name, result, given, threshold=threshold, missing=missing, details=details)
+        return shaped(name, result, sides, threshold=threshold, missing=missing, details=details)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     common = {
@@ -212,7 +211,7 @@ def row_by_row(
 def shaped(
     name: str,
     result: pl.Expr,
-    output: IntoText | None = None,
+    compared: Sequence[IntoText] = (),
     *,
     threshold: float,
     missing: Missing,
@@ -220,7 +219,7 @@ def shaped(
 ) -> pl.Expr:
     """Bring a number, a Boolean, or a struct of score and label to the result that every metric has.
 
-    Where the function gives no score, `missing` says what counts: without an `output`, 0.0 or null.
+    Where the function gives no score, `missing` says what counts, by what is `compared`: output and expected.
     """
     kinds = result_fields({} if details else None)
 
@@ -244,7 +243,11 @@ def shaped(
         if missing == "fail":
             score = score.fill_null(0.0)
         elif missing == "unlabelled" and len(columns) > 1:
-            absent = pl.lit(columns[1]).is_null()
+            # Without an expected value there is nothing to be wrong about.
+            labelled = (
+                pl.all_horizontal(pl.lit(one).is_not_null() for one in columns[2:]) if columns[2:] else True
+            )
+            absent = pl.lit(columns[1]).is_null() & labelled
             score = pl.select(pl.when(pl.lit(score).is_null() & absent).then(0.0).otherwise(pl.lit(score)))[
                 "literal"
             ]
@@ -257,8 +260,8 @@ def shaped(
         return pl.select(expr.alias(key) for key, expr in result.items()).to_struct()
 
     sides: dict[str, IntoText] = {"result": result}
-    if output is not None and missing == "unlabelled":
-        sides["output"] = output
+    if missing == "unlabelled":
+        sides |= zip(("output", "expected"), compared, strict=False)
     return elementwise(name, sides, shape, pl.Struct(kinds)).alias(name)
 
 

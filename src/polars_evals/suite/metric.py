@@ -161,6 +161,14 @@ class Metric:
         kind = f'"{self.type}"' if self.function is None else self.type
         return f"Metric({kind}{''.join(f', {key}={value!r}' for key, value in given.items())})"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.name, self.output, self.expected))
+
     def __getstate__(self) -> dict[str, Any]:
         # Without `settings`: the defaults are those of the function where the metric goes.
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -364,6 +372,15 @@ def read_literal(metric: str, expected: object) -> pl.Expr | None:
             raise ValueError(f"{metric}: `expected` must be the name of a column, or pl.lit(...)")
         return expected
     return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; `==` of expressions makes another expression."""
+    if isinstance(one, pl.Expr) and isinstance(other, pl.Expr):
+        return one.meta.eq(other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return not isinstance(one, pl.Expr) and not isinstance(other, pl.Expr) and bool(one == other)
 
 
 def as_steps(steps: Any) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """A suite: metrics over one frame."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +22,8 @@ class Suite:
     Parameters
     ----------
     metrics
-        The metrics. Where two have the same name by default, the second is called `<name>_2`.
+        The metrics: `Metric`s, or names of metrics with their defaults. Where two have the same name by
+        default, the second is called `<name>_2`.
     output, expected
         The columns to score, for the metrics that do not name their own. `expected` may be a literal:
         `pl.lit("Paris")`.
@@ -51,7 +52,7 @@ class Suite:
 
     def __init__(
         self,
-        metrics: Iterable[Metric],
+        metrics: Metric | str | Iterable[Metric | str],
         *,
         output: str = "output",
         expected: str | pl.Expr = "expected",
@@ -59,23 +60,34 @@ class Suite:
         clean_expected: Any = None,
         measures: Any = None,
     ) -> None:
-        metrics = list(metrics)
-        for metric in metrics:
-            if not isinstance(metric, Metric):
-                raise TypeError(f"a suite is made of pe.Metric(...), got {metric!r}")
-        if not metrics:
+        given = [as_metric(one) for one in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+        if not given:
             raise ValueError("a suite needs at least one metric")
-        names = choose_names(metrics)
+        names = choose_names(given)
         bound = (
             metric.bind(
                 name=name, output=output, expected=expected, clean=clean, clean_expected=clean_expected
             )
-            for name, metric in zip(names, metrics, strict=True)
+            for name, metric in zip(names, given, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
         object.__setattr__(self, "measures", measures_of(measures))
         if taken := [name for name in self.measures if name in names]:
             raise ValueError(f"{quoted(taken)} is a metric and a measure; rename one")
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(self.metrics)
+
+    def __add__(self, other: object) -> Self:
+        """Make a suite of the metrics and measures of both; `other` may be a metric or its name."""
+        if isinstance(other, str | Metric):
+            other = type(self)(other)
+        if not isinstance(other, Suite):
+            return NotImplemented
+        return type(self)((*self.metrics, *other.metrics), measures={**self.measures, **other.measures})
 
     def __repr__(self) -> str:
         measures = f", measures={list(self.measures)!r}" if self.measures else ""
@@ -127,6 +139,30 @@ class Suite:
             return cls(metrics, **columns)
         except ValueError as error:
             raise ValueError(f"{source}: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the suite to a TOML, YAML or JSON file, by its ending.
+
+        Parameters
+        ----------
+        path
+            A file that ends in `.toml`, `.yaml`, `.yml` or `.json`.
+
+        Raises
+        ------
+        ValueError
+            If a metric cannot be written: a file names metrics, and holds no functions or expressions.
+
+        Examples
+        --------
+        >>> suite = pe.Suite(["levenshtein", pe.Metric("rouge", variant="rougeL")])
+        >>> suite.save("evals.toml")
+        >>> pe.Suite.load("evals.toml") == suite
+        True
+        """
+        from polars_evals.suite.files import write_file
+
+        write_file(self.to_dict(), path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the suite as the contents of a suite file."""
@@ -240,12 +276,15 @@ class Suite:
 
     @property
     def signature(self) -> dict[str, str]:
-        """What the scores are made with: every option that can change a score or label, and the version.
+        """What the scores are made with: every option that can change a score or label, and the algorithm.
+
+        The last part is the version of the metric's algorithm. It changes where scores do, so that a release
+        that changes no score changes no signature.
 
         Examples
         --------
         >>> pe.Suite([pe.Metric("levenshtein", threshold=0.8)]).signature["levenshtein"]
-        'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|polars-evals:...'
+        'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|levenshtein:1'
         """
         return {str(metric.name): signature(metric) for metric in self.metrics}
 
@@ -253,6 +292,16 @@ class Suite:
     def metadata(self) -> dict[str, str]:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
+
+
+def as_metric(metric: object) -> Metric:
+    """Take a metric, or the name of one."""
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        return Metric(metric)
+    hint = "; give a function as pe.Metric(function)" if callable(metric) else ""
+    raise TypeError(f"a suite is made of pe.Metric(...) or names of metrics, got {metric!r}{hint}")
 
 
 def check_frame(frame: object) -> None:
@@ -288,7 +337,7 @@ def choose_names(metrics: list[Metric]) -> list[str]:
     taken = set(given)
     names = []
     for metric in metrics:
-        name = metric.name or next_free(metric.expr().meta.output_name(), taken)
+        name = metric.name or next_free(metric.default_name, taken)
         taken.add(name)
         names.append(name)
     return names
