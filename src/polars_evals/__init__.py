@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from polars_evals.drift.calibrate import Calibration, calibrate
     from polars_evals.drift.compare import compare
     from polars_evals.drift.comparison import Comparison
+    from polars_evals.drift.labels import read_labels, sample_items
     from polars_evals.drift.plan import SamplePlan, plan
     from polars_evals.drift.rank import Ranking, rank
     from polars_evals.drift.runs import Runs, runs
     from polars_evals.drift.timeline import Timeline, timeline
-    from polars_evals.suite import Measure, Metric, Suite, signatures
+    from polars_evals.suite import Aggregate, Measure, Metric, Suite, signatures
     from polars_evals.suite.custom import metric
     from polars_evals.traces import (
         check_traces,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Aggregate",
     "Agreement",
     "Calibration",
     "Comparison",
@@ -70,7 +72,9 @@ __all__ = [
     "metric",
     "plan",
     "rank",
+    "read_labels",
     "runs",
+    "sample_items",
     "scan_traces",
     "signatures",
     "timeline",
@@ -85,6 +89,7 @@ drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.rep
 
 # Imported when first used, so that `import polars_evals` costs little more than `import polars`.
 _LATER = {
+    "Aggregate": "suite",
     "Agreement": "drift",
     "Calibration": "drift",
     "Comparison": "drift",
@@ -104,6 +109,8 @@ _LATER = {
     "detect_traces": "traces",
     "plan": "drift",
     "rank": "drift",
+    "read_labels": "drift",
+    "sample_items": "drift",
     "runs": "drift",
     "metric": "suite.custom",
     "scan_traces": "traces",

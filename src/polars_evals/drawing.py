@@ -1,7 +1,7 @@
 """
-The door to charts and pages: results ask here, and do not know who draws.
+The door to words, charts and pages: results ask here, and do not know who writes and draws.
 
-`polars_evals` names who draws when it is imported, so that drift can offer `plot` and `to_html` without
+`polars_evals` names who does when it is imported, so that drift can offer `str`, `plot` and `to_html` without
 importing the layer above it.
 """
 
@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 
 
 class Drawing(Protocol):
-    """What charts and pages are made with."""
+    """What results are shown with."""
+
+    def sentence(self, result: Any) -> str:
+        """Return what a result found in a sentence."""
+
+    def text(self, result: Any) -> str:
+        """Return a result for a terminal."""
+
+    def short(self, result: Any) -> str:
+        """Return a result in a few lines."""
+
+    def explain(self, result: Any) -> str:
+        """Return every row of a result with its reason."""
+
+    def markdown(self, result: Any, page: str | None = None) -> str:
+        """Return a result as Markdown."""
+
+    def junit(self, result: Any) -> str:
+        """Return a comparison as JUnit XML."""
 
     def page_of(self, result: Any, **options: Any) -> str:
         """Return a result as a page that opens offline."""

@@ -184,7 +184,7 @@ def test_forms() -> None:
     calibration = pe.calibrate(judged(3000), metrics="m", truth="ok")
     assert repr(calibration).startswith("calibrated: m ≥ 0.")
     assert json.loads(calibration.to_json())["summary"]["rows"][0]["verdict"] == "calibrated"
-    assert ">best</caption>" in calibration._repr_html_()
+    assert ">thresholds</caption>" in calibration._repr_html_()
     assert calibration.to_markdown().startswith("**calibrated")
 
 

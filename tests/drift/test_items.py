@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -90,8 +91,10 @@ def test_each_candidate_has_its_verdict_and_none_sums_them_up(scored: pl.DataFra
     assert comparison.verdicts == {"v2": "regressed", "v3": "improved"}
     with pytest.raises(ValueError, match="2 candidates have a verdict each"):
         _ = comparison.verdict
-    assert comparison.headline == "against v1: v2 regressed; v3 improved"
-    assert "v3 improved" in repr(comparison)
+    assert comparison.headline == (
+        "2 versions against v1: 1 worse, 1 better: v2 is worse on m; v3 is better on m."
+    )
+    assert re.search(r"v3 +improved +\+0", repr(comparison))
     assert '"verdicts"' in comparison.to_json()
     assert "v2 is worse" in comparison.to_markdown()
     assert compared(scored.drop("m_label"), candidate="v3").verdict == "improved"

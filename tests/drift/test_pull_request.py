@@ -29,17 +29,20 @@ def _comparison() -> pe.Comparison:
 
 def test_the_sentence_comes_first_and_the_page_is_named(comparison: pe.Comparison) -> None:
     lines = comparison.to_markdown(page="https://example.org/report.html").splitlines()
-    assert lines[0].startswith("**new against old: answers got worse over all: m 0.2")
-    assert "art got worse: m 0.4" in lines[0]
+    assert lines[0].startswith("**new against old: overall worse: 0.9")
+    assert "art is worse: 0.9" in lines[0]
+    assert lines[0].startswith(f"**{comparison.headline}")
     assert lines[2] == "Charts and all items: https://example.org/report.html"
     assert "Charts" not in comparison.to_markdown()
 
 
 def test_rows_are_few_enough_for_a_comment(comparison: pe.Comparison) -> None:
     rows = [line for line in comparison.to_markdown().splitlines() if line.startswith("|")]
-    assert rows[0] == "|  | metric | slice | score | difference | pass rate | n |"
+    assert rows[0] == (
+        "|  | metric | slice | difference | interval | before → after | newly failing | newly passing | n |"
+    )
     assert [row.split(" | ")[2] for row in rows[2:]] == ["all items", "topic=art", "topic=tax"]
-    assert rows[2].startswith("| ▼ regressed | m | all items | 0.9")
+    assert rows[2].startswith("| ▼ regressed | m | all items | −0.2")
 
 
 def test_the_items_that_lost_most_are_named(comparison: pe.Comparison) -> None:
@@ -47,17 +50,18 @@ def test_the_items_that_lost_most_are_named(comparison: pe.Comparison) -> None:
     worst = comparison.items.collect().sort("difference", "item")["item"].head(3)
     named = [line for line in text.splitlines() if line.startswith("- case")]
     assert [line.split(" (")[0] for line in named] == [f"- {item}" for item in worst]
-    assert f"  - is: wrong {worst[0].removeprefix('case ')}" in text
+    assert f"  - after: wrong {worst[0].removeprefix('case ')}" in text
 
 
 def test_a_failure_tells_what_was_found(comparison: pe.Comparison) -> None:
     failures = list(ET.fromstring(comparison.to_junit()).iter("failure"))
-    assert len(failures) == 2
-    assert all((one.text or "").startswith("answers got worse over all: m 0.2") for one in failures)
+    assert len(failures) == 3
+    assert failures[0].text == comparison.headline
+    assert all((one.text or "").startswith("overall worse: 0.9") for one in failures[1:])
 
 
 def test_without_items_there_are_none_to_name() -> None:
     frame = pl.DataFrame({"v": ["a"] * 3 + ["b"] * 3, "m_score": [0.1, 0.5, 0.9, 0.2, 0.4, 0.8]})
     text = pe.compare(frame, version="v", baseline="a").to_markdown()
-    assert text.startswith("**b against a: no change can be told from noise.**")
-    assert "Lost most" not in text
+    assert text.startswith("**b against a: No clear change.")
+    assert "Worst items" not in text

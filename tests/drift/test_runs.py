@@ -76,14 +76,14 @@ def test_one_run_an_item_tells_nothing_in_one_note() -> None:
         scored(np.ones((5, 1))).with_columns(v=pl.lit(v), n_score="m_score", n_label="m_label") for v in "abc"
     )
     repeats = pe.runs(frame, version="v", item="item")
-    assert repeats.headline.startswith("inconclusive: every item has one run, so nothing tells")
+    assert repeats.headline.startswith("inconclusive: every item has one run, so it is unknown")
     assert repeats.notes == (
         "every item has one run a version: more runs are needed to see how answers vary",
     )
     # Two versions of three were asked once.
     mixed = pl.concat([frame, frame.filter(pl.col("v") == "a")])
     repeats = pe.runs(mixed, version="v", item="item", k=[1, 2, 4])
-    assert repeats.headline == "stable: 0 items pass in some runs and not in others"
+    assert repeats.headline == "stable: 0 items pass in some runs and fail in others"
     assert repeats.notes == (
         "no item of b in m, c in m, b in n, c in n has 2 runs, so there is no pass@2",
         "no item has 4 runs, so there is no pass@4",
@@ -126,6 +126,6 @@ def test_k_is_checked(k: object) -> None:
 
 def test_it_shows_itself(tmp_path: Path) -> None:
     repeats = pe.runs(scored(np.eye(4)), version="v", item="item")
-    assert "flaky items" in repr(repeats)
+    assert "flaky items" in str(repeats)
     assert "<svg" in repeats.to_html()
     repeats.plot.pass_at_k().save(tmp_path / "runs.svg")

@@ -298,11 +298,11 @@ def test_windows_of_dates_are_days_or_longer() -> None:
 def test_the_headline_ends_where_the_data_end() -> None:
     frame = traffic(20, 3)
     weekly = pe.timeline(frame, time="ts", every="1w", reference=2)
-    assert "from 2025-01-01 to 2025-01-20, every 1w" in weekly.headline
+    assert "from 1 Jan 2025 to 20 Jan 2025, every 1w" in weekly.headline
     hourly = pe.timeline(frame.filter(pl.col("ts") < START + timedelta(days=2)), time="ts", every="1h")
-    assert hourly.headline.endswith(f"to {hourly.period[1]:%Y-%m-%d %H:%M}, every 1h")
+    assert f"to {hourly.period[1].day} Jan 2025, {hourly.period[1]:%H:%M}, every 1h" in hourly.headline
     dates = pe.timeline(frame.with_columns(pl.col("ts").dt.date()), time="ts", every="1w", reference=2)
-    assert "from 2025-01-01 to 2025-01-20, every 1w" in dates.headline
+    assert "from 1 Jan 2025 to 20 Jan 2025, every 1w" in dates.headline
 
 
 @pytest.mark.parametrize(
@@ -427,9 +427,10 @@ def test_days_that_resemble_their_neighbours_are_noted() -> None:
 
 def test_forms() -> None:
     line = pe.timeline(traffic(30, 30, drop=0.3, since=20), time="ts")
-    assert repr(line).startswith("regressed: 1 series from 2025-01-01 to 2025-01-30, every 1d")
+    assert repr(line).startswith("all answers are worse: m 0.28 lower since 2")
+    assert "1 series from 1 Jan 2025 to 30 Jan 2025" in " ".join(repr(line).split())
     assert "</table>" in line._repr_html_()
     document = json.loads(line.to_json())
     assert document["summary"]["rows"][0]["began"].startswith("2025-01-2")
-    assert line.to_markdown().startswith("**regressed")
+    assert line.to_markdown().startswith("**all answers are worse")
     assert line.to_html().startswith("<!DOCTYPE html>")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import html
-import importlib
-import importlib.util
 import json
 import random
 import re
-import sys
 import zlib
 from base64 import b64decode, b64encode
 from hashlib import sha256
@@ -257,25 +254,6 @@ def test_several_versions_have_a_leaderboard(scored: pl.DataFrame) -> None:
     assert "assistant-2.0 got worse in medicine" in header
 
 
-def test_timeline_and_calibration_have_pages_too(timeline: pe.Timeline, calibration: pe.Calibration) -> None:
-    text = timeline.to_html()
-    assert "topic=medicine" in text
-    assert "<svg" in text
-    text = calibration.to_html()
-    assert "At the best threshold" in text
-    assert "<svg" in text
-
-
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "altair" else find(name, *a)
-    )
-    monkeypatch.delitem(sys.modules, "polars_evals.report")
-    with pytest.raises(ImportError, match=r"need altair: pip install 'polars-evals\[report\]'"):
-        importlib.import_module("polars_evals.report")
-
-
 def test_a_timeline_begins_with_what_moved_and_leads_to_its_chart(timeline: pe.Timeline) -> None:
     text = timeline.to_html()
     header = text[text.index("<header>") : text.index("<nav")]
@@ -301,34 +279,6 @@ def test_versions_that_are_worse_over_all_are_not_said_to_be_so_in_slices_too() 
     assert "mixed got worse in x</a>" in header
     assert "bad got worse" not in header
     assert header.index("bad is worse") < header.index("mixed got worse in x")
-
-
-def test_a_slower_version_is_still_said_to_have_lost_in_a_slice() -> None:
-    frame = pl.concat(
-        pl.DataFrame(
-            {
-                "id": range(400), "v": version, "part": ["x", "y"] * 200,
-                "m_score": [0.5 + 0.001 * (at % 7) + moved[at % 2] for at in range(400)],
-                "latency_ms": [slower * (1.0 + at % 5) for at in range(400)],
-                "cost": [0.004 / slower] * 400,
-            }
-        )
-        for version, moved, slower in (
-            ("old", (0.0, 0.0), 1.0), ("mixed", (-0.2, 0.2), 2.0), ("same", (0.0, 0.0), 1.0),
-        )
-    )  # fmt: skip
-    text = pe.compare(
-        frame, version="v", baseline="old", item="id", by="part", measures={"latency_ms": {}, "cost": {}}
-    ).to_html()
-    header = text[text.index("<header>") : text.index("<nav")]
-    assert "mixed is worse on latency_ms and better on cost" in header
-    assert "mixed got worse in x</a>" in header
-    board = text[text.index('class="leaderboard"') : text.index('id="metrics"')]
-    assert "$0.002" in board
-    assert "6 ms" in board
-    # The best of each column is marked, whichever way is better.
-    assert re.search(r'★</span><span class="best">\$0.002<', board)
-    assert re.search(r'★</span><span class="best">3 ms<', board)
 
 
 def test_every_result_shows_itself_in_a_notebook(
@@ -375,15 +325,3 @@ def test_a_notebook_shows_hostile_texts_as_text(hostile: pe.Comparison) -> None:
         assert not elements(text, "script")
         assert not elements(text, "img")
         assert not [one for _, one in Parsed(text).elements if any(name.startswith("on") for name in one)]
-
-
-def test_without_the_report_extra_a_notebook_has_tables(
-    comparison: pe.Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing() -> None:
-        raise ImportError("no charts")
-
-    monkeypatch.setattr("polars_evals.drift.result.drawing", missing)
-    monkeypatch.setattr("polars_evals.drift.items.drawing", missing)
-    assert "<table>" in comparison._repr_html_()
-    assert "polars-evals" not in comparison.items._repr_html_()

@@ -39,10 +39,21 @@ template <class Scored>
 struct Detail {
     Detail(const char* name, double Scored::*real) : name(name), real(real) {}
     Detail(const char* name, std::size_t Scored::*count) : name(name), count(count) {}
-    const char* name;
+    Detail(std::string name, std::vector<std::size_t> Scored::*counts, std::size_t place)
+        : name(std::move(name)), counts(counts), place(place) {}
+    std::size_t count_of(const Scored& scored) const { return count ? scored.*count : (scored.*counts)[place]; }
+    std::string name;
     double Scored::*real = nullptr;
     std::size_t Scored::*count = nullptr;
+    std::vector<std::size_t> Scored::*counts = nullptr;
+    std::size_t place = 0;
 };
+
+// The n-grams that both texts have, by order: `overlap_1`, `overlap_2`, …
+template <class Scored>
+void add_overlaps(std::vector<Detail<Scored>>& details, std::vector<std::size_t> Scored::*overlap, std::size_t orders) {
+    for (std::size_t n = 1; n <= orders; ++n) details.emplace_back("overlap_" + std::to_string(n), overlap, n - 1);
+}
 
 template <class Scored>
 class TabledMetric : public WordMetric {
@@ -55,9 +66,9 @@ public:
         scores_ = result.add_floats("score");
         for (const Detail<Scored>& detail : details_) {
             // References may be ranked by something else than the score.
-            const bool is_wanted = common.details || detail.name == Text(summary.rank);
-            reals_.push_back(is_wanted && detail.real ? result.add_floats(detail.name) : nullptr);
-            counts_.push_back(is_wanted && detail.count ? result.add_integers(detail.name) : nullptr);
+            const bool is_wanted = common.details || Text(detail.name) == Text(summary.rank);
+            reals_.push_back(is_wanted && detail.real ? result.add_floats(detail.name.c_str()) : nullptr);
+            counts_.push_back(is_wanted && !detail.real ? result.add_integers(detail.name.c_str()) : nullptr);
         }
     }
     void score(Prepared& pair, std::size_t row) const override {
@@ -65,7 +76,7 @@ public:
         scores_[row] = scored.*wanted_;
         for (std::size_t i = 0; i < details_.size(); ++i) {
             if (reals_[i]) reals_[i][row] = scored.*details_[i].real;
-            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(scored.*details_[i].count);
+            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(details_[i].count_of(scored));
         }
     }
 
@@ -167,17 +178,24 @@ std::unique_ptr<WordMetric> make_bleu(const Value& options, Needs& needs) {
     bleu.smooth_value = options["smooth_value"].real();
     bleu.max_ngram_order = options["max_ngram_order"].count();
     bleu.effective_order = options["effective_order"].flag();
-    return tabled<BleuResult>(options, Bleu(bleu, needs), &BleuResult::score,
-                              {{"brevity_penalty", &BleuResult::brevity_penalty},
-                               {"output_tokens", &BleuResult::output_tokens},
-                               {"expected_tokens", &BleuResult::expected_tokens}});
+    bleu.details = options["details"].flag();
+    std::vector<Detail<BleuResult>> details{{"brevity_penalty", &BleuResult::brevity_penalty},
+                                            {"output_tokens", &BleuResult::output_tokens},
+                                            {"expected_tokens", &BleuResult::expected_tokens}};
+    add_overlaps(details, &BleuResult::overlap, bleu.max_ngram_order);
+    return tabled<BleuResult>(options, Bleu(bleu, needs), &BleuResult::score, std::move(details));
 }
 
 std::unique_ptr<WordMetric> make_chrf(const Value& options, Needs& needs) {
     const ChrfOptions chrf{options["char_order"].count(),  options["word_order"].count(),   options["beta"].real(),
-                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag()};
-    return tabled<ChrfResult>(options, Chrf(chrf, needs), &ChrfResult::score,
-                              {{"precision", &ChrfResult::precision}, {"recall", &ChrfResult::recall}});
+                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag(),
+                           options["details"].flag()};
+    std::vector<Detail<ChrfResult>> details{{"precision", &ChrfResult::precision},
+                                            {"recall", &ChrfResult::recall},
+                                            {"output_characters", &ChrfResult::output_characters},
+                                            {"expected_characters", &ChrfResult::expected_characters}};
+    add_overlaps(details, &ChrfResult::overlap, chrf.char_order);
+    return tabled<ChrfResult>(options, Chrf(chrf, needs), &ChrfResult::score, std::move(details));
 }
 
 std::unique_ptr<WordMetric> make_gleu(const Value& options, Needs& needs) {

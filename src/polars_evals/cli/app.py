@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from polars_evals._version import __version__
 from polars_evals.cli import console, questions, traces
 from polars_evals.cli.comparing import compares, named_measures, slices
-from polars_evals.cli.console import deliver, explained, need_pages, progress, show, stoppable, tell
+from polars_evals.cli.console import (
+    deliver,
+    explained,
+    need_pages,
+    progress,
+    show,
+    show_result,
+    stoppable,
+    tell,
+)
 from polars_evals.cli.options import (
+    All,
     Alpha,
     AsJson,
     ByColumn,
@@ -30,14 +42,42 @@ if TYPE_CHECKING:
 
     from polars_evals.drift import Comparison, ComparisonSpec
 
+GROUPS = {
+    "Score": ("score", "traces", "metrics"),
+    "Compare": ("diff", "compare", "timeline", "rank", "runs", "agreement", "plan"),
+    "Jobs": ("init", "run", "status", "maintain"),
+}
+
+
+class GroupedCommands(TyperGroup):
+    """Commands in groups, each with its whole first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by group; one that no group names stands under More."""
+        left = dict(self.commands)
+        groups = {
+            title: {name: left.pop(name) for name in names if name in left} for title, names in GROUPS.items()
+        }
+        for title, commands in {**groups, "More": left}.items():
+            if commands:
+                with formatter.section(title):
+                    # The help of a command is never cut: lines wrap.
+                    rows = [(name, one.get_short_help_str(limit=1_000)) for name, one in commands.items()]
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
+    cls=GroupedCommands,
     help="Score what language models say, and catch regressions between model versions.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     # Plain help: it is there at once, and flags look like flags.
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": max(80, get_terminal_size((100, 24)).columns),
+    },
 )
 
 
@@ -102,14 +142,16 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
-    with explained():
+    with stoppable(), explained():
         from polars_evals.cli.score import choose_input, choose_suite, score_files
+        from polars_evals.report.terminal import score_lines
 
         source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
-        result = score_files(source, choose_suite(suite, metrics), output, engine)
+        with progress("scoring"):
+            result = score_files(source, choose_suite(suite, metrics), output, engine)
         for warning in result.get("warnings", ()):
             tell(f"polars-evals: warning: {warning}")
-        show(json.dumps(result, indent=2) if as_json else result_lines(result))
+        show(json.dumps(result, indent=2) if as_json else score_lines(result), as_json=as_json)
 
 
 @app.command(
@@ -128,6 +170,7 @@ def compare(
     every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
     junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
     exit_zero: Annotated[
@@ -149,8 +192,8 @@ def compare(
             page["timeline"] = timeline_of(
                 scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
             )
-        deliver(comparison, {"html": html, "junit": junit, "markdown": markdown}, html=page)
-        show(comparison.to_json() if as_json else repr(comparison), as_json=as_json)
+        paths = deliver(comparison, {"html": html, "junit": junit, "markdown": markdown}, html=page)
+        show_result(comparison, paths, as_json=as_json, everything=everything)
         need_pairs(comparison)
     leave([] if exit_zero else comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
@@ -171,6 +214,7 @@ def timeline(
     alpha: Alpha = 0.05,
     html: Annotated[str | None, typer.Option(help="Write a page.")] = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
@@ -185,8 +229,8 @@ def timeline(
             metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
             alpha=alpha,
         )  # fmt: skip
-        deliver(line, {"html": html, "markdown": markdown})
-        show(line.to_json() if as_json else repr(line), as_json=as_json)
+        paths = deliver(line, {"html": html, "markdown": markdown})
+        show_result(line, paths, as_json=as_json, everything=everything)
     leave([line.verdict], fail_on_inconclusive=fail_on_inconclusive)
 
 
@@ -200,7 +244,7 @@ def run(
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
 
@@ -222,7 +266,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
-    with explained(as_json=as_json):
+    with explained():
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
@@ -242,7 +286,7 @@ def maintain(
     as_json: AsJson = False,
 ) -> None:
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted, verb
 
@@ -306,24 +350,6 @@ def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
     if "regressed" in verdicts:
         raise typer.Exit(GATE_FAILED)
     raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
-
-
-def result_lines(result: dict[str, Any]) -> str:
-    """Show what `score` did."""
-    from polars_evals.wording import counted
-
-    told = [
-        f"{name:20} mean score {about['mean']:.4f}  pass rate {about['pass_rate']:.1%}"
-        if about["mean"] is not None
-        else f"{name:20} no scores"
-        for name, about in result["metrics"].items()
-    ]
-    return "\n".join(
-        [
-            *told,
-            f"{counted(result['rows'], 'row')} from {counted(result['files'], 'file')} in {result['output']}",
-        ]
-    )
 
 
 questions.add_to(app)

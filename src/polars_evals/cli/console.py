@@ -34,7 +34,15 @@ PLAIN = (
 )
 
 debug = False
+as_json = False
 log: Path | None = None
+
+
+def expect_json(wanted: bool) -> bool:
+    """Remember that the result is wanted as JSON, so that an error is told in it too."""
+    global as_json  # noqa: PLW0603
+    as_json = wanted
+    return wanted
 
 
 def tell(text: str) -> None:
@@ -45,13 +53,23 @@ def tell(text: str) -> None:
 def show(text: str, *, as_json: bool = False) -> None:
     """Write a text of several lines to stdout, or a JSON document, which nothing may get lost of."""
     try:
-        write(clean(text), sys.stdout, errors="strict" if as_json else "polars-evals-plain")
+        if as_json:
+            write(clean(text), sys.stdout, errors="strict")
+        else:
+            write(painted(clean(text)), sys.stdout)
     except UnicodeEncodeError:
         write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
     except OSError as error:
         if reader_left(error):
             raise BrokenPipeError from None
         raise
+
+
+def painted(text: str) -> str:
+    """Return a text with colours, where stdout shows them."""
+    from polars_evals.report.terminal import coloured, wants_colour
+
+    return coloured(text) if wants_colour(sys.stdout) else text
 
 
 def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None:
@@ -73,10 +91,10 @@ codecs.register_error("polars-evals-plain", plain)
 
 
 @contextmanager
-def explained(*, as_json: bool = False) -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict.
 
-    With `as_json` the error is also a JSON object on stdout.
+    Where JSON is wanted, the error is also a JSON object on stdout.
     """
     try:
         yield
@@ -89,10 +107,10 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
-        explain(error, as_json=as_json)
+        explain(error)
 
 
-def explain(error: BaseException, *, as_json: bool = False) -> NoReturn:
+def explain(error: BaseException) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
     code = exit_code_of(error)
     told = str(error) or type(error).__name__
@@ -139,9 +157,10 @@ def progress(description: str) -> Iterator[tuple[Callable[[int], None], Callable
         yield lambda _: None, lambda _: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    shown = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=None)
         yield lambda total: bar.update(task, total=total), lambda by: bar.advance(task, by)
 
@@ -171,10 +190,25 @@ def need_pages(what: str, page: str | Path | None) -> None:
         require_pages(what)
 
 
-def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> None:
-    """Write the files that were asked for, each at once; `options` go to the writer of their kind."""
+def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> dict[str, str]:
+    """Write the files that were asked for, each at once, and return them; `options` go to their writer."""
     from polars_evals.storage.objects import write_file
 
     for kind, path in paths.items():
         if path is not None:
             write_file(path, getattr(result, f"to_{kind}")(**options.get(kind, {})))
+    return {kind: str(path) for kind, path in paths.items() if path is not None}
+
+
+def show_result(result: Any, paths: Mapping[str, str], *, as_json: bool, everything: bool = False) -> None:
+    """Show a result: for a person in lines that fit the terminal, with the files that were written last."""
+    from polars_evals.report.terminal import text, width_of
+
+    if as_json:
+        show(result.to_json(), as_json=True)
+        return
+    named = {"report" if kind == "html" else kind: path for kind, path in paths.items()}
+    width = width_of(sys.stdout)
+    # The page is what to open next: its path comes last.
+    last = dict(sorted(named.items(), key=lambda one: one[0] == "report"))
+    show(text(result, width=width, more="--all", everything=everything, paths=last))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -46,14 +47,8 @@ def run_demo(folder: Path, *, as_json: bool) -> str:
         return to_json(
             result | {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}
         )
-    moved = comparison.slices.filter(pl.col("verdict").is_in(["regressed", "improved"]))
-    told = [
-        f"{CANDIDATE} against {BASELINE}: {comparison.verdict}",
-        *(
-            f"  {row['metric']} [{row['slice']}] {row['verdict']}: {row['reason']}"
-            for row in moved.iter_rows(named=True)
-        ),
-        f"scores: {scored}",
-        f"report: {page.resolve().as_uri()}",
-    ]
-    return "\n".join(told)
+    from polars_evals.report.terminal import text, width_of
+
+    paths = {"scores": str(scored), "report": str(page)}
+    width = width_of(sys.stdout)
+    return text(comparison, width=width, more="print(comparison.explain())", lines=20, paths=paths)

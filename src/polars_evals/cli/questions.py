@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polars_evals.cli.console import deliver, explained, need_pages, show
-from polars_evals.cli.options import Alpha, AsJson, Cluster, Markdown, Metrics, Scored, Version
+from polars_evals.cli.console import deliver, explained, need_pages, show_result
+from polars_evals.cli.options import All, Alpha, AsJson, Cluster, Markdown, Metrics, Scored, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,7 @@ def rank(
     alpha: Alpha = 0.05,
     html: Html = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank versions: a leaderboard with intervals for means, ranks and differences."""
@@ -55,7 +56,7 @@ def rank(
             scan_scored(scored), version=version, item=item, metrics=metrics or None, cluster=cluster,
             baseline=baseline, alpha=alpha,
         )  # fmt: skip
-        answer(result, html, markdown, as_json=as_json)
+        answer(result, html, markdown, as_json=as_json, everything=everything)
 
 
 def plan(
@@ -82,6 +83,7 @@ def plan(
     metrics: Metrics = None,
     html: Html = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
 ) -> None:
     """Find how many items two versions must answer for a change to be seen."""
@@ -95,7 +97,7 @@ def plan(
             power=power, cluster_size=cluster_size, icc=icc, runs=runs, run_share=run_share, version=version,
             item=item, cluster=cluster, metrics=metrics or None,
         )  # fmt: skip
-        answer(result, html, markdown, as_json=as_json)
+        answer(result, html, markdown, as_json=as_json, everything=everything)
 
 
 def runs(
@@ -111,6 +113,7 @@ def runs(
     alpha: Alpha = 0.05,
     html: Html = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge versions that answered each item several times: pass@k, pass^k and flaky items."""
@@ -123,7 +126,7 @@ def runs(
             scan_scored(scored), version=version, item=item, k=k or (1, 2, 4), metrics=metrics or None,
             cluster=cluster, alpha=alpha,
         )  # fmt: skip
-        answer(result, html, markdown, as_json=as_json)
+        answer(result, html, markdown, as_json=as_json, everything=everything)
 
 
 def agreement(
@@ -136,6 +139,7 @@ def agreement(
     alpha: Alpha = 0.05,
     html: Html = None,
     markdown: Markdown = None,
+    everything: All = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how well raters agree: kappas, Krippendorff's alpha, and what a judge says about people."""
@@ -145,10 +149,12 @@ def agreement(
 
         need_pages("--html", html)
         result = measured(scan_scored(ratings), raters=raters, level=level, alpha=alpha)
-        answer(result, html, markdown, as_json=as_json)
+        answer(result, html, markdown, as_json=as_json, everything=everything)
 
 
-def answer(result: Result, html: str | None, markdown: str | None, *, as_json: bool) -> None:
+def answer(
+    result: Result, html: str | None, markdown: str | None, *, as_json: bool, everything: bool
+) -> None:
     """Write what was asked for, and show the result."""
-    deliver(result, {"html": html, "markdown": markdown})
-    show(result.to_json() if as_json else repr(result), as_json=as_json)
+    paths = deliver(result, {"html": html, "markdown": markdown})
+    show_result(result, paths, as_json=as_json, everything=everything)

@@ -12,7 +12,7 @@ import polars as pl
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.inference.intervals import wilson
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.wording import counted, did_you_mean, have, shown
 
 if TYPE_CHECKING:
@@ -515,16 +515,6 @@ class Agreement(Result):
         return "reliable" if low >= 0.8 else "tentative" if low >= 0.667 else "unreliable"
 
     @property
-    def headline(self) -> str:
-        """The agreement in one line."""
-        row = self.summary.row(by_predicate=pl.col("statistic") == "krippendorff_alpha", named=True)
-        who = " and ".join(self.settings["raters"])
-        if row["value"] is None:
-            return f"{self.verdict}: {who} gave one and the same rating throughout"
-        interval = "" if row["ci_low"] is None else f", interval {row['ci_low']:.2f} to {row['ci_high']:.2f}"
-        return f"{self.verdict}: {who} agree with alpha = {row['value']:.2f}{interval} (n = {row['n']:,})"
-
-    @property
     def plot(self) -> AgreementPlots:
         """Charts of an agreement: `values`."""
         plots: AgreementPlots = drawing().plots_of(self)
@@ -533,12 +523,3 @@ class Agreement(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "pairs": self.pairs, "pass_rate": self.pass_rate}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        pairs = self.pairs if len(self.settings["raters"]) > 2 else self.pairs.clear()
-        return [
-            Table.of("agreement", self.summary, shown=10),
-            Table.of("pass rate of all items", self.pass_rate, shown=20),
-            Table.of("pairs of raters", pairs, shown=40),
-        ]

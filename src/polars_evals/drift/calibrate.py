@@ -15,7 +15,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.inference import column
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.wording import cell, counted, left_out, verb
 
 if TYPE_CHECKING:
@@ -473,35 +473,17 @@ class Calibration(Result):
     @property
     def verdict(self) -> str:
         """`calibrated` where the verdicts settle the threshold, or the best metric; else `inconclusive`."""
-        return self._judged[0]
-
-    @property
-    def headline(self) -> str:
-        """The verdict in one line."""
-        verdict, reason = self._judged
-        if self.summary.height > 1:
-            return f"{verdict}: {reason}"
-        return f"{verdict}: {self.metric} ≥ {self.threshold:g}; {reason}"
-
-    @property
-    def _judged(self) -> tuple[str, str]:
         best = self.summary.row(0, named=True)
         if self.summary.height == 1:
-            return best["verdict"], best["reason"]
-        name, objective = best["metric"], self.settings["objective"]
-        first = f"{name} agrees best (cross-validated {objective} {best[objective]:.2f})"
-        if best["kappa_ci_low"] <= 0:
-            return "inconclusive", f"{first}, which may be chance"
-        mine = self.pairs.filter((pl.col("a") == name) | (pl.col("b") == name))
-        near = mine.filter(pl.col("p_corrected") > self.settings["alpha"]).select(
-            pl.when(pl.col("a") == name).then("b").otherwise("a")
-        )
-        if near.height:
-            return (
-                "inconclusive",
-                f"{first}, but not more than chance apart from {', '.join(near.to_series())}",
-            )
-        return "calibrated", f"{first}, with every other metric clearly behind"
+            return str(best["verdict"])
+        return "inconclusive" if best["kappa_ci_low"] <= 0 or self.rivals else "calibrated"
+
+    @property
+    def rivals(self) -> list[str]:
+        """The metrics that may agree as well as the best one."""
+        mine = self.pairs.filter((pl.col("a") == self.metric) | (pl.col("b") == self.metric))
+        near = mine.filter(pl.col("p_corrected") > self.settings["alpha"])
+        return near.select(pl.when(pl.col("a") == self.metric).then("b").otherwise("a")).to_series().to_list()
 
     @property
     def plot(self) -> CalibrationPlots:
@@ -512,25 +494,3 @@ class Calibration(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "curve": self.curve, "pairs": self.pairs}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        if self.summary.height > 1:
-            counts = ("metric", "n", "threshold", "threshold_ci_low", "threshold_ci_high")
-            return [
-                Table.of("metrics", self.summary.select(*counts, *MEASURES, "verdict"), shown=50),
-                Table.of("pairs", self.pairs, shown=50),
-                Table.of("reasons", self.summary.select("metric", "reason"), shown=50, limit=400),
-            ]
-        best = self.summary.row(0, named=True)
-        rows = [
-            {"measure": name, "value": best[name]}
-            | {end: best[f"{name}_ci_{end}"] for end in ("low", "high")}
-            for name in ("threshold", *MEASURES)
-        ]
-        # A dozen thresholds over the whole curve show its shape.
-        step = max(1, self.curve.height // 12)
-        return [
-            Table.of("best", pl.DataFrame(rows)),
-            Table.of("curve", self.curve.gather_every(step).select("threshold", *MEASURES), shown=13),
-        ]

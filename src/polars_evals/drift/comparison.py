@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import VERDICTS, worst
-from polars_evals.drift.items import items_of
-from polars_evals.drift.junit import junit
-from polars_evals.drift.pull_request import markdown
-from polars_evals.drift.result import Result, Shown, Table, write_or_return
-from polars_evals.drift.written import Written
-from polars_evals.wording import apart, change, listed
+from polars_evals.drift.inference.decide import INCONCLUSIVE, REGRESSED, combine, family_wise
+from polars_evals.drift.items import flips_of, items_of
+from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -23,42 +19,6 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
     from polars_evals.report import ComparisonPlots
-
-
-def _row(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
-    """Put numbers that belong together into one short cell."""
-    names, written = ("candidate", "metric", "slice", "verdict", "n"), Written.of(row["metric"], spec)
-    return {name: row[name] for name in names if name in row} | {
-        "mean" if spec.measures else "score": written.levels(row["baseline_mean"], row["candidate_mean"]),
-        "difference": written.difference(row, "[]"),
-        "q": row["q_value"],
-        "pass rate": change(row["baseline_pass_rate"], row["candidate_pass_rate"], ".1%"),
-        "flips": "–"
-        if row["newly_failing"] is None
-        else f"-{row['newly_failing']:,} +{row['newly_passing']:,}",
-    }
-
-
-def _measure(row: dict[str, Any], spec: ResolvedSpec) -> dict[str, Any]:
-    names, written = ("candidate", "metric", "statistic", "verdict", "n"), Written.of(row["metric"], spec)
-    ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3g}"
-    if row["ratio_low"] is not None and row["ratio_high"] is not None:
-        ratio += f" [{row['ratio_low']:.3g}, {row['ratio_high']:.3g}]"
-    return {name: row[name] for name in names} | {
-        "value": written.levels(row["baseline_value"], row["candidate_value"]),
-        "difference": written.difference(row, "[]"),
-        "ratio": ratio,
-    }
-
-
-def _flip(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("expected", "baseline_output", "candidate_output")
-    return {
-        "candidate": row["candidate"],
-        "metric": row["metric"],
-        "item": str(row["item"]),
-        "score": change(row["baseline_score"], row["candidate_score"], ".2f"),
-    } | apart({name: row[name] for name in names}, *names[1:])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,8 +35,9 @@ class Comparison(Result):
     measures
         A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
-    flips
-        The items whose label changed, with their texts, greatest loss first.
+    components
+        A row for each thing that is judged of a row of `summary` or `slices`: ``mean``, ``pass_rate``,
+        ``median``, ``p95``, with its difference, interval, tests and verdict. Gates judge these.
     unmatched
         What could not be paired, and why.
     pass_rates
@@ -88,19 +49,19 @@ class Comparison(Result):
     spec
         What was compared, and how. `compare_spec` repeats it on other rows.
     table
-        The rows that were compared, for `items`; None for merged aggregates.
+        The rows that were compared, for `items`.
     """
 
     summary: pl.DataFrame
     slices: pl.DataFrame
     measures: pl.DataFrame
-    flips: pl.DataFrame
+    components: pl.DataFrame
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
     notes: tuple[str, ...]
     spec: ResolvedSpec
-    table: pl.LazyFrame | None = None
+    table: pl.LazyFrame
 
     @property
     def items(self) -> pl.LazyFrame:
@@ -135,11 +96,12 @@ class Comparison(Result):
         │ 1    ┆ 0.5             ┆ -0.4       │
         └──────┴─────────────────┴────────────┘
         """
-        if self.table is None:
-            raise ValueError(
-                "a comparison of merged aggregates has no items; compare the rows themselves to see them"
-            )
         return items_of(self.table, self.spec)
+
+    @cached_property
+    def flips(self) -> pl.DataFrame:
+        """The items whose label changed, with their texts, greatest loss first: a part of `items`."""
+        return flips_of(self.items, self.spec)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -148,11 +110,43 @@ class Comparison(Result):
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The worst verdict on each candidate: regressed, inconclusive, improved or no_change."""
-        rows = pl.concat(frame.select("candidate", "verdict") for frame in (self.summary, self.slices))
-        return {
-            one: worst(rows.filter(pl.col("candidate") == one)["verdict"]) for one in self.spec.candidates
-        }
+        """
+        The verdict on each candidate: regressed, inconclusive, improved or no_change.
+
+        It is `regressed` where a component of any row, slices included, got worse after a correction that
+        makes one false alarm in the whole report unlikely. Otherwise the rows over all items decide: any that
+        improved, all that did not change, or else inconclusive.
+        """
+        rows = self.components.filter(pl.col("verdict") == REGRESSED, pl.col("p_family") <= self.spec.alpha)
+        worse = set(rows["candidate"])
+        found = {}
+        for one in self.spec.candidates:
+            rows = self.summary.filter(pl.col("candidate") == one)
+            # What regressed and does not survive the correction is open.
+            whole = [INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows["verdict"]]
+            found[one] = REGRESSED if one in worse else combine(whole)
+        return found
+
+    def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
+        """
+        Return components with verdicts that hold together, as a gate judges them.
+
+        Parameters
+        ----------
+        rows
+            Which of `components` are judged; None for all.
+        sequential
+            Whether the verdicts must hold for any number of looks while items are added, as in a job that
+            runs every day, or for one look.
+
+        Returns
+        -------
+        DataFrame
+            The components with ``p_corrected``, Holm's correction over all of them, and with the verdict
+            `inconclusive` where a change does not survive it.
+        """
+        chosen = self.components if rows is None else self.components.filter(rows)
+        return family_wise(chosen, self.spec.alpha, sequential=sequential)
 
     @property
     def verdict(self) -> str:
@@ -173,38 +167,12 @@ class Comparison(Result):
         """The verdict, if there is one for all."""
         return self.verdict if len(self.spec.candidates) == 1 else None
 
-    @property
-    def headline(self) -> str:
-        """The verdicts in one line."""
-        found = self.verdicts
-        if len(found) == 1:
-            return f"{self.verdict}: {self.spec.candidates[0]} against {self.spec.baseline}"
-        groups = (
-            f"{listed([one for one, verdict in found.items() if verdict == kind])} {kind.replace('_', ' ')}"
-            for kind in VERDICTS
-            if kind in found.values()
-        )
-        return f"against {self.spec.baseline}: {'; '.join(groups)}"
-
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        names = ("summary", "slices", "measures", "flips", "unmatched", "pass_rates", "distributions")
+        names = (
+            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates", "distributions"
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        # Stable, so that slices of one verdict keep their order.
-        slices = self.slices.sort("verdict", self.spec.weight(), maintain_order=True, nulls_last=True)
-        row = partial(_row, spec=self.spec)
-        whole = self.measures.filter(pl.col("slice").is_null())
-        return [
-            Table.of("summary", self.summary, row, shown=50),
-            Table.of("measures", whole, partial(_measure, spec=self.spec), shown=50),
-            Table.of("reasons", self.summary.select("candidate", "metric", "reason"), shown=50, limit=400),
-            Table.of("slices", slices, row, shown=20),
-            Table.of("flips", self.flips, _flip),
-            Table.of("unmatched", self.unmatched),
-        ]
 
     @property
     def plot(self) -> ComparisonPlots:
@@ -249,7 +217,7 @@ class Comparison(Result):
         page
             Where the page of `to_html` is, to say in the text.
         """
-        return write_or_return(markdown(self, page), path)
+        return write_or_return(drawing().markdown(self, page), path)
 
     def show_items(self, *, height: int = 640) -> Shown:
         """
@@ -276,4 +244,4 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(junit(self), path)
+        return write_or_return(drawing().junit(self), path)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have
@@ -309,15 +309,6 @@ class SamplePlan(Result):
         return "planned"
 
     @property
-    def headline(self) -> str:
-        """The plan in one line."""
-        runs = "" if self.runs == 1 else f", each answered {self.runs} times by each version,"
-        return (
-            f"{self.items:,} items{runs} find a difference of {self.settings['min_effect']:g} "
-            f"with probability {self.settings['power']:.0%} (alpha = {self.settings['alpha']:g})"
-        )
-
-    @property
     def plot(self) -> SamplePlanPlots:
         """Charts of this plan: `items`."""
         plots: SamplePlanPlots = drawing().plots_of(self)
@@ -326,8 +317,3 @@ class SamplePlan(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        shown = self.summary if self.summary["metric"].count() else self.summary.drop("metric")
-        return [Table.of("items needed", shown.drop("power"), shown=40)]

@@ -13,7 +13,7 @@ from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.multiple import benjamini_hochberg
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
 from polars_evals.wording import counted, verb
 
@@ -346,17 +346,6 @@ class Ranking(Result):
         return "decided" if alone else "undecided"
 
     @property
-    def headline(self) -> str:
-        """The leaders in one line."""
-        leaders = []
-        for (metric,), rows in self.summary.group_by("metric", maintain_order=True):
-            first = rows.row(0, named=True)
-            peers = rows.filter(pl.col("rank_low") == 1).height - 1
-            doubt = "" if peers == 0 else f", {counted(peers, 'other')} may be as good"
-            leaders.append(f"{metric}: {first['version']} leads with {first['mean']:.3f}{doubt}")
-        return "; ".join(leaders)
-
-    @property
     def plot(self) -> RankingPlots:
         """Charts of this ranking: `means`."""
         plots: RankingPlots = drawing().plots_of(self)
@@ -365,34 +354,3 @@ class Ranking(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "pairs": self.pairs}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        return [
-            Table.of("leaderboard", self.summary, _row, shown=100),
-            Table.of("pairs", self.pairs.sort("q_value"), _pair, shown=20),
-        ]
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    ranks = str(row["rank_low"])
-    if row["rank_high"] != row["rank_low"]:
-        ranks += f"–{row['rank_high']}"
-    return {
-        "metric": row["metric"],
-        "rank": row["rank"],
-        "version": row["version"],
-        "mean": f"{row['mean']:.4f} [{row['ci_low']:.4f}, {row['ci_high']:.4f}]",
-        "rank interval": ranks,
-        "probability to be best": f"{row['p_best']:.1%}",
-        "items": row["n"],
-    }
-
-
-def _pair(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "metric": row["metric"],
-        "versions": f"{row['b']} − {row['a']}",
-        "difference": f"{row['difference']:+.4f} [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]",
-        "q": row["q_value"],
-    }

@@ -8,39 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polars_evals.drawing import drawing
-from polars_evals.drift import render
 from polars_evals.wording import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     import polars as pl
 
 LISTED = 1_000
-
-
-@dataclass(frozen=True)
-class Table:
-    """The first rows of a frame, ready to show, and how many rows the frame has."""
-
-    title: str
-    rows: list[dict[str, Any]]
-    total: int
-    limit: int
-
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        frame: pl.DataFrame,
-        row: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-        *,
-        shown: int = 10,
-        limit: int = 60,
-    ) -> Table:
-        """Show the first rows of a frame, each as `row` makes it, texts cut after `limit` characters."""
-        return cls(title, [row(one) for one in frame.head(shown).to_dicts()], frame.height, limit)
 
 
 @dataclass(frozen=True)
@@ -78,27 +53,26 @@ class Result(ABC):
         return {"verdict": self.verdict}
 
     @property
-    @abstractmethod
     def headline(self) -> str:
-        """The verdict in one line."""
+        """What was found, in a sentence."""
+        return drawing().sentence(self)
 
     @abstractmethod
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
 
-    @abstractmethod
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
+    def __str__(self) -> str:
+        return drawing().text(self)
 
     def __repr__(self) -> str:
-        return render.text(self)
+        return drawing().short(self)
+
+    def explain(self) -> str:
+        """Return every row with the reason for its verdict, and every note, as text."""
+        return drawing().explain(self)
 
     def _repr_html_(self) -> str:
-        try:
-            return drawing().cell_of(self)
-        except ImportError:
-            # Without the report extra there are no charts, and the tables say it all.
-            return render.html(self)
+        return drawing().cell_of(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -130,7 +104,7 @@ class Result(ABC):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(render.markdown(self), path)
+        return write_or_return(drawing().markdown(self), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """

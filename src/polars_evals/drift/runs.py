@@ -11,9 +11,9 @@ import polars as pl
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.inference.intervals import wilson
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
-from polars_evals.wording import counted, listed, verb
+from polars_evals.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -296,17 +296,6 @@ class Runs(Result):
         return "flaky" if self.items.height else "stable"
 
     @property
-    def headline(self) -> str:
-        """The flaky items in one line."""
-        if not self.repeated:
-            once = (self.variance["rows"] <= self.variance["n"]).all()
-            why = "every item has one run" if once else "no item has several runs with a label"
-            return f"{self.verdict}: {why}, so nothing tells which pass in some runs and not in others"
-        items = self.items["item"].n_unique()
-        passing = f"{counted(items, 'item')} {verb(items, 'passes', 'pass')}"
-        return f"{self.verdict}: {passing} in some runs and not in others"
-
-    @property
     def plot(self) -> RunsPlots:
         """Charts of repeated runs: `pass_at_k`."""
         plots: RunsPlots = drawing().plots_of(self)
@@ -315,23 +304,3 @@ class Runs(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "items": self.items, "variance": self.variance}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        return [
-            Table.of("passes", self.summary, _row, shown=50),
-            Table.of("variance", self.variance, shown=50),
-            Table.of("flaky items", self.items),
-        ]
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "version": row["version"],
-        "metric": row["metric"],
-        "k": row["k"],
-        "any of k passes": f"{row['pass_at_k']:.1%} [{row['ci_low']:.1%}, {row['ci_high']:.1%}]",
-        "all of k pass": f"{row['pass_all_k']:.1%} [{row['all_ci_low']:.1%}, {row['all_ci_high']:.1%}]",
-        "items": row["n"],
-        "left out": row["items_left_out"],
-    }

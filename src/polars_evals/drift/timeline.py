@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from datetime import time as clock
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -19,9 +18,9 @@ from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
 from polars_evals.drift.inference.decide import VERDICTS, worst
 from polars_evals.drift.inference.intervals import t_interval, wilson
-from polars_evals.drift.inference.measure import slice_name
 from polars_evals.drift.inference.multiple import benjamini_hochberg
-from polars_evals.drift.result import Result, Table
+from polars_evals.drift.pair import slice_name
+from polars_evals.drift.result import Result
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.written import Written
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.spec import SomeBy, SomeMeasures
     from polars_evals.report import TimelinePlots
-    from polars_evals.suite.measure import Measure, Measures
+    from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]
 
@@ -718,16 +717,6 @@ class Timeline(Result):
         return worst(self.summary["verdict"])
 
     @property
-    def headline(self) -> str:
-        """The verdict in one line."""
-        start = pl.col("window")
-        days = truncate(start, "1d", self.windows.schema["window"])
-        form = "%Y-%m-%d" if self.windows.select((days == start).all()).item() else "%Y-%m-%d %H:%M"
-        first, last = (format(one, form) for one in self.period)
-        every = self.settings["every"]
-        return f"{self.verdict}: {self.summary.height:,} series from {first} to {last}, every {every}"
-
-    @property
     def plot(self) -> TimelinePlots:
         """Charts of this timeline: `scores` and `pass_rates`."""
         plots: TimelinePlots = drawing().plots_of(self)
@@ -736,24 +725,3 @@ class Timeline(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         return {"summary": self.summary, "segments": self.segments, "windows": self.windows}
-
-    def tables(self) -> list[Table]:
-        """Return what to show, most important first."""
-        changes = self.summary.sort("verdict", "difference", maintain_order=True, nulls_last=True)
-        names = ("metric", "version", "slice", "reason")
-        row = partial(_row, measures=measures_of(self.settings["measures"]))
-        return [
-            Table.of("changes", changes, row, shown=20),
-            Table.of("reasons", changes.select(names), shown=20, limit=400),
-        ]
-
-
-def _row(row: dict[str, Any], measures: Measures) -> dict[str, Any]:
-    written = Written(measures.get(row["metric"]))
-    return {name: row[name] for name in ("metric", "version", "slice", "verdict", "n")} | {
-        "mean" if measures else "score": written.levels(row["reference_mean"], row["current_mean"]),
-        "difference": written.difference(row, "[]"),
-        "began": row["began"],
-        "detected": row["detected"],
-        "q": row["q_value"],
-    }

@@ -8,9 +8,9 @@ from typing import Any
 
 from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT
 from polars_evals.drift import Comparison, Timeline
-from polars_evals.drift.render import inert
 from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, failed
-from polars_evals.junit import Case, document
+from polars_evals.report.junit import Case, document
+from polars_evals.report.markdown import inert
 from polars_evals.wording import counted, line, to_json
 
 LISTED, LONGEST = 20, 1_000

@@ -522,7 +522,8 @@ def bleu(
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `brevity_penalty`, `output_tokens` and `expected_tokens`, and what concerns turns.
+        Append `brevity_penalty`, `output_tokens`, `expected_tokens` and `overlap_1` to `overlap_4` (shared
+        n-grams, by order), and what concerns turns.
 
     Notes
     -----
@@ -593,7 +594,9 @@ def chrf(
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `precision` and `recall`, averages over the orders, and what concerns turns.
+        Append `precision` and `recall`, averages over the orders, `output_characters`,
+        `expected_characters` and `overlap_1` to `overlap_6` (shared character n-grams, by order), and what
+        concerns turns.
 
     Notes
     -----

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Calibration, Comparison, Timeline
-from polars_evals.drift.claims import claims
 from polars_evals.report import timelines
+from polars_evals.report.claims import claims
 from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.markup import Html, join, reveal, tag
 from polars_evals.report.page import asset
+from polars_evals.report.page_tables import old_tables, table, verdict
 from polars_evals.report.questions import drawn
 from polars_evals.report.sections import sentence_of
 from polars_evals.report.svg import svg
-from polars_evals.report.tables import table, verdict
 from polars_evals.report.theme import WIDE
 from polars_evals.wording import change, clean, counted, line
 
@@ -122,7 +122,7 @@ def _charts(shown: list[tuple[str, Callable[..., Any]]]) -> Html:
 def _tables(result: Result, unfolded: int = 0) -> Html:
     return join(
         shown if at < unfolded else tag("details", tag("summary", one.title), shown)
-        for at, one in enumerate(filter(lambda one: one.rows, result.tables()))
+        for at, one in enumerate(filter(lambda one: one.rows, old_tables(result)))
         for shown in [table(one.title, list(one.rows[0]), map(_values, one.rows), total=one.total)]
     )
 

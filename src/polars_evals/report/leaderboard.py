@@ -9,7 +9,7 @@ from polars_evals.drift.rank import rank
 from polars_evals.report.evidence import lower_is_better, unit
 from polars_evals.report.links import candidate_id
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.report.tables import SIGNS, Cell, table
+from polars_evals.report.page_tables import SIGNS, Cell, table
 from polars_evals.wording import line
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift import Comparison
-    from polars_evals.drift.claims import Claim
+    from polars_evals.report.claims import Claim
     from polars_evals.report.markup import Child
 
 

@@ -11,7 +11,6 @@ from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
 from polars_evals.report.sections import UNFOLDED_PANELS, Section, grid, more, numbers
-from polars_evals.report.tables import table
 from polars_evals.wording import line
 
 if TYPE_CHECKING:
@@ -40,13 +39,10 @@ def measures(comparison: Comparison) -> Section | None:
             for measure in spec.measures
             if not whole.filter(candidate=name, metric=measure).is_empty()
         ][:UNFOLDED_PANELS]
-    shown = next(one for one in comparison.tables() if one.title == "measures")
-    rows = [list(row.values()) for row in shown.rows]
     content = join(
         changed,
         grid(panels),
         more(len(spec.candidates), len(drawn), "those with the worst verdicts are drawn"),
-        table("Measures of all items", list(shown.rows[0]), rows, total=shown.total),
         [_slices(comparison, name) for name in drawn],
     )
     return Section("measures", "Latency, cost and other measures", content)

@@ -12,7 +12,7 @@ from polars_evals.drift import Calibration, Comparison, Timeline
 from polars_evals.report import questions, sections, thresholds, timelines
 from polars_evals.report.markup import Html, tag
 from polars_evals.report.measures import measures
-from polars_evals.report.tables import verdict
+from polars_evals.report.page_tables import verdict
 from polars_evals.wording import line
 
 if TYPE_CHECKING:

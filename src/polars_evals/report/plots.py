@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.drift.claims import slice_word
 from polars_evals.report import charts, spread_charts, time_charts
 from polars_evals.report.choice import one_of
+from polars_evals.report.claims import slice_word
 from polars_evals.report.drawn_rows import MOST_SLICES, evidence_rows
 from polars_evals.report.evidence import lower_is_better
 from polars_evals.report.measure_plots import MeasurePlots

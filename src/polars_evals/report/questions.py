@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from polars_evals.drift import Agreement, Calibration, Ranking, Runs, SamplePlan
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
+from polars_evals.report.page_tables import old_tables, table
 from polars_evals.report.sections import MOST_PANELS, Section
-from polars_evals.report.tables import table
 from polars_evals.wording import line
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def question_section(result: Result) -> Section:
     ]
     tables = (
         table(one.title, list(one.rows[0]), [list(row.values()) for row in one.rows], total=one.total)
-        for one in result.tables()
+        for one in old_tables(result)
         if one.rows
     )
     return Section("result", "Result", join(figures, tables))

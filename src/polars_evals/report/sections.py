@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.claims import claims, claims_about, pass_or_fail
 from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.written import Written
 from polars_evals.report import viewer
+from polars_evals.report.claims import claims, claims_about, pass_or_fail
 from polars_evals.report.drawn_rows import evidence_rows
 from polars_evals.report.facts import facts
 from polars_evals.report.figure import figure
 from polars_evals.report.leaderboard import leaderboard
 from polars_evals.report.links import candidate_id, claim_link, items_link
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.report.tables import Cell, number, table, verdict
+from polars_evals.report.page_tables import Cell, number, table, verdict
 from polars_evals.wording import cell, change, counted, line, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from polars_evals.drift import Comparison
-    from polars_evals.drift.claims import Claim
     from polars_evals.drift.result import Result
+    from polars_evals.report.claims import Claim
 
 # Rows of a table, rows before the others are folded, and charts of a kind.
 MOST_ROWS, UNFOLDED, MOST_PANELS, UNFOLDED_PANELS = 200, 24, 12, 6

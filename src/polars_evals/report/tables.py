@@ -1,132 +1,442 @@
-"""Tables that can be read aloud, sorted and printed."""
+"""What results show: the rows of a comparison with the numbers that decided, and tables of every result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polars_evals.report.markup import Html, join, tag
-from polars_evals.wording import cell, line, verb
+import polars as pl
+
+from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.report.numbers import amount, day, digits_for, percent, score, signed
+from polars_evals.suite.measure import measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-SIGNS = {"regressed": "▼", "inconclusive": "◇", "improved": "▲", "no_change": "●", "calibrated": "✓"}
-LIMIT = 80
+    from polars_evals.drift.result import Result
+    from polars_evals.suite.measure import Measure
+
+SIGNS = {"regressed": "▼", "improved": "▲", "inconclusive": "◇", "no_change": "●"}
+MOVED = {"regressed": "worse", "improved": "better"}
+# Worst first.
+ORDER = ("regressed", "inconclusive", "improved", "no_change")
+# Differences below this come from rounding.
+_NEGLIGIBLE = 1e-9
+_OUTCOMES = {
+    "answered": "answered",
+    "error": "errors",
+    "truncated": "truncated answers",
+    "filtered": "filtered answers",
+}
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What a cell shows, and the number it is sorted by."""
-
-    shown: str | Html
-    value: float | None = None
-    wide: bool = False
-
-
-def verdict(name: str) -> Html:
-    """Return a verdict as a sign and a word, so that no one needs the colour."""
-    sign = tag("span", SIGNS.get(name, ""), aria_hidden="true")
-    return tag(
-        "span", sign, " ", name.replace("_", " "), class_=f"verdict {name if name in SIGNS else ''}".strip()
-    )
-
-
-def number(value: float | None, form: str) -> Cell:
-    """Return a number, or a dash where there is none."""
-    return Cell("–" if value is None else format(value, form), value)
-
-
-def as_cell(value: Any, limit: int = LIMIT) -> Cell:
-    """Return any value as a short cell."""
-    if isinstance(value, Cell):
-        return value
-    if isinstance(value, Html):
-        return Cell(value)
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return Cell(cell(value, limit), value if numeric else None)
-
-
-def table(
-    caption: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    total: int | None = None,
-    limit: int = LIMIT,
-    class_: str | None = None,
-) -> Html:
+class Row:
     """
-    Return a table whose first column names its rows.
+    A row of a comparison with the numbers of the component that decided its verdict.
 
-    Parameters
+    Attributes
     ----------
-    caption
-        What the table holds.
-    columns
-        Heads of the columns.
-    rows
-        Values; `Cell` where they are sorted by a number.
-    total
-        How many rows there are, where not all are shown.
-    limit
-        Characters after which a text is cut.
-    class_
-        What the style sheet knows the table by.
+    candidate, metric, slice, by, value
+        What it is about; `slice` is None for all items.
+    part
+        The component: ``mean``, ``pass rate``, or a quantile such as ``p95``.
+    verdict, reason, n, q_value
+        As in the frame.
+    before, after, difference, low, high
+        The numbers of the component.
+    measure
+        What is known of a row that is no score.
+    binary
+        Whether a metric has only the scores 0 and 1: its mean is then its pass rate.
     """
-    cells = [[as_cell(value, limit) for value in row] for row in rows]
-    right = [
-        any(row[at].value is not None for row in cells) and not any(row[at].wide for row in cells)
-        for at in range(len(columns))
+
+    candidate: str
+    metric: str
+    slice: str | None
+    by: str | None
+    value: str | None
+    part: str
+    verdict: str
+    reason: str
+    n: int
+    q_value: float | None
+    before: float | None
+    after: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    min_effect: float
+    measure: Measure | None
+    binary: bool
+    newly_failing: int | None
+    newly_passing: int | None
+    worst_case: float | None
+    pass_worst_case: float | None
+    mde: float | None
+    shrunk: float | None
+    judged: bool
+
+    @property
+    def name(self) -> str:
+        """The metric with the component, where that is not its mean."""
+        if self.part == "mean" or self.binary:
+            return self.metric
+        return f"{self.metric} ({self.part})"
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether the numbers are shares of items."""
+        return self.binary or self.part == "pass rate"
+
+    @property
+    def is_score(self) -> bool:
+        """Whether this is a metric, not a measure or a share of answers."""
+        return self.measure is None
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether less is better."""
+        return self.measure is not None and bool(self.measure.lower_is_better)
+
+    @property
+    def gain(self) -> float:
+        """The difference, above 0 where it is better."""
+        value = 0.0 if self.difference is None else self.difference
+        return -value if self.lower_is_better else value
+
+    @property
+    def weight(self) -> float:
+        """How far the row moved, in parts of the smallest change that matters: units differ."""
+        return abs(self.gain) / self.min_effect if self.min_effect > 0 else abs(self.gain)
+
+    @property
+    def moved(self) -> bool:
+        """Whether the row got worse or better."""
+        return self.verdict in MOVED
+
+    def level(self, value: float | None) -> str:
+        """Write a value."""
+        if value is None:
+            return "–"
+        if self.is_rate:
+            return percent(value)
+        return score(value) if self.measure is None else amount(self.measure, value)
+
+    @property
+    def levels(self) -> str:
+        """What was and what is."""
+        return "–" if self.before is None and self.after is None else _arrow(self.before, self.after, self)
+
+    def change(self, value: float | None) -> str:
+        """Write a difference or an end of its interval, with its sign."""
+        if value is None:
+            return "–"
+        if self.measure is None or self.is_rate:
+            return signed(value, digits_for(self.low, self.high))
+        return amount(self.measure, value, sign=True)
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        return "" if self.low is None else f"{self.change(self.low)} to {self.change(self.high)}"
+
+
+def _arrow(before: float | None, after: float | None, row: Row) -> str:
+    return f"{row.level(before)} → {row.level(after)}"
+
+
+def rows_of(comparison: Comparison) -> list[Row]:
+    """Return the rows of a comparison, all items first; columns that are not there are left open."""
+    frame = pl.concat([comparison.summary, comparison.slices], how="diagonal_relaxed")
+    quantiles = _worst_quantiles(comparison)
+    return [_row(one, comparison, quantiles) for one in frame.iter_rows(named=True)]
+
+
+def _worst_quantiles(comparison: Comparison) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return the quantile that moved most clearly in the direction of each row's verdict."""
+    if comparison.measures.is_empty():
+        return {}
+    moved = comparison.measures.filter(pl.col("statistic") != "mean", pl.col("verdict").is_in(list(MOVED)))
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for one in moved.sort("p_value", maintain_order=True, nulls_last=True).iter_rows(named=True):
+        found.setdefault((one["candidate"], one["metric"], one["slice"], one["verdict"]), one)
+    return found
+
+
+def _row(
+    one: dict[str, Any], comparison: Comparison, quantiles: dict[tuple[Any, ...], dict[str, Any]]
+) -> Row:
+    spec = comparison.spec
+    measure = spec.measure(one["metric"])
+    share = measure is not None and measure.share
+    binary = share or _pass_or_fail(one)
+    part, numbers = "mean", ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
+    verdict = one["verdict"]
+    told = one.get("decided_by")
+    by_rate = (
+        "pass" in told
+        if told is not None
+        else one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
+    )
+    quantile = quantiles.get((one["candidate"], one["metric"], one["slice"], verdict))
+    if quantile is not None and one.get("score_verdict") != verdict:
+        part = str(quantile["statistic"])
+        one = one | {key: quantile[key] for key in ("difference", "ci_low", "ci_high", "min_effect")}
+        one |= {"baseline_mean": quantile["baseline_value"], "candidate_mean": quantile["candidate_value"]}
+    elif by_rate and one.get("pass_rate_difference") is not None and not binary:
+        part = "pass rate"
+        numbers = (
+            "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
+            "pass_ci_high",
+        )  # fmt: skip
+    before, after, difference, low, high = (one.get(name) for name in numbers)
+    known = ("by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case")
+    found: dict[str, Any] = {name: one.get(name) for name in (*known, "mde", "shrunk")}
+    return Row(
+        **found,
+        candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
+        verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
+        difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
+        measure=measure, binary=binary, judged=one.get("se") is not None,
+    )  # fmt: skip
+
+
+def _pass_or_fail(one: dict[str, Any]) -> bool:
+    pairs = (
+        (one["baseline_mean"], one["baseline_pass_rate"]),
+        (one["candidate_mean"], one["candidate_pass_rate"]),
+    )
+    return all(a is not None and b is not None and abs(a - b) < _NEGLIGIBLE for a, b in pairs)
+
+
+def by_importance(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order of reading: what moved first, the largest change first, all items first."""
+    return sorted(rows, key=lambda row: (not row.moved, row.slice is not None, -row.weight))
+
+
+def outcome_name(metric: str) -> str:
+    """Return what a share of answers is called."""
+    return _OUTCOMES.get(metric, metric)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to show: heads, rows of texts, which columns are numbers, and how many rows are left out."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    numeric: tuple[bool, ...]
+    left_out: int = 0
+
+    @classmethod
+    def of(cls, title: str, rows: Sequence[dict[str, Any]], *, shown: int | None = None) -> Table:
+        """Make a table of mappings; a value that is no text is a number, and stands right."""
+        kept = list(rows if shown is None else rows[:shown])
+        heads = tuple(kept[0]) if kept else ()
+        numeric = tuple(
+            all(row[head] is None or not isinstance(row[head], str) or _numeral(row[head]) for row in kept)
+            for head in heads
+        )
+        texts = [tuple(_text(row[head]) for head in heads) for row in kept]
+        return cls(title, heads, texts, numeric, len(rows) - len(kept))
+
+
+def _numeral(text: str) -> bool:
+    return text[:1] in "+−–" or text[:1].isdigit()
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if isinstance(value, float):
+        return f"{value:.4g}" if 0 < abs(value) < 0.001 else score(value)
+    return day(value) if hasattr(value, "isoformat") else str(value)
+
+
+def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False, reasons: bool = False) -> Table:
+    """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
+    columns = {row.by for row in rows if row.by is not None}
+    # One column of slices is named in the head, several with each value.
+    head = next(iter(columns)) if len(columns) == 1 and not columns & {"metric", "verdict"} else "slice"
+    return Table.of(
+        title,
+        [
+            {
+                **({"version": row.candidate} if versions else {}),
+                "metric": row.name,
+                **({head: _place(row, head)} if columns else {}),
+                "verdict": row.verdict.replace("_", " "),
+                "difference": row.change(row.difference),
+                "low": row.change(row.low),
+                "high": row.change(row.high),
+                "before → after": row.levels,
+                "items": row.n,
+                **({"q": row.q_value, "reason": row.reason} if reasons else {}),
+            }
+            for row in rows
+        ],
+    )
+
+
+def _place(row: Row, head: str) -> str:
+    if row.slice is None:
+        return "all items"
+    return row.slice if head == "slice" or row.value is None else row.value
+
+
+def tables_of(result: Result) -> list[Table]:
+    """Return the tables of any result but a comparison's, most important first."""
+    makers: dict[type[Any], Any] = {
+        Timeline: _timeline, Ranking: _ranking, Calibration: _calibration, SamplePlan: _plan, Runs: _runs,
+        Agreement: _agreement,
+    }  # fmt: skip
+    if isinstance(result, Comparison):
+        rows = by_importance(rows_of(result))
+        return [compared(rows, "rows", versions=len(result.spec.candidates) > 1)]
+    return [table for table in makers[type(result)](result) if table.rows]
+
+
+def _timeline(result: Timeline) -> list[Table]:
+    measures = measures_of(result.settings["measures"])
+    order = {name: at for at, name in enumerate(ORDER)}
+    rows = sorted(
+        result.summary.iter_rows(named=True),
+        key=lambda row: (row["verdict"] not in MOVED, order[row["verdict"]], -abs(row["difference"] or 0.0)),
+    )
+    several = {name: any(row.get(name) is not None for row in rows) for name in ("version", "slice", "part")}
+    return [
+        Table.of(
+            "series",
+            [
+                {"metric": row["metric"]}
+                | {
+                    name: row.get(name) or ("all" if name == "slice" else "–")
+                    for name, there in several.items()
+                    if there
+                }
+                | {"verdict": row["verdict"].replace("_", " ")}
+                | _series_numbers(row, measures.get(row["metric"]))
+                | {"since": row["began"], "rows": row["n"]}
+                for row in rows
+            ],
+        )
     ]
-    head = tag(
-        "tr",
-        (
-            tag("th", name, scope="col", class_="number" if right[at] else None)
-            for at, name in enumerate(columns)
+
+
+def _series_numbers(row: dict[str, Any], measure: Measure | None) -> dict[str, str]:
+    digits = digits_for(row["ci_low"], row["ci_high"])
+
+    def change(value: float | None) -> str:
+        if value is None or measure is None:
+            return signed(value, digits)
+        return amount(measure, value, sign=True)
+
+    def level(value: float | None) -> str:
+        return score(value) if value is None or measure is None else amount(measure, value)
+
+    return {
+        "difference": change(row["difference"]),
+        "low": change(row["ci_low"]),
+        "high": change(row["ci_high"]),
+        "before → now": f"{level(row['reference_mean'])} → {level(row['current_mean'])}",
+    }
+
+
+def _ranking(result: Ranking) -> list[Table]:
+    several = result.summary["metric"].n_unique() > 1
+    board = [
+        {
+            **({"metric": row["metric"]} if several else {}),
+            "rank": f"{row['rank_low']}–{row['rank_high']}"
+            if row["rank_low"] != row["rank_high"]
+            else str(row["rank_low"]),
+            "version": row["version"],
+            "mean": row["mean"],
+            "low": row["ci_low"],
+            "high": row["ci_high"],
+            "best": percent(row["p_best"]),
+            "items": row["n"],
+        }
+        for row in result.summary.iter_rows(named=True)
+    ]
+    pairs = [
+        {
+            **({"metric": row["metric"]} if several else {}),
+            "versions": f"{row['b']} − {row['a']}",
+            "difference": signed(row["difference"]),
+            "low": signed(row["ci_low"]),
+            "high": signed(row["ci_high"]),
+            "q": row["q_value"],
+        }
+        for row in result.pairs.sort("q_value").iter_rows(named=True)
+    ]
+    return [Table.of("leaderboard", board), Table.of("pairs", pairs)]
+
+
+def _calibration(result: Calibration) -> list[Table]:
+    names = [name for name in ("precision", "recall", "f1", "kappa", "accuracy") if name in result.summary]
+    return [
+        Table.of(
+            "thresholds",
+            [
+                {
+                    "metric": row["metric"],
+                    "verdict": row["verdict"],
+                    "threshold": f"{row['threshold']:g}",
+                    "low": f"{row['threshold_ci_low']:g}",
+                    "high": f"{row['threshold_ci_high']:g}",
+                    **{name: row[name] for name in names},
+                    "items": row["n"],
+                }
+                for row in result.summary.iter_rows(named=True)
+            ],
         ),
-    )
-    body = (tag("tr", (_cell(one, at, right[at]) for at, one in enumerate(row))) for row in cells)
-    content = tag(
-        "table",
-        tag("caption", caption),
-        tag("thead", head),
-        tag("tbody", body),
-        data_sortable=len(cells) > 1,
-        class_=class_,
-    )
-    return join(
-        tag("div", content, class_="scroll", role="region", aria_label=caption, tabindex=0),
-        left_out(len(cells), len(cells) if total is None else total),
-    )
+        Table.of("pairs", result.pairs.to_dicts()),
+    ]
 
 
-def left_out(shown: int, total: int) -> Html:
-    """Say how many rows are not in the page."""
-    if shown >= total:
-        return Html("")
-    return tag(
-        "p",
-        f"{total - shown:,} of {total:,} rows {verb(total - shown, 'is', 'are')} left out here.",
-        class_="left-out",
-    )
+def _plan(result: SamplePlan) -> list[Table]:
+    shown = result.summary if result.summary["metric"].count() else result.summary.drop("metric")
+    # Effects are what was asked for, in the digits in which it was.
+    rows = [
+        {key: f"{value:g}" if isinstance(value, float) else value for key, value in row.items()}
+        for row in shown.drop("power", strict=False).to_dicts()
+    ]
+    return [Table.of("items needed", rows)]
 
 
-def _tells(shown: str) -> bool:
-    """Tell whether a text is the number that it is sorted by."""
-    try:
-        float(shown.replace(",", ""))
-    except ValueError:
-        return False
-    return True
+def _runs(result: Runs) -> list[Table]:
+    passes = [
+        {
+            "version": row["version"],
+            "metric": row["metric"],
+            "k": row["k"],
+            "any of k passes": percent(row["pass_at_k"], 1),
+            "interval": f"{percent(row['ci_low'], 1)} to {percent(row['ci_high'], 1)}",
+            "all of k pass": percent(row["pass_all_k"], 1),
+            "interval ": f"{percent(row['all_ci_low'], 1)} to {percent(row['all_ci_high'], 1)}",
+            "items": row["n"],
+        }
+        for row in result.summary.iter_rows(named=True)
+    ]
+    return [
+        Table.of("passes", passes),
+        Table.of("variance", result.variance.to_dicts()),
+        Table.of("flaky items", result.items.to_dicts()),
+    ]
 
 
-def _cell(one: Cell, at: int, right: bool) -> Html:
-    classes = " ".join(name for name, wanted in (("number", right), ("wide", one.wide)) if wanted) or None
-    shown = one.shown if isinstance(one.shown, Html) else line(one.shown)
-    value = "" if right else None
-    if one.value is not None:
-        value = None if _tells(shown) else f"{one.value:.6g}"
-    if at == 0:
-        return tag("th", shown, scope="row", class_=classes, data_value=value)
-    return tag("td", shown, class_=classes, data_value=value)
+def _agreement(result: Agreement) -> list[Table]:
+    pairs = result.pairs.to_dicts() if len(result.settings["raters"]) > 2 else []
+    return [
+        Table.of("agreement", result.summary.to_dicts()),
+        Table.of("pass rate of all items", result.pass_rate.to_dicts()),
+        Table.of("pairs of raters", pairs),
+    ]

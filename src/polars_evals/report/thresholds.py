@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import join
+from polars_evals.report.page_tables import old_tables, table
 from polars_evals.report.sections import Section
-from polars_evals.report.tables import table
 from polars_evals.wording import line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ METHOD = (
 
 def threshold_section(result: Calibration) -> Section:
     """Return the curve of thresholds, and the best one in numbers."""
-    best, curve = result.tables()
+    best, curve = old_tables(result)
     level = f"{1 - result.settings['alpha']:.0%}"
     chart = figure(
         result.plot.curve,

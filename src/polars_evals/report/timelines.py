@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift.claims import changes as claims
 from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.report.claims import changes as claims
 from polars_evals.report.figure import figure
 from polars_evals.report.markup import Html, join, tag
+from polars_evals.report.page_tables import Cell, number, table, verdict
 from polars_evals.report.sections import MOST_ROWS, Section, more, sentence_of
-from polars_evals.report.tables import Cell, number, table, verdict
 from polars_evals.wording import change, line
 
 if TYPE_CHECKING:
     from polars_evals.drift import Timeline
-    from polars_evals.drift.claims import Claim
+    from polars_evals.report.claims import Claim
 
 # Claims of the sentence, series that are drawn, and windows of each that are also written out.
 MOST_CLAIMS, MOST_SERIES, MOST_WINDOWS = 4, 6, 100

@@ -1,4 +1,4 @@
-"""JUnit XML, which every continuous integration shows: suites of cases, each passed or with a problem."""
+"""JUnit XML, which every continuous integration shows: suites of cases, and those of a comparison."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree as ET
 
+from polars_evals.report.sentences import claims_about, sentence, story
 from polars_evals.wording import clean, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from polars_evals.drift import Comparison
+    from polars_evals.report.tables import Row
 
 NAME = 200
 COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
@@ -82,3 +86,32 @@ def _add(suite: ET.Element, case: Case) -> None:
 def _count(element: ET.Element) -> None:
     for kind, tag in COUNTED.items():
         element.set(kind, str(sum(1 for _ in element.iter(tag))))
+
+
+def junit(comparison: Comparison) -> str:
+    """
+    Return a suite for each candidate: a case for its verdict, and one for each metric and slice.
+
+    A row fails only where the verdict on the candidate is `regressed`: failures agree with the exit code.
+    """
+    rows = story(comparison).rows
+    suites = []
+    for candidate, verdict in comparison.verdicts.items():
+        said = "; ".join(claim.text for claim in claims_about(comparison, candidate)) or sentence(comparison)
+        whole = Case(candidate, "verdict", output=f"{verdict}: {sentence(comparison)}")
+        if verdict == "regressed":
+            whole = Case(candidate, "verdict", "failure", said, verdict, sentence(comparison))
+        mine = [row for row in rows if row.candidate == candidate]
+        cases = [_case(row, said, lost=verdict == "regressed") for row in mine]
+        suites.append((f"{candidate} against {comparison.spec.baseline}", [whole, *cases]))
+    return document(suites)
+
+
+def _case(row: Row, said: str, *, lost: bool) -> Case:
+    name = row.name if row.slice is None else f"{row.name} [{row.slice}]"
+    output = f"{row.verdict}: {row.reason}"
+    if row.verdict == "regressed" and lost:
+        return Case(row.candidate, name, "failure", row.reason, row.verdict, said, output=output)
+    if row.verdict in ("regressed", "inconclusive"):
+        return Case(row.candidate, name, "skipped", row.reason, output=output)
+    return Case(row.candidate, name, output=output)

@@ -1,0 +1,100 @@
+"""Results as Markdown, for a pull request or a chat message: the sentence, a table, the worst items."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from polars_evals.drift import Comparison
+from polars_evals.report.numbers import middle_cut, score
+from polars_evals.report.sentences import sentence, story, worst_items
+from polars_evals.report.tables import SIGNS, Row, Table, by_importance, tables_of
+from polars_evals.wording import cell, counted, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.result import Result
+
+# Rows that stand open, rows in all, and characters of a text.
+OPEN, MOST, TEXT = 12, 100, 120
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
+
+
+def inert(value: str) -> str:
+    """Return text that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", value)
+
+
+def markdown(result: Result, page: str | None = None) -> str:
+    """Return Markdown in which every value is inert; `page` says where the report is."""
+    lines = [f"**{inert(sentence(result))}**", ""]
+    if page is not None:
+        lines += [f"Charts and all items: {inert(line(page, 400))}", ""]
+    if isinstance(result, Comparison):
+        lines += [*_folded(result), "", *_worst(result)]
+    else:
+        for table in tables_of(result):
+            lines += [f"### {table.title}", "", *_table(table), ""]
+    lines += [f"- {inert(line(note))}" for note in result.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(table: Table, shown: int = 50) -> list[str]:
+    rule = ["---:" if numeric else "---" for numeric in table.numeric]
+    lines = [f"| {' | '.join(map(inert, table.heads))} |", f"| {' | '.join(rule)} |"]
+    lines += [f"| {' | '.join(inert(line(value, 200)) for value in row)} |" for row in table.rows[:shown]]
+    more = len(table.rows) - shown + table.left_out
+    return [*lines, *(["", f"… and {more:,} more"] if more > 0 else [])]
+
+
+def _folded(comparison: Comparison) -> list[str]:
+    rows = by_importance(story(comparison).rows)
+    lines = _rows(comparison, rows[:OPEN])
+    if rest := rows[OPEN:MOST]:
+        named = counted(len(rows) - OPEN, "more row")
+        named += "" if len(rows) <= MOST else f", {MOST - OPEN} of them here"
+        lines += ["", f"<details><summary>{named}</summary>", "", *_rows(comparison, rest), "", "</details>"]
+    return lines
+
+
+def _rows(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    several = len(comparison.spec.candidates) > 1
+    sliced = any(row.slice is not None for row in rows)
+    heads = [
+        "", *(["version"] if several else []), "metric", *(["slice"] if sliced else []), "difference",
+        "interval", "before → after", "newly failing", "newly passing", "n",
+    ]  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * (len(heads) - 3)} ---: | ---: | ---: |"]
+    for row in rows:
+        values = [
+            f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
+            *([middle_cut(row.candidate, 40)] if several else []),
+            middle_cut(row.name, 40),
+            *(["all items" if row.slice is None else middle_cut(row.slice, 40)] if sliced else []),
+            row.change(row.difference),
+            row.interval or "–",
+            row.levels,
+            "–" if row.newly_failing is None else f"{row.newly_failing:,}",
+            "–" if row.newly_passing is None else f"{row.newly_passing:,}",
+            f"{row.n:,}",
+        ]
+        lines.append(f"| {' | '.join(map(inert, values))} |")
+    return lines
+
+
+def _worst(comparison: Comparison) -> list[str]:
+    items = worst_items(comparison)
+    lines = ["Worst items:", ""] if items else []
+    for one in items:
+        who = f"{middle_cut(one['candidate'], 40)}, " if len(comparison.spec.candidates) > 1 else ""
+        numbers = f"{score(one['baseline_score'])} → {score(one['candidate_score'])}"
+        name = inert(f"{who}{middle_cut(one['metric'], 40)}")
+        lines.append(f"- {inert(middle_cut(cell(one['item'], 200)))} ({name} {numbers})")
+        texts = (("expected", "expected"), ("before", "baseline_output"), ("after", "candidate_output"))
+        lines += [
+            f"  - {name}: {inert(cell(one[key], TEXT))}"
+            for name, key in texts
+            if one.get(key) is not None or name == "after"
+        ]
+    return [*lines, ""] if lines else []

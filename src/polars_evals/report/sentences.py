@@ -1,0 +1,486 @@
+"""What was found, as a person would say it: one sentence for every result, and claims for a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.report.numbers import amount, day, middle_cut, percent, signed
+from polars_evals.report.tables import MOVED, ORDER, Row, outcome_name, rows_of
+from polars_evals.suite.measure import measures_of
+from polars_evals.wording import counted, line, spoken, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from polars_evals.drift.result import Result
+
+# Claims of a page, and things that are named one by one before the others are only counted.
+MOST_CLAIMS = MOST_NAMED = 3
+# A slice is named beside all items if it moved this much further.
+FURTHER = 1.5
+WORST = 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """
+    One thing that was found.
+
+    Attributes
+    ----------
+    text
+        A clause without a full stop.
+    verdict
+        What was found, in a word.
+    candidates
+        The versions that it is about.
+    row
+        The row that it rests on most; None where it rests on many.
+    """
+
+    text: str
+    verdict: str
+    candidates: tuple[str, ...] = ()
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """
+    What a comparison found.
+
+    Attributes
+    ----------
+    title
+        Who is compared with whom.
+    counts
+        How many rows, or versions, got worse or better, are unclear or did not change.
+    claims
+        What was found, worst first, at most three.
+    rest
+        What is known of everything else, as sentences.
+    rows
+        All rows of the comparison.
+    """
+
+    title: str
+    counts: dict[str, int]
+    claims: tuple[Claim, ...]
+    rest: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Everything in one line."""
+        said = "; ".join(claim.text for claim in self.claims)
+        parts = [f"{said}."] if said else []
+        return " ".join([f"{self.title}:", *parts, *self.rest])
+
+
+def sentence(result: Result) -> str:
+    """Return what any result found in a sentence."""
+    makers: dict[type[Any], Callable[[Any], str]] = {
+        Comparison: lambda one: story(one).sentence,
+        Timeline: _timeline,
+        Ranking: _ranking,
+        Calibration: _calibration,
+        SamplePlan: _plan,
+        Runs: _runs,
+        Agreement: _agreement,
+    }
+    return line(makers[type(result)](result), 2_000)
+
+
+def story(comparison: Comparison) -> Story:
+    """Return what a comparison found."""
+    rows = rows_of(comparison)
+    spec = comparison.spec
+    if len(spec.candidates) > 1:
+        return _of_several(comparison, rows)
+    candidate = spec.candidates[0]
+    sure = comparison.verdicts[candidate] == "regressed"
+    claims = _claims(rows, spec.metrics, sure=sure)
+    counts = {kind: sum(row.verdict == kind for row in rows) for kind in ORDER}
+    more = len(claims) - MOST_CLAIMS
+    rest = [] if more <= 0 else [f"{counted(more, 'more finding')}."]
+    rest += _rest(comparison, rows)
+    title = f"{middle_cut(candidate)} against {middle_cut(spec.baseline)}"
+    return Story(title, counts, tuple(claims[:MOST_CLAIMS]), tuple(rest), tuple(rows))
+
+
+def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
+    """Return what was found about one candidate, worst first."""
+    rows = [row for row in rows_of(comparison) if row.candidate == candidate]
+    sure = comparison.verdicts[candidate] == "regressed"
+    return _claims(rows, comparison.spec.metrics, sure=sure)
+
+
+def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[Claim]:
+    """Return a claim for all items and one for each slice that moved differently, worst first."""
+    found: list[Claim] = []
+    short = len({row.by for row in rows if row.by is not None}) == 1
+    for verdict, way in MOVED.items():
+        mine = [row for row in rows if row.verdict == verdict]
+        over_all = {row.name: row for row in mine if row.slice is None}
+        # A loss that does not survive the correction over all rows is not what the comparison concludes.
+        is_ = f"may be {way}" if verdict == "regressed" and not sure else f"is {way}"
+        scored = [row for row in over_all.values() if row.is_score]
+        if scored:
+            text = f"overall {way if sure or verdict == 'improved' else is_}{_evidence(scored, metrics)}"
+            found.append(Claim(text, verdict, (scored[0].candidate,), _lead(scored)))
+        found += [
+            Claim(_move(row), verdict, (row.candidate,), row) for row in over_all.values() if not row.is_score
+        ]
+        slices: dict[str, list[Row]] = {}
+        for row in mine:
+            if row.slice is not None and _says_more(row, over_all.get(row.name)):
+                slices.setdefault(row.slice, []).append(row)
+        for name, parts in sorted(slices.items(), key=lambda one: (-max(r.weight for r in one[1]), one[0])):
+            scored = [row for row in parts if row.is_score]
+            word = slice_word(name, short=short)
+            text = f"{word} {is_}{_evidence(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
+            found.append(Claim(text, verdict, (parts[0].candidate,), _lead(scored or parts)))
+    return found
+
+
+def _says_more(row: Row, over_all: Row | None) -> bool:
+    """Say whether a slice is worth a claim beside that of all items: it moved clearly further."""
+    if over_all is None or over_all.verdict != row.verdict:
+        return True
+    if row.low is None or row.high is None or over_all.difference is None:
+        return False
+    return row.weight > FURTHER * over_all.weight and not row.low <= over_all.difference <= row.high
+
+
+def _lead(rows: Sequence[Row]) -> Row:
+    """Return the row that says most to a person: one with labels that flipped, else the largest change."""
+    flipped = [row for row in rows if row.newly_failing is not None and _flips(row)]
+    return max(flipped or rows, key=lambda row: row.weight)
+
+
+def _flips(row: Row) -> str:
+    """Return how many items flipped in the direction of the verdict, if that is what happened."""
+    failing, passing = row.newly_failing or 0, row.newly_passing or 0
+    first, second = (failing, passing) if row.verdict == "regressed" else (passing, failing)
+    words = ("fail", "pass") if row.verdict == "regressed" else ("pass", "fail")
+    if first <= second:
+        return ""
+    more = f", {second:,} newly {verb(second, f'{words[1]}es' if words[1] == 'pass' else 'fails', words[1])}"
+    one = "passes" if words[0] == "pass" else "fails"
+    return f"{first:,} of {counted(row.n, 'item')} newly {verb(first, one, words[0])}{more if second else ''}"
+
+
+def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+    """Return which metrics moved, and what that means in items or in the score."""
+    names = list(dict.fromkeys(row.metric for row in rows))
+    row = _lead(rows)
+    told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
+    where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
+    if len(metrics) > 1 and (len(names) > 1 or not where):
+        told += f" ({middle_cut(row.name)})"
+    elif row.part == "pass rate" and not _flips(row):
+        told = f"pass rate {told}"
+    return f"{where}: {told}"
+
+
+def named(names: Sequence[str], metrics: Sequence[str]) -> str:
+    """Name metrics, or those that are not among them where these are fewer.
+
+    Examples
+    --------
+    >>> named(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"])
+    '4 of 5 metrics, not e'
+    >>> named(["a", "b"], ["a", "b"]), named(["a"], ["a", "b"])
+    ('both metrics', 'a')
+    """
+    missing = [one for one in metrics if one not in names]
+    others = [one for one in names if one not in metrics]
+    own = [one for one in names if one in metrics]
+    if len(own) > 1 and not missing:
+        shown = ["both metrics" if len(own) == 2 else f"all {len(own)} metrics"]
+    elif len(own) > MOST_NAMED:
+        but = f", not {spoken([middle_cut(one) for one in missing])}" if len(missing) <= MOST_NAMED else ""
+        shown = [f"{len(own)} of {len(metrics)} metrics{but}"]
+    else:
+        shown = [middle_cut(one) for one in own]
+    return spoken([*shown, *(middle_cut(outcome_name(one)) for one in others)])
+
+
+def slice_word(name: str, *, short: bool = True) -> str:
+    """Return the name of a slice in a sentence: its value, where there is one column of slices."""
+    word = name.partition("=")[2] if short and "=" in name and ", " not in name else name
+    return middle_cut(word) or name
+
+
+def _move(row: Row) -> str:
+    """Return what a measure or a share of answers did: ``latency_ms 12% slower (812 ms → 909 ms)``."""
+    name = middle_cut(outcome_name(row.metric))
+    if row.measure is None or row.difference is None or row.before is None:
+        return f"{middle_cut(row.name)} {row.levels}"
+    if row.binary:
+        return f"{name} {row.levels}"
+    if row.part != "mean":
+        name = f"{row.part} of {name}"
+    way = row.measure.way(row.difference)
+    part = abs(row.difference) / row.before if row.before > 0 else 10.0
+    size = f"{part:.0%}" if 0.095 <= part < 10 else f"{part:.1%}"
+    return f"{name} {size if part < 10 else amount(row.measure, abs(row.difference))} {way} ({row.levels})"
+
+
+def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    """Return what is known of the rows that did not move."""
+    scored = [row for row in rows if row.is_score]
+    open_ = [row for row in rows if row.verdict == "inconclusive"]
+    whole = [row for row in scored if row.slice is None]
+    if not any(row.moved for row in rows):
+        if not any(row.judged for row in rows):
+            return [f"No verdict: {whole[0].reason}." if whole else "No verdict."]
+        if all(row.difference == 0 and row.low == 0 == row.high for row in whole) and (
+            same := identical(comparison)
+        ):
+            return [f"All {counted(same, 'answer')} are identical."]
+        if not open_:
+            least = min((row.min_effect for row in whole), default=0.0)
+            return [f"No change: every difference is smaller than {least:g}."]
+        known = worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
+        return [f"No clear change. {known}", *_unclear(open_, rows)]
+    left = [row for row in whole if row.verdict == "inconclusive"]
+    known = (
+        f"Overall unclear: {_lowered(worst_case(left))}"
+        if left and not any(row.moved for row in whole)
+        else ""
+    )
+    return [*filter(None, [known]), *_unclear(open_, rows)]
+
+
+def _lowered(said: str) -> str:
+    return said if said[1:2].isupper() else f"{said[:1].lower()}{said[1:]}"
+
+
+def _unclear(open_: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+    if not open_ or len(rows) == 1:
+        return []
+    return [f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."]
+
+
+def worst_case(rows: Sequence[Row]) -> str:
+    """Say what is ruled out: how much worse the metrics may be.
+
+    A row without a worst case says how large a difference is not ruled out.
+    """
+    known = [row for row in rows if row.worst_case is not None]
+    if not known:
+        ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
+        return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
+    row = min(known, key=lambda one: one.worst_case or 0.0)
+    name = f"{middle_cut(row.metric)}: not" if len(rows) > 1 else "Not"
+    rate = "" if row.pass_worst_case is None or row.binary else f" (pass rate {_bound(row.pass_worst_case)})"
+    return f"{name} worse than {_bound(row.worst_case or 0.0)}{rate}."
+
+
+def _bound(value: float) -> str:
+    return signed(value, 3)
+
+
+def identical(comparison: Comparison) -> int:
+    """Return how many items have the same answer in both versions, if all have; else 0."""
+    if comparison.table is None or comparison.spec.item is None:
+        return 0
+    answers = comparison.items.filter(pl.col("metric") == comparison.spec.metrics[0])
+    same = pl.col("baseline_output").eq_missing(pl.col("candidate_output"))
+    given = pl.col("baseline_output").is_not_null()
+    n, equal = answers.select(pl.len(), (same & given).sum()).collect().row(0)
+    return int(n) if n and n == equal else 0
+
+
+def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
+    """Return a claim for each way in which candidates moved over all items, worst first."""
+    spec = comparison.spec
+    found = comparison.verdicts
+    counts = {kind: sum(one == kind for one in found.values()) for kind in ORDER}
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for candidate in spec.candidates:
+        mine = [row for row in rows if row.candidate == candidate and row.slice is None]
+        worse, better = (
+            tuple(dict.fromkeys(row.metric for row in mine if row.verdict == kind)) for kind in MOVED
+        )
+        groups.setdefault((worse, better), []).append(candidate)
+    order = sorted(
+        groups.items(),
+        key=lambda one: (not one[0][0], not one[0][1], -len(one[0][0]), -len(one[1]), -len(one[0][1])),
+    )
+    claims = []
+    for (worse, better), names in order:
+        ways = [f"{w} on {named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
+        if not ways:
+            continue
+        who = [middle_cut(one) for one in names]
+        if len(who) > MOST_NAMED:
+            who = [*who[: MOST_NAMED - 1], f"{len(who) - MOST_NAMED + 1} more"]
+        text = f"{spoken(who)} {verb(len(names), 'is', 'are')} {spoken(ways)}"
+        lead = [row for row in rows if row.candidate == names[0] and row.slice is None and row.moved]
+        claims.append(Claim(text, "regressed" if worse else "improved", tuple(names), _lead(lead)))
+    losses = [claim for claim in claims if claim.verdict == "regressed"]
+    hidden = _losses_in_slices(rows, spec.candidates)
+    claims = [*losses[:2], *hidden[:1], *losses[2:], *hidden[1:], *claims[len(losses) :]]
+    best = next((claim for claim in claims if claim.verdict == "improved"), None)
+    kept = claims[:MOST_CLAIMS]
+    if best is not None and best not in kept:
+        kept = [*kept[: MOST_CLAIMS - 1], best]
+    told = [
+        f"{counts[kind]:,} {word}"
+        for kind, word in (
+            ("regressed", "worse"), ("improved", "better"), ("inconclusive", "unclear"),
+            ("no_change", "unchanged"),
+        )
+        if counts[kind]
+    ]  # fmt: skip
+    title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {', '.join(told)}"
+    return Story(title, counts, tuple(kept), (), tuple(rows))
+
+
+def _losses_in_slices(rows: Sequence[Row], candidates: Sequence[str]) -> list[Claim]:
+    """Return a claim for each candidate that lost in a slice by what it did not lose by over all items."""
+    short = len({row.by for row in rows if row.by is not None}) == 1
+    found = []
+    for candidate in candidates:
+        lost = [row for row in rows if row.candidate == candidate and row.verdict == "regressed"]
+        known = {row.metric for row in lost if row.slice is None}
+        hidden = sorted(
+            (row for row in lost if row.slice is not None and row.metric not in known),
+            key=lambda row: -row.weight,
+        )
+        names = list(dict.fromkeys(row.slice for row in hidden if row.slice is not None))
+        if names:
+            words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
+            more = len(names) - MOST_NAMED
+            where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
+            found.append(
+                Claim(f"{middle_cut(candidate)} is worse in {where}", "regressed", (candidate,), hidden[0])
+            )
+    if len(found) > MOST_NAMED:
+        names = [claim.candidates[0] for claim in found]
+        return [Claim(f"{len(names):,} versions are worse in some slice", "regressed", tuple(names))]
+    return found
+
+
+def of_items(row: Row, known: Sequence[str]) -> pl.Expr:
+    """Return which rows of `Comparison.items` a row of the comparison is about."""
+    place = (pl.col("candidate") == row.candidate) & (pl.col("metric") == row.metric)
+    if row.by is not None and row.by in known:
+        place &= pl.col(row.by).fill_null("null") == row.value
+    return place
+
+
+def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the items whose scores lost most, each once, of what regressed if anything did."""
+    if comparison.spec.item is None or comparison.table is None:
+        return []
+    there = list(comparison.items.collect_schema())
+    texts = [name for name in ("input", "expected", "baseline_output", "candidate_output") if name in there]
+    lost = [row for row in rows_of(comparison) if row.verdict == "regressed" and row.is_score]
+    lost.sort(key=lambda row: (row.slice is not None, -row.weight))
+    places = [of_items(row, there) for row in lost[:20] if row.by is None or row.by in there]
+    kept = comparison.items.filter(
+        pl.col("metric").is_in(comparison.spec.metrics),
+        pl.col("difference") < 0,
+        pl.any_horizontal(places) if places else pl.lit(True),
+    )
+    numbers = ("candidate", "metric", "item", "baseline_score", "candidate_score", "difference")
+    found = kept.select(*numbers, *texts).sort("difference", "item", "metric").head(20 * WORST).collect()
+    return found.unique("item", keep="first", maintain_order=True).head(WORST).to_dicts()
+
+
+def changes(timeline: Timeline) -> list[Claim]:
+    """Return what moved over time and since when, worst first."""
+    measures = measures_of(timeline.settings["measures"])
+    moved = timeline.summary.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
+    found = []
+    for row in moved.iter_rows(named=True):
+        what = middle_cut(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers")
+        measure = measures.get(row["metric"])
+        way = "lower" if row["difference"] < 0 else "higher"
+        size = f"{abs(row['difference']):.2g}"
+        if measure is not None:
+            way, size = measure.way(row["difference"]), measure.amount(abs(row["difference"]))
+        began = "" if row["began"] is None else f" since {day(row['began'])}"
+        part = f" ({row['part']})" if row.get("part") not in (None, "mean", row["metric"]) else ""
+        name = middle_cut(outcome_name(row["metric"]))
+        text = f"{what} {verb(1, 'is', 'are') if what != 'all answers' else 'are'} {MOVED[row['verdict']]}"
+        found.append(Claim(f"{text}: {name}{part} {size} {way}{began}", row["verdict"]))
+    return found
+
+
+def _timeline(timeline: Timeline) -> str:
+    found = changes(timeline)
+    # Windows of days and longer begin at midnight: the time of the first row says nothing.
+    finer = timeline.settings["every"].rstrip("0123456789").endswith(("h", "m", "s"))
+    first, last = (day(one if finer else date(one.year, one.month, one.day)) for one in timeline.period)
+    about = f"{timeline.summary.height:,} series from {first} to {last}, every {timeline.settings['every']}"
+    if found:
+        more = len(found) - MOST_CLAIMS
+        said = [claim.text for claim in found[:MOST_CLAIMS]]
+        return f"{'; '.join([*said, *([counted(more, 'more change')] if more > 0 else [])])}. {about}."
+    unclear = timeline.summary.filter(pl.col("verdict") == "inconclusive").height
+    known = f"No clear change: {unclear:,} of" if unclear else "No change in"
+    return f"{known} {about}{', unclear' if unclear else ''}."
+
+
+def _ranking(ranking: Ranking) -> str:
+    leaders = []
+    for (metric,), rows in ranking.summary.group_by("metric", maintain_order=True):
+        first = rows.row(0, named=True)
+        peers = rows.filter(pl.col("rank_low") == 1).height - 1
+        doubt = "" if peers <= 0 else f", {counted(peers, 'other')} may be as good"
+        leaders.append(
+            f"{middle_cut(str(metric))}: {middle_cut(first['version'])} leads with {first['mean']:.3f}{doubt}"
+        )
+    more = len(leaders) - 2 * MOST_NAMED
+    return "; ".join([*leaders[: 2 * MOST_NAMED], *([counted(more, "more metric")] if more > 0 else [])])
+
+
+def _calibration(calibration: Calibration) -> str:
+    best = calibration.summary.row(0, named=True)
+    if calibration.summary.height == 1:
+        return f"{best['verdict']}: {best['metric']} ≥ {best['threshold']:g}; {best['reason']}"
+    objective = calibration.settings["objective"]
+    first = f"{best['metric']} agrees best (cross-validated {objective} {best[objective]:.2f})"
+    if best["kappa_ci_low"] <= 0:
+        return f"{calibration.verdict}: {first}, which may be chance"
+    near = calibration.rivals
+    if near:
+        return f"{calibration.verdict}: {first}, but not clearly better than {', '.join(near)}"
+    return f"{calibration.verdict}: {first}, clearly better than every other metric"
+
+
+def _plan(plan: SamplePlan) -> str:
+    runs = "" if plan.runs == 1 else f", each answered {plan.runs} times by each version,"
+    settings = plan.settings
+    return (
+        f"{plan.items:,} items{runs} detect a difference of {settings['min_effect']:g} "
+        f"({percent(settings['power'])} power, alpha = {settings['alpha']:g})."
+    )
+
+
+def _runs(runs: Runs) -> str:
+    if not runs.repeated:
+        once = (runs.variance["rows"] <= runs.variance["n"]).all()
+        why = "every item has one run" if once else "no item has several runs with a label"
+        return f"inconclusive: {why}, so it is unknown which items pass only sometimes"
+    items = runs.items["item"].n_unique()
+    pass_ = verb(items, "passes in some runs and fails", "pass in some runs and fail")
+    return f"{runs.verdict}: {counted(items, 'item')} {pass_} in others"
+
+
+def _agreement(agreement: Agreement) -> str:
+    row = agreement.summary.row(by_predicate=pl.col("statistic") == "krippendorff_alpha", named=True)
+    who = spoken([middle_cut(one) for one in agreement.settings["raters"]])
+    if row["value"] is None:
+        return f"{agreement.verdict}: {who} gave one and the same rating throughout"
+    interval = "" if row["ci_low"] is None else f", interval {row['ci_low']:.2f} to {row['ci_high']:.2f}"
+    return f"{agreement.verdict}: {who} agree with alpha = {row['value']:.2f}{interval} (n = {row['n']:,})"
