@@ -379,7 +379,7 @@ def test_objects_are_compared_as_json() -> None:
 
 
 def test_graded_relevance_of_scikit_learn() -> None:
-    from sklearn.metrics import ndcg_score  # type: ignore[import-untyped]
+    from sklearn.metrics import ndcg_score
 
     rng = np.random.default_rng(0)
     for _ in range(50):

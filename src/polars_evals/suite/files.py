@@ -184,7 +184,7 @@ def write_yaml(contents: Mapping[str, Any]) -> str:
     return yaml.safe_dump(dict(contents), sort_keys=False, allow_unicode=True)
 
 
-def write_toml(contents: Mapping[str, Any]) -> str:
+def to_toml(contents: Mapping[str, Any]) -> str:
     """Write TOML: lists of tables as `[[metric]]`, everything below in line. None is the word "none"."""
     lines: list[str] = []
     for key, value in contents.items():
@@ -221,7 +221,7 @@ def toml_value(value: Any) -> str:
 
 
 WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    ".toml": write_toml,
+    ".toml": to_toml,
     ".yaml": write_yaml,
     ".yml": write_yaml,
     ".json": lambda contents: json.dumps(contents, indent=2, ensure_ascii=False) + "\n",
@@ -376,28 +376,3 @@ def place(source: str, key: str, number: int, entry: object) -> str:
     """Say where an entry stands, counted from 1, and what it is called."""
     name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
     return f"{source}: {key}[{number}]" + (f' "{name}"' if is_text(name) else "")
-
-
-def to_toml(config: Mapping[str, Any]) -> str:
-    """Write the contents of a suite file as TOML."""
-    plain = {key: value for key, value in config.items() if not _is_tables(value)}
-    lines = [f"{key} = {toml_value(value)}" for key, value in plain.items() if value is not None]
-    for key, tables in config.items():
-        for table in tables if _is_tables(tables) else ():
-            held = {name: value for name, value in table.items() if value is not None}
-            lines += ["", f"[[{key}]]", *(f"{name} = {toml_value(value)}" for name, value in held.items())]
-    return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def _is_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
-
-
-def toml_value(value: Any) -> str:
-    """Write a value as TOML does: texts and numbers as in JSON, objects in one line."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    # TOML has no \\u007f as it is; JSON leaves it.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

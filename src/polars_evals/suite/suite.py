@@ -331,7 +331,7 @@ def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
 def choose_names(metrics: list[Metric]) -> list[str]:
     """Name the metrics: as given, or else by their type, numbered where that is taken."""
     given = [metric.name for metric in metrics if metric.name]
-    repeated = {name for name in given if given.count(name) > 1}
+    repeated = dict.fromkeys(name for name in given if given.count(name) > 1)
     if repeated:
         raise ValueError(f"two metrics are named {quoted(repeated)}; give them different names")
     taken = set(given)
