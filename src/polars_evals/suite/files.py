@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from polars_evals.suite.aggregate import Aggregate, aggregates_of
 from polars_evals.suite.declared import Table, Text, read
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import (
@@ -235,6 +236,7 @@ class SuiteTable(Table):
 
     metric: Any = None
     measure: Any = None
+    aggregate: Any = None
     output: Text | None = Field(None, description="the name of a column")
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
     clean: Any = None
@@ -276,8 +278,24 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
         return [metric for metric in found if metric], columns
     if table.measure is not None:
         columns["measures"] = read_measures(read_list(table.measure, "measure", source), source)
+    if table.aggregate is not None:
+        columns["aggregates"] = read_aggregates(read_list(table.aggregate, "aggregate", source), source)
+        if table.metric is None:
+            return [], columns
     entries = enumerate(read_list(table.metric, "metric", source), 1)
     return [read_metric(entry, place(source, "metric", n, entry)) for n, entry in entries], columns
+
+
+def read_aggregates(entries: list[Any], source: str) -> tuple[Aggregate, ...]:
+    """Read `[[aggregate]]`: its options stand beside its type."""
+    found: list[Aggregate] = []
+    for number, entry in enumerate(entries, 1):
+        where = place(source, "aggregate", number, entry)
+        try:
+            found += aggregates_of(entry if isinstance(entry, str) else read_mapping(entry, where))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+    return tuple(found)
 
 
 def read_measures(entries: list[Any], source: str) -> Measures:

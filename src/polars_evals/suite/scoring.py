@@ -20,7 +20,13 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 class Scoring:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
-    def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        schema: pl.Schema,
+        signatures: Mapping[str, str],
+        counts: Sequence[pl.Expr] = (),
+    ) -> None:
         # A score that a metric takes as it is stands in its own place.
         taken = {m.output for m in metrics if m.type == COLUMN_TYPE and m.output == f"{m.name}_score"}
         self.existing = [name for name in schema.names() if name not in taken]
@@ -40,6 +46,7 @@ class Scoring:
             self.results += read_results(metric, name, structs[name])
             if metric.name in self.prepared.notes:
                 self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
+        self.results += counts
         self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
         self.check_names()
 

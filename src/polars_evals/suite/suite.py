@@ -8,6 +8,7 @@ from typing import Any, Self
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
+from polars_evals.suite.aggregate import Aggregate, aggregates_of
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import FrameT, Scoring, quoted
@@ -32,6 +33,9 @@ class Suite:
     measures
         Columns of numbers that versions are compared by beside the scores: names, `Measure`s, or names with
         options. `compare(..., measures=suite.measures)`; a job compares them by itself.
+    aggregates
+        Statistics of all rows, such as `"macro_f1"`: names, or `Aggregate`s. Scored frames hold what each row
+        adds to them in `<name>_counts`; `compare` and `rank` compare them by themselves.
 
     Examples
     --------
@@ -49,6 +53,7 @@ class Suite:
 
     metrics: tuple[Metric, ...]
     measures: Measures = field(default_factory=Measures)
+    aggregates: tuple[Aggregate, ...] = ()
 
     def __init__(
         self,
@@ -59,10 +64,16 @@ class Suite:
         clean: Any = None,
         clean_expected: Any = None,
         measures: Any = None,
+        aggregates: Any = None,
     ) -> None:
         given = [as_metric(one) for one in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
-        if not given:
-            raise ValueError("a suite needs at least one metric")
+        columns = {"output": output} | ({"expected": expected} if isinstance(expected, str) else {})
+        statistics = tuple(
+            one.bind(**columns, clean=clean, clean_expected=clean_expected)
+            for one in aggregates_of(aggregates)
+        )
+        if not given and not statistics:
+            raise ValueError("a suite needs at least one metric or aggregate")
         names = choose_names(given)
         bound = (
             metric.bind(
@@ -74,6 +85,9 @@ class Suite:
         object.__setattr__(self, "measures", measures_of(measures))
         if taken := [name for name in self.measures if name in names]:
             raise ValueError(f"{quoted(taken)} is a metric and a measure; rename one")
+        object.__setattr__(self, "aggregates", statistics)
+        if taken := [str(one.name) for one in statistics if one.name in (*names, *self.measures)]:
+            raise ValueError(f"{quoted(taken)} is an aggregate, and a metric or measure; rename one")
 
     def __len__(self) -> int:
         return len(self.metrics)
@@ -82,16 +96,22 @@ class Suite:
         return iter(self.metrics)
 
     def __add__(self, other: object) -> Self:
-        """Make a suite of the metrics and measures of both; `other` may be a metric or its name."""
+        """Make a suite of all that both hold; `other` may be a metric or its name."""
         if isinstance(other, str | Metric):
             other = type(self)(other)
         if not isinstance(other, Suite):
             return NotImplemented
-        return type(self)((*self.metrics, *other.metrics), measures={**self.measures, **other.measures})
+        return type(self)(
+            (*self.metrics, *other.metrics),
+            measures={**self.measures, **other.measures},
+            aggregates=(*self.aggregates, *other.aggregates),
+        )
 
     def __repr__(self) -> str:
         measures = f", measures={list(self.measures)!r}" if self.measures else ""
-        return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + f"]{measures})"
+        aggregates = f", aggregates={list(self.aggregates)!r}" if self.aggregates else ""
+        metrics = "".join(f"    {metric!r},\n" for metric in self.metrics)
+        return f"Suite([\n{metrics}]{measures}{aggregates})"
 
     @classmethod
     def load(cls, path: str | Path, *, output: str | None = None, expected: str | None = None) -> Self:
@@ -168,10 +188,12 @@ class Suite:
         """Return the suite as the contents of a suite file."""
         measures = [{"name": name, **one.plain} for name, one in self.measures.items()]
         found: dict[str, Any] = {"metric": [metric.to_dict() for metric in self.metrics]}
-        return found | ({"measure": measures} if measures else {})
+        aggregates = [one.to_dict() for one in self.aggregates]
+        found |= {"measure": measures} if measures else {}
+        return found | ({"aggregate": aggregates} if aggregates else {})
 
     def score(self, frame: FrameT, *, signatures: bool = False) -> FrameT:
-        """Add `<name>_score` and `<name>_label` of each metric.
+        """Add `<name>_score` and `<name>_label` of each metric, and `<name>_counts` of each aggregate.
 
         Parameters
         ----------
@@ -202,7 +224,9 @@ class Suite:
         check_frame(frame)
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
-        scoring = Scoring(self.metrics, schema, self.signature if signatures else {})
+        check_columns(self.aggregates, schema.names())
+        counts = [one.counts(schema) for one in self.aggregates]
+        scoring = Scoring(self.metrics, schema, self.signature if signatures else {}, counts)
         scored = scoring.score(frame)
         remember(scored, self.signature)
         return scored
@@ -286,7 +310,8 @@ class Suite:
         >>> pe.Suite([pe.Metric("levenshtein", threshold=0.8)]).signature["levenshtein"]
         'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|levenshtein:1'
         """
-        return {str(metric.name): signature(metric) for metric in self.metrics}
+        found = {str(metric.name): signature(metric) for metric in self.metrics}
+        return found | {str(one.name): one.signature for one in self.aggregates}
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -314,7 +339,7 @@ def check_frame(frame: object) -> None:
         )
 
 
-def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
+def check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) -> None:
     """Refuse a frame without the columns that the metrics read."""
     for metric in metrics:
         for column in metric.columns:
@@ -325,7 +350,8 @@ def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
                     if column == metric.expected:
                         hint += f'. A text that is no column is pl.lit("{column}")'
                         hint += f', and in a file {{literal = "{column}"}}'
-                raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
+                kind = "metric" if isinstance(metric, Metric) else "aggregate"
+                raise ColumnNotFoundError(f'{kind} "{metric.name}": the frame has no column "{column}"{hint}')
 
 
 def choose_names(metrics: list[Metric]) -> list[str]:
