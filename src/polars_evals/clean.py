@@ -6,11 +6,12 @@ loses the white space around it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
-from polars_evals.expressions.native import as_expr, as_text, call
+from polars_evals.expressions.native import as_expr, call
 from polars_evals.expressions.options import (
     IntoText,
     Natural,
@@ -265,8 +266,11 @@ def cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
     """Make the expression of one step."""
     column = as_expr(name, "text", text)
     if step.name == "regex":
-        texts = as_text(name, "text", column)
-        return pl.coalesce(step.find(texts), texts)
+        # Whatever the column is: one that is no text is refused by the function that takes it as it is.
+        found = step.find(column.cast(pl.String, strict=False))
+        return call(
+            "clean", [column, found], {"name": name, "notes": False, "steps": [], "given": step.nothing}
+        )
     return call("clean", [column], {"name": name, "notes": False, "steps": [step.native]})
 
 
@@ -322,13 +326,18 @@ def regex(name: str, pattern: object, group: object) -> Step:
     if (rule := read_rule(Natural)) is not None:
         rule.check(name, "group", group)
     assert isinstance(group, int)
-    groups = len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
+    groups = _count_groups(pattern)
     if group > groups:
         raise ValueError(
             f"{name}: the pattern has {groups} groups, not {group}; set ( ) around what you want, or group=0"
         )
 
     return Step("regex", f"no match of {pattern}", {"pattern": pattern, "group": group})
+
+
+@lru_cache
+def _count_groups(pattern: str) -> int:
+    return len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
 
 
 def check_markers(name: str, markers: object) -> None:

@@ -1,7 +1,7 @@
 // Cleaning of texts before they are scored, and what other expressions need of columns whose type they do not know.
 #include <functional>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../clean/choice.hpp"
 #include "../clean/code.hpp"
 #include "../clean/extract.hpp"
@@ -208,15 +208,13 @@ Column column_of(const TextLists& lists, std::size_t rows, bool is_list) {
     return column;
 }
 
-// A column as String, for expressions of Polars; with `lists`, as List(String), a text as a list of one.
-class AsText : public Function {
+// A column as List(String), for expressions of Polars: a text is a list of one.
+class AsTextLists : public Function {
 public:
-    explicit AsText(const Value& options)
-        : name_(options["name"].text()), argument_(options["argument"].text()), is_list_(options["lists"].flag()) {}
+    explicit AsTextLists(const Value& options) : name_(options["name"].text()), argument_(options["argument"].text()) {}
     Field type(const Dtypes& columns) const override {
-        if (is_list_) check_texts(name_, argument_.c_str(), *columns[0]);
-        else check_text(name_, *columns[0]);
-        return {"", is_list_ ? Type::texts : Type::text};
+        check_texts(name_, argument_.c_str(), *columns[0]);
+        return {"", Type::texts};
     }
     Column run(const std::vector<Input>& columns) const override {
         const Input& input = columns[0];
@@ -226,12 +224,11 @@ public:
             for (std::size_t i = 0; i < input.chunks(); ++i)
                 append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values,
                              input.written());
-        return column_of(lists, input.size(), is_list_);
+        return column_of(lists, input.size(), true);
     }
 
 private:
     std::string name_, argument_;
-    bool is_list_;
 };
 
 // Objects as JSON, and lists of objects as lists of JSON texts or, with `whole`, as one text. Texts stay texts.
@@ -287,7 +284,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Function> make_clean(const Value& options) { return std::make_unique<Clean>(options); }
-std::unique_ptr<Function> make_as_text(const Value& options) { return std::make_unique<AsText>(options); }
+std::unique_ptr<Function> make_as_text_lists(const Value& options) { return std::make_unique<AsTextLists>(options); }
 std::unique_ptr<Function> make_as_json(const Value& options) { return std::make_unique<AsJson>(options); }
 std::unique_ptr<Function> make_json_readable(const Value& options) { return std::make_unique<JsonReadable>(options); }
 

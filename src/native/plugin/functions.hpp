@@ -35,7 +35,7 @@ std::unique_ptr<Function> make_precision_at_k(const Value& options);
 std::unique_ptr<Function> make_ndcg(const Value& options);
 std::unique_ptr<Function> make_reciprocal_rank(const Value& options);
 std::unique_ptr<Function> make_clean(const Value& options);
-std::unique_ptr<Function> make_as_text(const Value& options);
+std::unique_ptr<Function> make_as_text_lists(const Value& options);
 std::unique_ptr<Function> make_as_json(const Value& options);
 std::unique_ptr<Function> make_json_readable(const Value& options);
 

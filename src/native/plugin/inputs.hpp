@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "../columns.hpp"
+#include "../core/columns.hpp"
 #include "abi.hpp"
 #include "dtype.hpp"
 #include "written.hpp"

@@ -6,9 +6,9 @@
 #include <limits>
 #include <unordered_map>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../vectors.hpp"
+#include "vectors.hpp"
 #include "functions.hpp"
 #include "scores.hpp"
 
@@ -190,7 +190,7 @@ public:
         Result result(pairs.count());
         std::int64_t* distance = result.add_integers("distance");
         const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
-        for_each_batch<Scratch>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+        for_each_batch<Kept<Scratch>>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
             constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
             if (is_uniform) {
                 scratch.results.resize(batch.size());
@@ -360,7 +360,7 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                 if (!right.is_valid(b)) reason = Reason::no_expected;
                 else if (!left.is_valid(a)) reason = Reason::no_output;
                 else {
-                    const Cosine cosine = pe::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
+                    const Cosine cosine = plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
                     switch (cosine.comparison) {
                         case Comparison::no_expected: reason = Reason::no_expected; break;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "../result.hpp"
+#include "../core/result.hpp"
 #include "../words/tokenizers.hpp"
 #include "function.hpp"
 

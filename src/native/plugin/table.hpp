@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "../arrow.hpp"
+#include "../core/arrow.hpp"
 #include "../core/text.hpp"
 
 namespace pe::plugin {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../clean/choice.hpp"
 #include "../clean/number.hpp"
 #include "../edit/alignment.hpp"
@@ -179,7 +179,7 @@ public:
 protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
-        for_each_batch<words::NgramCosine>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
+        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
             for (std::size_t i = 0; i < batch.size(); ++i) score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
         });
     }
@@ -209,7 +209,7 @@ protected:
         std::int64_t* kinds[3] = {};
         const char* const names[] = {"substitutions", "insertions", "deletions"};
         for (int i = 0; i < 3 && common.details; ++i) kinds[i] = result.add_integers(names[i]);
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+        for_each_batch<Kept<Scratch>>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
             scratch.left.clear();
             scratch.right.clear();
             for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -5,7 +5,7 @@
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../pairs.hpp"
+#include "../core/pairs.hpp"
 #include "../words/bleu.hpp"
 #include "../words/chrf.hpp"
 #include "../words/gleu.hpp"

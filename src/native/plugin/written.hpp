@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "../columns.hpp"
+#include "../core/columns.hpp"
 #include "dtype.hpp"
 #include "number.hpp"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 
-from polars_evals.expressions.native import as_expr, as_text, call, metric
+from polars_evals.expressions.native import as_expr, as_text_lists, call, metric
 from polars_evals.expressions.options import (
     Amount,
     Fraction,
@@ -658,7 +658,7 @@ def word_metric(
         return metric(function, arguments)
     sides = [as_expr(name, side, arguments[side]) for side in ("output", "expected")]
     found = [
-        as_text(name, "output", side, lists=True).list.eval(
+        as_text_lists(name, "output", side).list.eval(
             find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
         )
         for side in sides
