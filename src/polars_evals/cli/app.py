@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, traces
+from polars_evals.cli import console, questions, start, traces
 from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import (
     deliver,
@@ -79,6 +79,9 @@ app = typer.Typer(
         "max_content_width": max(80, get_terminal_size((100, 24)).columns),
     },
 )
+
+
+start.add_to(app)
 
 
 def print_version(wanted: bool) -> None:
