@@ -25,18 +25,22 @@ from polars_evals.metrics import *  # noqa: F403
 from polars_evals.namespace import col, evals
 
 if TYPE_CHECKING:
+    from polars_evals._diff import diff
+
     # From the modules: in a cycle of imports, mypy takes a function for the module that is named alike.
     from polars_evals.drift.agreement import Agreement, agreement
     from polars_evals.drift.baseline import against_baseline
     from polars_evals.drift.calibrate import Calibration, calibrate
     from polars_evals.drift.compare import compare
     from polars_evals.drift.comparison import Comparison
+    from polars_evals.drift.labels import read_labels, sample_items
     from polars_evals.drift.plan import SamplePlan, plan
     from polars_evals.drift.rank import Ranking, rank
     from polars_evals.drift.runs import Runs, runs
     from polars_evals.drift.timeline import Timeline, timeline
-    from polars_evals.suite import Measure, Metric, Suite, signatures
+    from polars_evals.suite import Aggregate, Measure, Metric, Suite, signatures
     from polars_evals.suite.custom import metric
+    from polars_evals.suite.suggest import Suggestion, suggest
     from polars_evals.traces import (
         check_traces,
         conversations,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Aggregate",
     "Agreement",
     "Calibration",
     "Comparison",
@@ -55,6 +60,7 @@ __all__ = [
     "Ranking",
     "Runs",
     "SamplePlan",
+    "Suggestion",
     "Suite",
     "Timeline",
     "__version__",
@@ -66,13 +72,17 @@ __all__ = [
     "compare",
     "conversations",
     "detect_traces",
+    "diff",
     "evals",
     "metric",
     "plan",
     "rank",
+    "read_labels",
     "runs",
+    "sample_items",
     "scan_traces",
     "signatures",
+    "suggest",
     "timeline",
     "unmatched_items",
     "with_expected",
@@ -85,6 +95,7 @@ drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.rep
 
 # Imported when first used, so that `import polars_evals` costs little more than `import polars`.
 _LATER = {
+    "Aggregate": "suite",
     "Agreement": "drift",
     "Calibration": "drift",
     "Comparison": "drift",
@@ -93,6 +104,7 @@ _LATER = {
     "Ranking": "drift",
     "Runs": "drift",
     "SamplePlan": "drift",
+    "Suggestion": "suite.suggest",
     "Suite": "suite",
     "Timeline": "drift",
     "against_baseline": "drift",
@@ -102,12 +114,16 @@ _LATER = {
     "compare": "drift",
     "conversations": "traces",
     "detect_traces": "traces",
+    "diff": "_diff",
     "plan": "drift",
     "rank": "drift",
+    "read_labels": "drift",
+    "sample_items": "drift",
     "runs": "drift",
     "metric": "suite.custom",
     "scan_traces": "traces",
     "signatures": "suite",
+    "suggest": "suite.suggest",
     "timeline": "drift",
     "unmatched_items": "traces",
     "with_expected": "traces",

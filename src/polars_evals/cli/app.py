@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, traces
+from polars_evals.cli import console, questions, start, traces
 from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import (
     deliver,
@@ -83,6 +83,9 @@ app = typer.Typer(
 )
 
 
+start.add_to(app)
+
+
 def print_version(wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
@@ -144,7 +147,7 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
-    with explained():
+    with stoppable(), explained():
         from polars_evals.cli.score import choose_input, choose_suite, score_files
         from polars_evals.report.terminal import score_lines
 
@@ -249,7 +252,7 @@ def run(
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
 
@@ -271,7 +274,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
-    with explained(as_json=as_json):
+    with explained():
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
@@ -291,7 +294,7 @@ def maintain(
     as_json: AsJson = False,
 ) -> None:
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted, verb
 

@@ -4,10 +4,15 @@ from typing import Annotated
 
 import typer
 
+from polars_evals.cli import console
+
 Scored = Annotated[
     list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", callback=console.expect_json, help="Print the result or error as JSON."),
+]
 Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
 Baseline = Annotated[str, typer.Option(help="The version to compare with.")]
 Candidates = Annotated[

@@ -12,7 +12,7 @@ from polars_evals.storage.paths import Paths
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import Sorting, choose_files, platform_named, tell_all
 from polars_evals.traces.files import expand, named_files
-from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, no_answers, plan_of
+from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, check_options, no_answers, plan_of
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.read import BROKEN, NUMBER
 from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
@@ -58,6 +58,7 @@ def read_traces(
     rows: Rows | None = None,
     as_is: Collection[str] | None = None,
     dataset: Dataset | None = None,
+    copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
     """
@@ -78,6 +79,9 @@ def read_traces(
         two kinds becomes text. None: every file is read to the canonical columns.
     dataset
         Where the expected values are, if not in the files.
+    copies
+        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
+        file itself, which need not be on this machine.
 
     Raises
     ------
@@ -87,7 +91,9 @@ def read_traces(
     named = platform_named(format)
     rows = "traces" if rows is None else rows
     columns = columns or {}
-    files, beside = choose_files(expand(path, storage_options), named)
+    check_options(columns, keep, rows)
+    listed = list(path) if copies and isinstance(path, Sequence) else expand(path, storage_options)
+    files, beside = choose_files([str(file) for file in listed], named)
     is_plain = as_is is not None and named is None and not columns and not keep
     found = tell_all(
         files,
@@ -96,6 +102,7 @@ def read_traces(
         storage_options,
         output=columns.get("output"),
         as_is=as_is if is_plain else None,
+        copies=copies,
     )
     failed = dict(found.failed)
     tables = [one for one in found.told if is_plain and one.platform is GENERIC]
@@ -108,7 +115,8 @@ def read_traces(
             frames += _frames(plan, group, rows)
             formats |= dict.fromkeys(group.files, group.platform.name)
     if tables:
-        frames += scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
     frame = together(frames) if formats else None
     if frame is not None and dataset is not None:
@@ -171,3 +179,15 @@ def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) ->
     placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
     done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], has_own_item="item_id" in plan.columns)
     return done.rename({f"@{name}": name for name in SOURCE})
+
+
+def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave out the rows of a table that have no output; those of broken records stay."""
+    if "output" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("output").is_not_null() | pl.col("source_broken").is_not_null())
+
+
+def is_broken() -> pl.Expr:
+    """Whether a row stands for a record that cannot be read, as its `error` says."""
+    return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)
