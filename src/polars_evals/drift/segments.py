@@ -31,8 +31,8 @@ SIGMAS = 3.0
 # for all, about equally for as many as EARLY and then less and less.
 FIRST = 0.25
 EARLY = 10.0
-# The evidence of a quiet series exceeds 1 / alpha far less often than alpha, unless it is watched for ever. So
-# this much is added to its logarithm: of 300 quiet series each, up to 3% alarm within 76 windows.
+# The evidence of a quiet series exceeds 1 / alpha far less often than alpha, unless it is watched for ever.
+# So this much is added to its logarithm; up to 3% of quiet series alarm within 76 windows then.
 SLACK = float(np.log(3))
 # The sizes of change that are looked for, in `tau`.
 SIZES = (1.0, 4.0)
