@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, traces
+from polars_evals.cli import console, questions, start, traces
 from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import (
     deliver,
@@ -24,6 +24,7 @@ from polars_evals.cli.console import (
     tell,
 )
 from polars_evals.cli.options import (
+    Adjust,
     All,
     Alpha,
     AsJson,
@@ -35,6 +36,7 @@ from polars_evals.cli.options import (
     Metrics,
     MinEffect,
     Scored,
+    Unanswered,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +81,9 @@ app = typer.Typer(
         "max_content_width": max(80, get_terminal_size((100, 24)).columns),
     },
 )
+
+
+start.add_to(app)
 
 
 def print_version(wanted: bool) -> None:
@@ -209,6 +214,8 @@ def timeline(
     by: ByColumn = None,
     metrics: Metrics = None,
     measures: Measures = None,
+    adjust: Adjust = None,
+    unanswered: Unanswered = "auto",
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -226,7 +233,8 @@ def timeline(
         need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            metrics=metrics, measures=named_measures(measures), adjust=adjust,
+            unanswered=unanswered, reference=reference, min_effect=min_effect,  # type: ignore[arg-type]
             alpha=alpha,
         )  # fmt: skip
         paths = deliver(line, {"html": html, "markdown": markdown})
