@@ -291,7 +291,7 @@ def describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
         clear = "" if np.isnan(p) else f", p = {p:.2g}"
         told.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
     note = (
-        f"{missing.sum():,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
+        f"{count:,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
         f"{pairs.candidate} and {verb(count, 'is', 'are')} not compared"
     )
     return [f"{note}; there {spec.baseline} scores {'; '.join(told)}" if told else note]
