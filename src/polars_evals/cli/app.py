@@ -24,6 +24,7 @@ from polars_evals.cli.console import (
     tell,
 )
 from polars_evals.cli.options import (
+    Adjust,
     All,
     Alpha,
     AsJson,
@@ -35,6 +36,7 @@ from polars_evals.cli.options import (
     Metrics,
     MinEffect,
     Scored,
+    Unanswered,
 )
 
 if TYPE_CHECKING:
@@ -212,6 +214,8 @@ def timeline(
     by: ByColumn = None,
     metrics: Metrics = None,
     measures: Measures = None,
+    adjust: Adjust = None,
+    unanswered: Unanswered = "auto",
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -229,7 +233,8 @@ def timeline(
         need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            metrics=metrics, measures=named_measures(measures), adjust=adjust,
+            unanswered=unanswered, reference=reference, min_effect=min_effect,  # type: ignore[arg-type]
             alpha=alpha,
         )  # fmt: skip
         paths = deliver(line, {"html": html, "markdown": markdown})

@@ -48,6 +48,10 @@ Unanswered = Annotated[
         help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
     ),
 ]
+Adjust = Annotated[
+    list[str] | None,
+    typer.Option(help="Column whose mix may change, such as the topic: weigh it out; repeat for several."),
+]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
 Margin = Annotated[

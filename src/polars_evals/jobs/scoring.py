@@ -97,6 +97,7 @@ def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) ->
         rows=source.rows,
         as_is=needed,
         dataset=source.dataset,
+        name_models=True,
         copies={file: path for file, path in read.items() if path != file},
     )
     for file, reason in reading.failed.items():
