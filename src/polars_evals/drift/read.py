@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MOST_SLICES = 1_000
 
+# The canonical column of references, and which rows have one.
+EXPECTED, HAS_EXPECTED = "expected", f"has_expected{columns.APART}"
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -86,6 +89,8 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
         resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
+    notes += describe_unlabelled(nulls.get(HAS_EXPECTED, 0), rows.height)
+    rows = rows.drop(HAS_EXPECTED, strict=False)
     rows = without_idle(rows, resolved.metrics)
     if answers_are_missing(nulls, resolved.metrics):
         rows = with_answers(rows, resolved.metrics)
@@ -109,6 +114,11 @@ def select_rows(
         *(
             [pl.when(~columns.only_run(schema)).then(pl.lit(value=True)).alias(columns.ONLY_RUN)]
             if columns.ONLY_RUN in schema
+            else []
+        ),
+        *(
+            [pl.when(pl.col(EXPECTED).is_not_null()).then(pl.lit(value=True)).alias(HAS_EXPECTED)]
+            if EXPECTED in schema
             else []
         ),
     )
@@ -169,6 +179,16 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
         f"{have(missing, 'row')} no {name} and {verb(missing, 'is', 'are')} not in its numbers"
         for name in spec.measures
         if (missing := nulls[f"{name}:score"])
+    ]
+
+
+def describe_unlabelled(missing: int, rows: int) -> list[str]:
+    """Say how many rows have no expected value. Where none has one, nothing is compared with it."""
+    if missing in (0, rows):
+        return []
+    return [
+        f"{missing:,} of {counted(rows, 'row')} {verb(missing, 'has', 'have')} no expected value; metrics that "
+        'need one score them 0.0, or leave them out with missing="unlabelled"'
     ]
 
 
