@@ -1,4 +1,5 @@
 """Every language with the defaults: a good answer scores near 1, a bad one clearly lower."""
+# ruff: noqa: E501
 
 import polars as pl
 import pytest

@@ -10,8 +10,10 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.answers import (
     HAS_ANSWER,
+    HAS_EXPECTED,
     answers_are_missing,
     describe_unanswered,
+    describe_unlabelled,
     outcomes,
     scores_of_answers,
     with_answers,
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import ComparisonSpec, ResolvedSpec
 
 MOST_SLICES = 1_000
-
-# The canonical column of references, and which rows have one.
-EXPECTED, HAS_EXPECTED = "expected", f"has_expected{columns.APART}"
 
 
 @dataclass(frozen=True)
@@ -89,11 +88,11 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
         resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
-    notes += describe_unlabelled(nulls.get(HAS_EXPECTED, 0), rows.height)
-    rows = rows.drop(HAS_EXPECTED, strict=False)
+    notes += describe_unlabelled(rows)
     rows = without_idle(rows, resolved.metrics)
-    if answers_are_missing(nulls, resolved.metrics):
+    if answers_are_missing(rows, resolved.metrics):
         rows = with_answers(rows, resolved.metrics)
+    rows = rows.drop(HAS_EXPECTED, strict=False)
     return Scores(resolved, table, rows, traits, notes, nulls.get(columns.ONLY_RUN, 0))
 
 
@@ -114,11 +113,6 @@ def select_rows(
         *(
             [pl.when(~columns.only_run(schema)).then(pl.lit(value=True)).alias(columns.ONLY_RUN)]
             if columns.ONLY_RUN in schema
-            else []
-        ),
-        *(
-            [pl.when(pl.col(EXPECTED).is_not_null()).then(pl.lit(value=True)).alias(HAS_EXPECTED)]
-            if EXPECTED in schema
             else []
         ),
     )
@@ -170,8 +164,12 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
     notes += describe_unanswered(nulls)
     missing_scores = {name: nulls[f"{name}:score"] - known_of for name in spec.metrics}
     notes += [
-        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not "
-        f"in its numbers; see the row {columns.ANSWERED!r}"
+        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not in its numbers"
+        + (
+            ""
+            if HAS_EXPECTED in nulls and missing == nulls[HAS_EXPECTED]
+            else f"; see the row {columns.ANSWERED!r}"
+        )
         for name, missing in missing_scores.items()
         if missing > 0
     ]
@@ -179,16 +177,6 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
         f"{have(missing, 'row')} no {name} and {verb(missing, 'is', 'are')} not in its numbers"
         for name in spec.measures
         if (missing := nulls[f"{name}:score"])
-    ]
-
-
-def describe_unlabelled(missing: int, rows: int) -> list[str]:
-    """Say how many rows have no expected value. Where none has one, nothing is compared with it."""
-    if missing in (0, rows):
-        return []
-    return [
-        f"{missing:,} of {counted(rows, 'row')} {verb(missing, 'has', 'have')} no expected value; metrics that "
-        'need one score them 0.0, or leave them out with missing="unlabelled"'
     ]
 
 

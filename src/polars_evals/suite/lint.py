@@ -122,8 +122,8 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         elif found["rows"]:
             about = {"severity": probe.severity, "finding": probe.finding, "metric": probe.metric}
             rows.append(found | about | {"advice": probe.advice})
-    for column, counted in zip(repeated, results[1:], strict=True):
-        again, example = counted.row(0)
+    for column, repeats in zip(repeated, results[1:], strict=True):
+        again, example = repeats.row(0)
         if again:
             advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
