@@ -14,7 +14,8 @@ from polars_evals.traces.detect import Sorting, choose_files, platform_named, te
 from polars_evals.traces.files import expand, file_models, named_files
 from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, check_options, no_answers, plan_of
 from polars_evals.traces.platforms import GENERIC
-from polars_evals.traces.read import BROKEN, NUMBER
+from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.read import BROKEN, NUMBER, read_text
 from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
 from polars_evals.traces.source import Stream
 from polars_evals.traces.tables import SOURCE, scan_tables, together
@@ -82,7 +83,8 @@ def read_traces(
         Where the expected values are, if not in the files.
     name_models
         Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
-        name that tells them apart, as `scan_traces` does. Not for files of different days.
+        name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
+        Not for files of different days.
     copies
         For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
         file itself, which need not be on this machine.
@@ -126,8 +128,8 @@ def read_traces(
         models = file_models(nameless)
     if tables:
         own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
-        if models:
-            own = [_with_model(frame, models) for frame in own]
+        if name_models:
+            own = [_with_item(_with_model(frame, models)) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
     frame = together(frames) if formats else None
@@ -169,7 +171,7 @@ def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
     names = table.collect_schema().names()
     named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
     model = pl.coalesce("model", named) if "model" in names else named
-    return table if "version" in names else table.with_columns(model.alias("model"))
+    return table if "version" in names or not models else table.with_columns(model.alias("model"))
 
 
 def _frames(plan: ScanPlan, group: Group, rows: Rows) -> list[pl.LazyFrame]:
@@ -198,6 +200,14 @@ def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) ->
     placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
     done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], **plan.options)
     return done.rename({f"@{name}": name for name in SOURCE})
+
+
+def _with_item(table: pl.LazyFrame) -> pl.LazyFrame:
+    schema = table.collect_schema()
+    if "item_id" in schema or schema.get("input") != pl.String():
+        return table
+    asked = pl.struct(value="input").struct.json_encode()
+    return table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
 
 
 def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
