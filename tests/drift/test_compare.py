@@ -155,7 +155,7 @@ def test_missing_items_scores_and_versions_are_counted() -> None:
         (None, None, "candidate", "1 row without an item"),
         (None, None, "baseline", "2 rows without an item"),
     }
-    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3"]
+    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3", "1 of 4 items of a has no"]
     assert_no_nan(comparison)
 
 

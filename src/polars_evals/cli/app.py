@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from polars_evals._version import __version__
 from polars_evals.cli import console, questions, start, traces
-from polars_evals.cli.comparing import compares, named_measures, slices, with_defaults
+from polars_evals.cli.comparing import compares, leave, named_measures, need_pairs, slices, with_defaults
 from polars_evals.cli.console import (
     deliver,
     explained,
@@ -44,9 +44,7 @@ from polars_evals.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from polars_evals.drift import Comparison, ComparisonSpec
+    from polars_evals.drift import ComparisonSpec
 
 GROUPS = {
     "Score": ("score", "traces", "metrics"),
@@ -363,24 +361,6 @@ def demo(
 
         need_pages("demo", output)
         show(run_demo(output, as_json=as_json), as_json=as_json)
-
-
-def need_pairs(comparison: Comparison) -> None:
-    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
-    from polars_evals._errors import InputError
-    from polars_evals.jobs.gates.comparison import nothing_compared
-
-    if lone := nothing_compared(comparison, comparison.summary):
-        raise InputError("\n".join(lone))
-
-
-def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
-    """Leave with the exit code of the worst verdict."""
-    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
-
-    if "regressed" in verdicts:
-        raise typer.Exit(GATE_FAILED)
-    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
 
 
 questions.add_to(app)
