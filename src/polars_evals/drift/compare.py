@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift.columns import flat
@@ -11,13 +12,13 @@ from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, estimate
-from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.inference.intervals import welch_p, wilson
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.read import read
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
-from polars_evals.wording import have
+from polars_evals.wording import have, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,6 +188,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     resolved = scores.spec
     estimates = Estimates(resolved)
     unmatched, distributions, searches = [], [], []
+    absent: list[str] = []
     for candidate in resolved.candidates:
         pairs = pair(scores.rows, resolved, candidate)
         slicings = [pairs.slicing(), *(pairs.slicing(by) for by in resolved.slices)]
@@ -198,7 +200,8 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))
-    also_tried, notes = None, [*scores.notes]
+        absent += describe_absent(pairs, resolved)
+    also_tried, notes = None, [*scores.notes, *absent]
     if resolved.automatic:
         also_tried, note = search_slices(estimates, searches, scores.traits)
         notes.append(note)
@@ -263,6 +266,35 @@ def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     )  # fmt: skip
     ordered = rows.with_columns(*about, statistic="component").sort("row", maintain_order=True)
     return flat(ordered.select(MEASURES))
+
+
+def describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
+    """
+    Say how many items of the baseline a candidate has no row of, and whether they are like the others.
+
+    Where the baseline scores otherwise on them, what is compared is another set of items than it seems.
+    """
+    if not pairs.paired:
+        return []
+    missing = pairs.frame["in_c"].is_null().to_numpy() & pairs.frame["in_b"].is_not_null().to_numpy()
+    count = int(missing.sum())
+    if not count:
+        return []
+    there = pairs.frame["in_b"].is_not_null().to_numpy()
+    told = []
+    for name in spec.metrics:
+        scores = pairs.values(name, "b")
+        groups = [scores[part & ~np.isnan(scores)] for part in (missing, there & ~missing)]
+        if min(map(len, groups)) == 0:
+            continue
+        p = welch_p(*groups)
+        clear = "" if np.isnan(p) else f", p = {p:.2g}"
+        told.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
+    note = (
+        f"{count:,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
+        f"{pairs.candidate} and {verb(count, 'is', 'are')} not compared"
+    )
+    return [f"{note}; there {spec.baseline} scores {'; '.join(told)}" if told else note]
 
 
 def _repeats(judged: pl.DataFrame) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import INCONCLUSIVE, REGRESSED, combine, family_wise, row_verdict
+from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
 from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
@@ -117,15 +117,14 @@ class Comparison(Result):
         makes one false alarm in the whole report unlikely. Otherwise the rows over all items decide: any that
         improved, all that did not change, or else inconclusive.
         """
-        rows = self.components.filter(pl.col("verdict") == REGRESSED, pl.col("p_family") <= self.spec.alpha)
-        worse = set(rows["candidate"])
-        found = {}
-        for one in self.spec.candidates:
-            rows = self.summary.filter(pl.col("candidate") == one)
-            # What regressed and does not survive the correction is open.
-            whole = [INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows["verdict"]]
-            found[one] = REGRESSED if one in worse else combine(whole)
-        return found
+        return {
+            one: verdict_of(
+                self.components.filter(pl.col("candidate") == one),
+                self.summary.filter(pl.col("candidate") == one)["verdict"],
+                self.spec.alpha,
+            )
+            for one in self.spec.candidates
+        }
 
     def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
         """

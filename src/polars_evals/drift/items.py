@@ -60,12 +60,12 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
-    answers = rows.group_by("version", "item").agg(
+    answers = rows.group_by("version", "item", maintain_order=True).agg(
         *(pl.col(f"{name}:score").mean() for name in names),
         *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
-    shared = rows.group_by("item").agg(
+    shared = rows.group_by("item", maintain_order=True).agg(
         *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
         *(pl.col(f"text:{name}").drop_nulls().first().alias(name) for name in SHARED),
         *(

@@ -166,13 +166,16 @@ class Estimand:
         """
         Return the p-value that counts: the largest of the t test's, the skewed one's and the permutation's.
 
-        Of the permutation test only what its draws can tell: below one in all of them it may be anything.
+        Of tests by signs only what their draws can tell: below one in all of them it may be anything. Of few
+        clusters they count alone: where sizes differ, degrees of freedom say too little.
         """
         p = np.maximum(
             self.p_value(), np.where(self.constant, 0.0, skewed_p(self.statistic, self.df, self.skew))
         )
-        known = self.permutation > 1 / (1 + DRAWS)
-        return np.where(known, np.fmax(p, self.permutation), p)
+        told = 1 / (1 + DRAWS)
+        p = np.where(self.permutation > told, np.fmax(p, self.permutation), p)
+        by_signs = np.isfinite(self.wild) & ~self.constant
+        return np.where(by_signs, np.where(self.wild > told, self.wild, np.minimum(p, self.wild)), p)
 
     def p_sequential(self) -> Floats:
         """Return the p-value that may be asked again and again while items are added."""
@@ -202,8 +205,12 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     }  # fmt: skip
     # Quantiles bring intervals and p-values of their own.
     brought = {"safe_low": "ci_low", "safe_high": "ci_high", "p_test": "p_value"}
+    by_signs = np.isfinite(floats(rows["ci_low"])) & ~own
     made = {
-        name: np.where(own, floats(rows[brought.get(name, name)]), values) for name, values in made.items()
+        name: np.where(
+            own | (by_signs & (name in ("ci_low", "ci_high"))), floats(rows[brought.get(name, name)]), values
+        )
+        for name, values in made.items()
     }
     for name in ("p_test", "p_sequential"):
         made[name] = np.where(small, np.nan, made[name])
@@ -328,6 +335,26 @@ def decide(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Da
         pl.Series("verdict", verdict.astype(object), dtype=pl.String).cast(kinds),
         pl.Series("sequential_verdict", daily.astype(object), dtype=pl.String).cast(kinds),
     )
+
+
+def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> str:
+    """
+    Return the verdict on a comparison.
+
+    Parameters
+    ----------
+    components
+        Those of a candidate, slices included.
+    rows
+        The verdicts of the rows over all items.
+    alpha
+        The level that ``p_family`` is held to.
+    """
+    worse = (pl.col("verdict") == REGRESSED) & (pl.col("p_family") <= alpha)
+    if components.select(worse.any()).item():
+        return REGRESSED
+    # What regressed and does not survive the correction is open.
+    return combine(INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows)
 
 
 def family_wise(rows: pl.DataFrame, alpha: float, *, sequential: bool) -> pl.DataFrame:
