@@ -126,9 +126,15 @@ def score(
         list[str], typer.Argument(help="Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns.")
     ],
     *,
-    output: Annotated[str, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The Parquet file to write. Not needed with --check.")
+    ] = None,
     suite: SuiteFile = None,
     metrics: MetricNames = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Look for what would make the scores mean less than they seem to."),
+    ] = False,
     format_name: Format = "auto",
     columns: Columns = None,
     keep: Keep = None,
@@ -146,9 +152,11 @@ def score(
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
     with stoppable(), explained():
-        from polars_evals.cli.score import choose_input, choose_suite, score_files
+        from polars_evals.cli.score import check_files, choose_input, choose_suite, finding_lines, score_files
         from polars_evals.report.terminal import score_lines
 
+        if output is None and not check:
+            raise ValueError("--output names the Parquet file to write; --check alone writes nothing")
         source = choose_input(
             inputs,
             format_name,
@@ -157,8 +165,18 @@ def score(
             rows=rows,
             dataset=None if dataset is None else (dataset, on, expected),
         )
+        chosen = choose_suite(suite, metrics)
+        findings = check_files(source, chosen) if check else None
+        if output is None:
+            found = json.dumps(findings, indent=2) if as_json else finding_lines(findings or [])
+            show(found, as_json=as_json)
+            return
         with progress("scoring"):
-            result = score_files(source, choose_suite(suite, metrics), output, engine)
+            result = score_files(source, chosen, output, engine)
+        if findings is not None:
+            result["findings"] = findings
+            if not as_json:
+                show(finding_lines(findings))
         for warning in result.get("warnings", ()):
             tell(f"polars-evals: warning: {warning}")
         show(json.dumps(result, indent=2) if as_json else score_lines(result), as_json=as_json)
