@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polars_evals.cli.comparing import named_aggregates
 from polars_evals.cli.console import deliver, explained, need_pages, show_result
-from polars_evals.cli.options import All, Alpha, AsJson, Cluster, Markdown, Metrics, Scored, Version
+from polars_evals.cli.options import (
+    Aggregates,
+    All,
+    Alpha,
+    AsJson,
+    Cluster,
+    Markdown,
+    Metrics,
+    Scored,
+    Version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +47,7 @@ def rank(
     version: Version,
     item: Item,
     metrics: Metrics = None,
+    aggregates: Aggregates = None,
     cluster: Cluster = None,
     baseline: Annotated[
         str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
@@ -53,8 +65,8 @@ def rank(
 
         need_pages("--html", html)
         result = ranked(
-            scan_scored(scored), version=version, item=item, metrics=metrics or None, cluster=cluster,
-            baseline=baseline, alpha=alpha,
+            scan_scored(scored), version=version, item=item, metrics=metrics or None,
+            aggregates=named_aggregates(aggregates), cluster=cluster, baseline=baseline, alpha=alpha,
         )  # fmt: skip
         answer(result, html, markdown, as_json=as_json, everything=everything)
 

@@ -110,7 +110,9 @@ def has_answer(schema: Schema, metrics: Sequence[str]) -> pl.Expr | None:
     failed = error_of(schema)
     missing = [] if failed is None else [failed]
     if OUTPUT in schema:
-        nothing = pl.all_horizontal(pl.col(f"{name}_score").fill_null(0.0) <= 0 for name in metrics)
+        nothing = pl.all_horizontal(
+            pl.lit(value=True), *(pl.col(f"{name}_score").fill_null(0.0) <= 0 for name in metrics)
+        )
         missing.append(pl.col(OUTPUT).is_null() & nothing)
     return ~pl.any_horizontal(missing) if missing else None
 

@@ -11,10 +11,12 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.components import influence_of_items
 from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
+from polars_evals.drift.spec import aggregates_of
 from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
+    from polars_evals.drift.spec import SomeAggregates
     from polars_evals.report import RankingPlots
 
 DRAWS = 20_000
@@ -58,6 +61,7 @@ def rank(
     version: str,
     item: str,
     metrics: Sequence[str] | None = None,
+    aggregates: SomeAggregates = None,
     cluster: str | None = None,
     baseline: Any = None,
     alpha: float = 0.05,
@@ -77,6 +81,9 @@ def rank(
         of an item are averaged.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
+    aggregates
+        Statistics of all items to rank by too, such as ``["macro_f1"]``, or `Aggregate`s; their values stand
+        in ``mean``. None takes those whose counts a suite kept.
     cluster
         Column that groups items which are not independent, such as the conversation or document.
     baseline
@@ -121,7 +128,8 @@ def rank(
     └─────────┴──────┴──────┴──────────┴───────────┘
     """
     columns.require_level(alpha)
-    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
+    asked = None if aggregates is None else aggregates_of(aggregates)
+    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, aggregates=asked)
     schema = columns.lazy(scored).collect_schema()
     before = None if baseline is None else columns.version_text(schema, version, baseline)
     if before is not None and before not in rows.versions:
@@ -131,13 +139,21 @@ def rank(
         items = items_of(rows.frame, metric, rows.versions)
         moments[metric], note = summed(items, rows.versions, metric)
         notes += note
+    for name in rows.aggregates:
+        items, reasons = influence_of_items(rows.frame, name, rows.versions)
+        if reasons:
+            told = "; ".join(f"{one} has no {name}: {why}" for one, why in reasons.items())
+            notes.append(f"{name} is left out: {told}")
+            continue
+        moments[name], note = summed(items, rows.versions, name)
+        notes += note
     return ranking_of(
         moments,
         rows.versions,
         notes=notes,
         settings={
             "version": version, "item": item, "cluster": cluster, "baseline": before,
-            "metrics": rows.metrics, "alpha": alpha, "seed": seed,
+            "metrics": rows.metrics, "aggregates": rows.aggregates, "alpha": alpha, "seed": seed,
         },
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ whether it passes. Whatever can be written so, pseudo-values of a statistic too,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +47,7 @@ FACTS: dict[str, Any] = {
         ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
     ),
     **dict.fromkeys(("lowest", "highest", "ks", "psi", "psi_chance"), pl.Float64),
+    "undefined": pl.String,
 }
 # What is estimated of a component; the last ones of quantiles alone, which bring their own intervals.
 ESTIMATES: dict[str, Any] = {
@@ -73,16 +74,40 @@ ESTIMATES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Component:
-    """Numbers of which the means are compared: paired, one an item in each version; else one a row."""
+    """
+    Numbers of which the means are compared: paired, one an item in each version; else one a row.
+
+    Attributes
+    ----------
+    name, before, after
+        What it is, and the numbers of both versions.
+    same
+        Whether it is the same numbers as the component before it.
+    values
+        By slice the values of both versions, where they are known without the numbers.
+    undefined
+        By slice why there is no difference, where there is none.
+    told
+        Further columns by slice.
+    unlike
+        The versions (0: baseline, 1: candidate) whose labelled rows are unlike the others.
+    possible
+        Numbers that an item can have at least, seen or not.
+    """
 
     name: str
     before: Floats
     after: Floats
     same: bool = False
+    values: tuple[Floats, Floats] | None = None
+    undefined: Sequence[str | None] | None = None
+    told: Mapping[str, Floats] | None = None
+    unlike: tuple[int, ...] = ()
+    possible: tuple[float, ...] = ()
 
 
 def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
-    """Return what is judged of a row by means: the mean score, and the pass rate where there are labels."""
+    """Return what is judged of scores as they are: the mean, and the pass rate where there are labels."""
     found = [Component(MEAN, pairs.values(quantity.name, "b"), pairs.values(quantity.name, "c"))]
     if pairs.labelled(quantity.name):
         rates = [pairs.values(quantity.name, end) for end in ("bp", "cp")]
@@ -98,14 +123,17 @@ def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
 
 
 def estimate(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, spec: ResolvedSpec
+    pairs: Observations,
+    quantity: Quantity,
+    slicing: Slicing,
+    spec: ResolvedSpec,
+    components: Sequence[Component],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return a row of facts for each slice, and a row of estimates for each slice and component."""
     identity = slicing.identity(pairs.candidate, quantity.name).with_row_index("row")
     identity = identity.with_columns(pl.col("row").cast(pl.Int64))
-    components = components_of(pairs, quantity)
     found = [_estimate(pairs, one, slicing, spec.seed) for one in components]
-    facts = pl.DataFrame(_facts(pairs, quantity.name, components, slicing) | found[0][1], schema=FACTS)
+    facts = pl.DataFrame(_facts(pairs, quantity, components, slicing) | found[0][1], schema=FACTS)
     frames = [
         identity.hstack(pl.DataFrame(columns, schema={k: v for k, v in ESTIMATES.items() if k in columns}))
         for columns, _ in found
@@ -170,6 +198,8 @@ def _estimate(
     """Return the estimates of a component by slice, and how many clusters are behind them."""
     estimated = _paired if pairs.paired else _unpaired
     found, clusters = estimated(pairs, component, slicing, seed)
+    if component.values is not None:
+        found["baseline_value"], found["candidate_value"] = component.values
     for name in ("difference", "se"):
         found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
     count = len(slicing)
@@ -268,7 +298,9 @@ def _unpaired(pairs: Observations, component: Component, slicing: Slicing, seed:
     return found | _spread(spreads), {"clusters": clusters, "fewest": fewest}
 
 
-def _facts(pairs: Observations, name: str, components: Sequence[Component], slicing: Slicing) -> Columns:
+def _facts(
+    pairs: Observations, quantity: Quantity, components: Sequence[Component], slicing: Slicing
+) -> Columns:
     """Count items, labels and flips, and measure how far apart the distributions are."""
     count, codes = len(slicing), slicing.codes
     before, after = components[0].before, components[0].after
@@ -309,7 +341,8 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             ("baseline_labels", "candidate_labels"), rates or [before * np.nan] * 2, strict=True
         ):
             found[key] = counted(~np.isnan(rate))
-    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    possible = components[0].possible
+    low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
     for values, known in zip((before, after), there, strict=True):
         if codes is None:
             low, high = (
@@ -320,12 +353,14 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             np.minimum.at(low, codes[known], values[known])
             np.maximum.at(high, codes[known], values[known])
     found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
-    samples = pairs.samples(name, slicing)
+    # An aggregate has no values that are spread.
+    samples = [] if quantity.kind == "aggregate" else pairs.samples(quantity.name, slicing)
     found |= {
-        "ks": [ks(*one) for one in samples],
-        "psi": [psi(*one) for one in samples],
-        "psi_chance": [psi_chance(*one) for one in samples],
+        "ks": [ks(*one) for one in samples] or nothing,
+        "psi": [psi(*one) for one in samples] or nothing,
+        "psi_chance": [psi_chance(*one) for one in samples] or nothing,
         "paired": [pairs.paired] * count,
+        "undefined": components[0].undefined or nothing,
     }
     return found
 
