@@ -25,6 +25,8 @@ from polars_evals.metrics import *  # noqa: F403
 from polars_evals.namespace import col, evals
 
 if TYPE_CHECKING:
+    from polars_evals._diff import diff
+
     # From the modules: in a cycle of imports, mypy takes a function for the module that is named alike.
     from polars_evals.drift.agreement import Agreement, agreement
     from polars_evals.drift.baseline import against_baseline
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.timeline import Timeline, timeline
     from polars_evals.suite import Aggregate, Measure, Metric, Suite, signatures
     from polars_evals.suite.custom import metric
+    from polars_evals.suite.suggest import Suggestion, suggest
     from polars_evals.traces import (
         check_traces,
         conversations,
@@ -57,6 +60,7 @@ __all__ = [
     "Ranking",
     "Runs",
     "SamplePlan",
+    "Suggestion",
     "Suite",
     "Timeline",
     "__version__",
@@ -68,6 +72,7 @@ __all__ = [
     "compare",
     "conversations",
     "detect_traces",
+    "diff",
     "evals",
     "metric",
     "plan",
@@ -77,6 +82,7 @@ __all__ = [
     "sample_items",
     "scan_traces",
     "signatures",
+    "suggest",
     "timeline",
     "unmatched_items",
     "with_expected",
@@ -98,6 +104,7 @@ _LATER = {
     "Ranking": "drift",
     "Runs": "drift",
     "SamplePlan": "drift",
+    "Suggestion": "suite.suggest",
     "Suite": "suite",
     "Timeline": "drift",
     "against_baseline": "drift",
@@ -107,6 +114,7 @@ _LATER = {
     "compare": "drift",
     "conversations": "traces",
     "detect_traces": "traces",
+    "diff": "_diff",
     "plan": "drift",
     "rank": "drift",
     "read_labels": "drift",
@@ -115,6 +123,7 @@ _LATER = {
     "metric": "suite.custom",
     "scan_traces": "traces",
     "signatures": "suite",
+    "suggest": "suite.suggest",
     "timeline": "drift",
     "unmatched_items": "traces",
     "with_expected": "traces",

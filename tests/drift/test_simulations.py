@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .simulate import Law, agreeing, calibrating, comparing, gates, measuring, over_time
+from .simulate import Law, agreeing, calibrating, comparing, deciding, gates, measuring, over_time
 
-LAWS = [*comparing.LAWS, *measuring.LAWS, *over_time.LAWS, *calibrating.LAWS, *agreeing.LAWS, *gates.LAWS]
+LAWS = [
+    *comparing.LAWS,
+    *deciding.LAWS,
+    *measuring.LAWS,
+    *over_time.LAWS,
+    *calibrating.LAWS,
+    *agreeing.LAWS,
+    *gates.LAWS,
+]
 SETS = 40
 
 

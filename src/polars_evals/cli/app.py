@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, traces
-from polars_evals.cli.comparing import compares, named_measures, slices
+from polars_evals.cli import console, questions, start, traces
+from polars_evals.cli.comparing import compares, named_measures, slices, with_defaults
 from polars_evals.cli.console import (
     deliver,
     explained,
@@ -24,17 +24,23 @@ from polars_evals.cli.console import (
     tell,
 )
 from polars_evals.cli.options import (
+    Adjust,
     All,
     Alpha,
     AsJson,
     ByColumn,
     Cluster,
+    Columns,
     FailOnInconclusive,
+    Format,
+    Keep,
     Markdown,
     Measures,
     Metrics,
     MinEffect,
+    Rows,
     Scored,
+    Unanswered,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +87,9 @@ app = typer.Typer(
 )
 
 
+start.add_to(app)
+
+
 def print_version(wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
@@ -117,22 +126,15 @@ def score(
         list[str] | None,
         typer.Option("--metric", help="A metric with its defaults, instead of a suite; repeat for several."),
     ] = None,
-    format_name: Annotated[
-        str, typer.Option("--format", help="Trace format; auto tells by the columns.")
-    ] = "auto",
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column", help="Where a canonical column is: `output=answer.text`; repeat for several."
-        ),
+    format_name: Format = "auto",
+    columns: Columns = None,
+    keep: Keep = None,
+    rows: Rows = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="File with the expected values (Parquet, JSON Lines or CSV).")
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")] = None,
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
-        ),
-    ] = None,
+    on: Annotated[str, typer.Option(help="Column that the files and --dataset share.")] = "item_id",
+    expected: Annotated[str, typer.Option(help="Column of --dataset with the expected values.")] = "expected",
     engine: Annotated[
         str,
         typer.Option(
@@ -146,7 +148,14 @@ def score(
         from polars_evals.cli.score import choose_input, choose_suite, score_files
         from polars_evals.report.terminal import score_lines
 
-        source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
+        source = choose_input(
+            inputs,
+            format_name,
+            columns or [],
+            keep=keep or [],
+            rows=rows,
+            dataset=None if dataset is None else (dataset, on, expected),
+        )
         with progress("scoring"):
             result = score_files(source, choose_suite(suite, metrics), output, engine)
         for warning in result.get("warnings", ()):
@@ -186,7 +195,8 @@ def compare(
         if time is not None and html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
         need_pages("--html", html)
-        comparison = compare_spec(scan_scored(scored), spec)
+        frame = scan_scored(scored)
+        comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
         if time is not None:
             page["timeline"] = timeline_of(
@@ -209,6 +219,8 @@ def timeline(
     by: ByColumn = None,
     metrics: Metrics = None,
     measures: Measures = None,
+    adjust: Adjust = None,
+    unanswered: Unanswered = "auto",
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -226,7 +238,8 @@ def timeline(
         need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            metrics=metrics, measures=named_measures(measures), adjust=adjust,
+            unanswered=unanswered, reference=reference, min_effect=min_effect,  # type: ignore[arg-type]
             alpha=alpha,
         )  # fmt: skip
         paths = deliver(line, {"html": html, "markdown": markdown})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -15,6 +16,7 @@ from polars_evals.cli.options import (
     By,
     Candidates,
     Cluster,
+    FoundVersion,
     Item,
     Margin,
     Measures,
@@ -22,8 +24,10 @@ from polars_evals.cli.options import (
     MinEffect,
     Truth,
     Unanswered,
-    Version,
 )
+
+# What is found in the scored rows.
+AUTO = "auto"
 
 # Which way is better.
 WAYS = ("lower", "higher")
@@ -31,13 +35,15 @@ WAYS = ("lower", "higher")
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import polars as pl
+
     from polars_evals.drift import ComparisonSpec
 
 
 def spec_of(
     *,
-    version: Version,
-    baseline: Baseline,
+    version: FoundVersion = None,
+    baseline: Baseline = None,
     candidate: Candidates = None,
     item: Item = None,
     cluster: Cluster = None,
@@ -56,11 +62,39 @@ def spec_of(
     from polars_evals.drift import ComparisonSpec
 
     return ComparisonSpec(
-        version=version, baseline=baseline, candidate=candidate or None, item=item, cluster=cluster,
-        by=slices(by), metrics=metrics or None, measures=named_measures(measures),
+        version=version or AUTO, baseline=baseline or AUTO, candidate=candidate or None, item=item,
+        cluster=cluster, by=slices(by), metrics=metrics or None, measures=named_measures(measures),
         aggregates=named_aggregates(aggregates), truth=named_truth(truth), adjust=adjust or None,
         min_effect=min_effect, alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
+    """Find what was not given: the column of versions, the baseline (the first version) and the item."""
+    import polars as pl
+
+    from polars_evals._errors import ConfigError
+
+    columns, found = scored.collect_schema(), spec
+    if spec.version == AUTO and AUTO not in columns:
+        counts = {name: scored.select(pl.col(name).drop_nulls().n_unique()).collect().item()
+                  for name in ("model", "version") if name in columns}  # fmt: skip
+        several = [name for name, count in counts.items() if count > 1]
+        if not several:
+            raise ConfigError(
+                "no column tells versions apart (looked for two values of `model` or `version`); "
+                "name it with --version"
+            )
+        found = replace(found, version=several[0])
+        has_items = "item_id" in columns and scored.select(pl.col("item_id").count()).collect().item()
+        if found.item is None and has_items:
+            found = replace(found, item="item_id")
+    if spec.baseline == AUTO:
+        versions = scored.select(pl.col(found.version).drop_nulls().cast(pl.String)).head(1).collect()
+        if versions.is_empty():
+            raise ConfigError(f"the column {found.version!r} of --version has no values")
+        found = replace(found, baseline=versions.item())
+    return found
 
 
 def slices(by: list[str] | None) -> str | list[str | list[str]] | None:

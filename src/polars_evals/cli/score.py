@@ -16,6 +16,7 @@ from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
+from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
 from polars_evals.wording import did_you_mean
@@ -31,6 +32,8 @@ OPTIONS = {
     r"columns=\{[\"'](\w+)[\"']: \.\.\.(?:, [^}]*)?\}": r"--column \1=...",
     r"\bformat=\"(\w+)\"": r"--format \1",
     r"\bcolumns=": "--column",
+    r"\brows=\"(\w+)\"": r"--rows \1",
+    r"pe\.with_expected\(traces, dataset\)": "--dataset FILE",
     r"\b(keep|format)=": r"--\1",
 }
 
@@ -66,12 +69,25 @@ def score_there(source: Input, suite: Suite, output: str | Path, engine: str) ->
 
 
 def choose_input(
-    paths: list[str], format_name: str, columns: list[str], *, keep: list[str], rows: str | None
+    paths: list[str],
+    format_name: str,
+    columns: list[str],
+    *,
+    keep: list[str],
+    rows: str | None,
+    dataset: tuple[str, str, str] | None = None,
 ) -> Input:
     """Take the files and how to read them from the options."""
     if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
-    return Input(paths, format_name, dict(map(mapped, columns)), keep, cast("Rows | None", rows))
+    return Input(
+        paths,
+        format_name,
+        dict(map(mapped, columns)),
+        keep,
+        cast("Rows | None", rows),
+        dataset=None if dataset is None else Dataset(*dataset),
+    )
 
 
 def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
@@ -92,12 +108,17 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (ConfigError, InputError, pl.exceptions.PolarsError, ValueError) as error:
-        told = str(error)
-        for words, option in OPTIONS.items():
-            told = re.sub(words, option, told)
+        told = in_words_of_the_command(str(error))
         if told == str(error):
             raise
         raise type(error)(told) from error
+
+
+def in_words_of_the_command(told: str) -> str:
+    """Name the options of the command in the place of those of the library."""
+    for words, option in OPTIONS.items():
+        told = re.sub(words, option, told)
+    return told
 
 
 def mapped(text: str) -> tuple[str, str]:

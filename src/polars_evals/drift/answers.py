@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label
+from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label, scores_and_labels
 from polars_evals.suite.measure import Measure
 from polars_evals.wording import have, verb
 
@@ -115,6 +115,18 @@ def has_answer(schema: Schema, metrics: Sequence[str]) -> pl.Expr | None:
         )
         missing.append(pl.col(OUTPUT).is_null() & nothing)
     return ~pl.any_horizontal(missing) if missing else None
+
+
+def scores_of_answers(schema: Schema, metrics: Sequence[str], unanswered: str) -> list[pl.Expr]:
+    """Return scores and labels, without those of rows that have no answer, and which rows have one."""
+    found = scores_and_labels(schema, metrics)
+    known = has_answer(schema, metrics) if set_apart(schema, unanswered) else None
+    if known is None:
+        return found
+    return [
+        *(pl.when(known).then(one).alias(one.meta.output_name()) for one in found),
+        pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER),
+    ]
 
 
 def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:

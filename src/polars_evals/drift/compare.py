@@ -53,8 +53,9 @@ DISTRIBUTIONS: dict[str, Any] = {
 JUDGE = [f"judge_{name}" for name in JUDGED]
 COMPONENTS = [
     *IDENTITY, "component", "quantile", "n", "baseline_value", "candidate_value", "difference", "se",
-    "ci_low", "ci_high", "worst_case", "p_value", "p_test", "q_value", "p_family", "p_permutation",
-    "sequential_low", "sequential_high", "sequential_worst_case", "p_sequential", "min_effect", "same",
+    "ci_low", "ci_high", "worst_case", "best_case", "p_value", "p_test", "q_value", "p_family",
+    "p_permutation", "sequential_low", "sequential_high", "sequential_worst_case", "sequential_best_case",
+    "p_sequential", "min_effect", "same",
     "sequential_verdict", "verdict",
 ]  # fmt: skip
 MEASURES = [

@@ -12,9 +12,8 @@ from polars_evals.drift.answers import (
     HAS_ANSWER,
     answers_are_missing,
     describe_unanswered,
-    has_answer,
     outcomes,
-    set_apart,
+    scores_of_answers,
     with_answers,
     without_idle,
 )
@@ -125,14 +124,7 @@ def select_rows(
 
 def scores(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
     """Return scores and labels, without those of rows that have no answer, and which rows have one."""
-    found = columns.scores_and_labels(schema, spec.metrics)
-    known = has_answer(schema, spec.metrics) if set_apart(schema, spec.unanswered) else None
-    if known is None:
-        return found
-    return [
-        *(pl.when(known).then(one).alias(one.meta.output_name()) for one in found),
-        pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER),
-    ]
+    return scores_of_answers(schema, spec.metrics, spec.unanswered)
 
 
 def beyond(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:

@@ -97,6 +97,7 @@ def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) ->
         rows=source.rows,
         as_is=needed,
         dataset=source.dataset,
+        name_models=True,
         copies={file: path for file, path in read.items() if path != file},
     )
     for file, reason in reading.failed.items():
@@ -177,6 +178,8 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
             f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
             "pe.with_expected, or name its column (--column expected=...)"
         )
+    if (hint := _cleaning_hint(scored, columns)) is not None:
+        warnings.append(hint)
     if found["broken"]:
         warnings.append(
             f"{counted(found['broken'], 'record')} cannot be read; each is a row without an output, and "
@@ -191,6 +194,35 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
         },
         "signatures": suite.signature,
     }
+
+
+# A reference longer than this is no answer that a sentence would contain.
+_SHORT = 64
+
+
+def _cleaning_hint(scored: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> str | None:
+    """Say so where outputs never equal the expected value, but mostly contain it: "ANSWER: A" and "A"."""
+    if columns.get("output") != pl.String() or columns.get("expected") != pl.String():
+        return None
+    output, expected = pl.col("output").str.strip_chars(), pl.col("expected").str.strip_chars()
+    word = pl.format(r"(?:^|\W){}(?:\W|$)", expected.str.escape_regex())
+    short = scored.filter(
+        output.is_not_null(), expected.str.len_chars().is_between(1, _SHORT), output.str.len_chars() > 0
+    ).head(1_000)
+    found = short.select(
+        pl.len().alias("rows"),
+        (output.str.to_lowercase() == expected.str.to_lowercase()).sum().alias("equal"),
+        output.str.contains(word).sum().alias("contained"),
+        (expected.str.len_chars() == 1).all().alias("letters"),
+    ).collect(engine="streaming")
+    rows, equal, contained, letters = found.row(0)
+    if rows < 2 or equal or contained < rows / 2:
+        return None
+    way = "use the metric `choice`" if letters else "clean them in a suite, for example with `extract_after`"
+    return (
+        f"no output equals its expected value, but {contained / rows:.0%} of the outputs contain it: {way}, "
+        "or compare with `contains`"
+    )
 
 
 def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:

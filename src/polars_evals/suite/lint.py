@@ -135,8 +135,11 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
 def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
     """Ask what concerns all metrics of a column."""
     readers = [metric for metric in metrics if column.name in metric.columns]
-    if all(metric.settings["missing"] == "null" for metric in readers):
+    no_score = {"null", "unlabelled"} if is_expected(column, readers) else {"null"}
+    if all(metric.settings["missing"] in no_score for metric in readers):
         advice = "they get no score"
+    elif is_expected(column, readers):
+        advice = 'they score 0.0 and fail; with missing="unlabelled" they get no score'
     else:
         advice = 'they score 0.0 and fail; with missing="null" they get no score'
     yield Probe("warning", "missing", column.name, column.missing, advice)
@@ -149,6 +152,11 @@ def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
             empty,
             "a text without anything in it; two of them count as equal",
         )
+
+
+def is_expected(column: Column, readers: Sequence[Metric]) -> bool:
+    """Whether metrics compare with a column, and none scores it."""
+    return all(metric.sides.get("expected") == column.name for metric in readers)
 
 
 def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
@@ -176,7 +184,7 @@ def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]
             yield Probe("error", "unseen_script", column.name, unseen, advice, name)
         elif words in ("whitespace", "unicode"):
             unspaced = column.any_text(lambda text: text.str.contains(UNSPACED))
-            advice = 'a sentence without spaces is one word; use tokenizer="auto" where there is one'
+            advice = f"a sentence without spaces is one word; {choice_for_unspaced(metric)}"
             yield Probe("warning", "unspaced_script", column.name, unspaced, advice, name)
 
 
@@ -189,19 +197,28 @@ def fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
 
 
 def tokenizer(metric: Metric) -> str | None:
-    """Tell how a metric finds words, if it does."""
+    """Tell how a metric finds words, if it does: by its options, or between white space."""
     settings = metric.settings
-    if metric.type == "response":
-        if settings["match_type"] == "exact":
-            return None
-        by_sets = settings["match_type"] in ("semantic", "recall")
+    if settings.get("unit") == "characters" or settings.get("match_type") == "exact":
+        return None
+    if "tokenizer" in settings:
+        # judge-llm's word sets are those between white space, in every script.
+        by_sets = settings.get("match_type") in ("semantic", "recall")
         return "whitespace" if by_sets and settings["tokenizer"] == "auto" else str(settings["tokenizer"])
-    by_spaces = {
-        "token_f1": True,
-        "bleu": settings.get("tokenize") != "char",
-        "similarity": settings.get("unit") == "words",
-    }
-    return "whitespace" if by_spaces.get(metric.type) else settings.get("tokenizer")
+    if "tokenize" in settings:
+        return "characters" if settings["tokenize"] == "char" else "whitespace"
+    # GLEU counts n-grams of words; chrF's are of characters.
+    return "whitespace" if metric.function is None and "max_len" in settings else None
+
+
+def choice_for_unspaced(metric: Metric) -> str:
+    """Say what to choose for scripts that do not set spaces between words."""
+    settings = metric.settings
+    if "tokenize" in settings:
+        return 'use tokenize="char"'
+    if "tokenizer" not in settings:
+        return 'use bleu with tokenize="char", or chrf'
+    return 'use tokenizer="characters"' if "match_type" in settings else 'use tokenizer="auto"'
 
 
 def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:

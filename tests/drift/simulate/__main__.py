@@ -9,10 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from . import agreeing, calibrating, comparing, gates, measuring, over_time
+from . import agreeing, calibrating, comparing, deciding, gates, measuring, over_time
 
 PAGE = Path(__file__).parents[3] / "docs" / "simulated.md"
-LAWS = [*comparing.LAWS, *measuring.LAWS, *over_time.LAWS, *calibrating.LAWS, *agreeing.LAWS, *gates.LAWS]
+LAWS = [
+    *comparing.LAWS,
+    *deciding.LAWS,
+    *measuring.LAWS,
+    *over_time.LAWS,
+    *calibrating.LAWS,
+    *agreeing.LAWS,
+    *gates.LAWS,
+]
 ABOUT = """# How often verdicts are wrong
 
 Made by `make simulate`, which draws {sets:,} data sets for each line, with alpha = 0.05, and counts.

@@ -42,7 +42,7 @@ def verdicts(
     scores = reading.read(pl.concat(frames), spec)
     estimates, pairs = Estimates(scores.spec), pair(scores.rows, scores.spec, "b")
     estimates.add(pairs, "took", pairs.slicing(["set"]))
-    return judged_alone(estimates)[1]["score_verdict"]
+    return judged_alone(estimates).rows["score_verdict"]
 
 
 def lognormal(rng: Rng, sigma: float, *shape: int) -> Floats:

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.clusters import Spread, one_mean, two_means
-from polars_evals.drift.inference.permutation import flip_signs, moved, wild_bootstrap
+from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
+from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi, psi_chance
 
@@ -132,7 +132,7 @@ def estimate(
     """Return a row of facts for each slice, and a row of estimates for each slice and component."""
     identity = slicing.identity(pairs.candidate, quantity.name).with_row_index("row")
     identity = identity.with_columns(pl.col("row").cast(pl.Int64))
-    found = [_estimate(pairs, one, slicing, spec.seed) for one in components]
+    found = [_estimate(pairs, one, slicing, spec) for one in components]
     facts = pl.DataFrame(_facts(pairs, quantity, components, slicing) | found[0][1], schema=FACTS)
     frames = [
         identity.hstack(pl.DataFrame(columns, schema={k: v for k, v in ESTIMATES.items() if k in columns}))
@@ -193,11 +193,11 @@ def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
 
 
 def _estimate(
-    pairs: Observations, component: Component, slicing: Slicing, seed: int
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
 ) -> tuple[Columns, Columns]:
     """Return the estimates of a component by slice, and how many clusters are behind them."""
     estimated = _paired if pairs.paired else _unpaired
-    found, clusters = estimated(pairs, component, slicing, seed)
+    found, clusters = estimated(pairs, component, slicing, spec)
     if component.values is not None:
         found["baseline_value"], found["candidate_value"] = component.values
     for name in ("difference", "se"):
@@ -209,7 +209,9 @@ def _estimate(
     )
 
 
-def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
+def _paired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
     d, before, after, codes, groups = _known(
         component.after - component.before, component.before, component.after, slicing.codes, pairs.clusters
     )
@@ -235,13 +237,31 @@ def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: i
         units = [sum_ for sum_, _ in sums]
         spreads = [one_mean(size, sum_) for sum_, size in sums]
         found |= _spread(spreads)
-        found["p_wild"] = [wild_bootstrap(*one, seed=seed) for one in sums]
+        found["p_wild"] = [cluster_p(*one, seed=spec.seed) for one in sums]
+        found["ci_low"], found["ci_high"] = np.array(
+            [
+                _signed_interval(*one, spread, p, spec)
+                for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
+            ]
+        ).T
         many = np.array([len(one) for one in units])
         found["units"] = np.sqrt(many * found["effective"])
         counts = {"clusters": many, "fewest": many}
-    found["p_permutation"] = [flip_signs(one, seed=seed) for one in units]
+    found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
     found["moved"] = [moved(one) for one in units]
     return found, counts
+
+
+def _signed_interval(
+    total: Floats, size: Floats, spread: Spread, p: float | None, spec: ResolvedSpec
+) -> tuple[float, float]:
+    """Return the interval of the tests by signs where they find a change that the t interval does not."""
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(spread.df, spec.alpha / 2)) * float(np.sqrt(spread.variance))
+    if p is None or p > spec.alpha or len(total) < FEWEST or abs(float(total.sum() / size.sum())) > half:
+        return np.nan, np.nan
+    return cluster_interval(total, size, spec.alpha, seed=spec.seed)
 
 
 def _by_cluster(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
@@ -255,8 +275,10 @@ def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
     return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
 
 
-def _unpaired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
-    del seed
+def _unpaired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
+    del spec
     count = len(slicing)
     sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
     b, c = (Moments.of(values, codes, count) for values, codes, _ in sides)

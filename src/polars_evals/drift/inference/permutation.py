@@ -105,6 +105,29 @@ def wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
     return _share(np.sqrt(drawn), float(np.sqrt(seen)), float(np.sqrt(seen)) or 1.0, seen=0)
 
 
+def cluster_p(total: Floats, size: Floats, *, seed: int) -> float | None:
+    """Return the larger p-value of both tests; None with so many clusters that Student's t is as good."""
+    if len(total) > GROUPS:
+        return None
+    found = [flip_signs(total, seed=seed), wild_bootstrap(total, size, seed=seed)]
+    return None if None in found else max(one for one in found if one is not None)
+
+
+def cluster_interval(total: Floats, size: Floats, alpha: float, *, seed: int) -> tuple[float, float]:
+    """Return the means over clusters that `cluster_p` does not reject."""
+    mean = float(total.sum() / size.sum())
+    reach = float(np.abs(total / size - mean).max())
+    ends = []
+    for step in (-1, 1):
+        inside, outside = mean, mean + step * 4 * reach
+        for _ in range(20):
+            middle = (inside + outside) / 2
+            p = cluster_p(total - middle * size, size, seed=seed)
+            inside, outside = (inside, middle) if p is not None and p <= alpha else (middle, outside)
+        ends.append(inside)
+    return ends[0], ends[1]
+
+
 def _grouped_sums(size: Floats, largest: float, seed: int) -> Floats:
     group = np.minimum((size * (GROUPS / largest)).astype(np.intp), GROUPS - 1)
     counts = np.bincount(group, minlength=GROUPS)
