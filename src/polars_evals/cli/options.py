@@ -83,10 +83,6 @@ Truth = Annotated[
         "for one metric."
     ),
 ]
-Adjust = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of strata: weigh the candidate's rows to the baseline's mix (without --item)."),
-]
 Unanswered = Annotated[
     str,
     typer.Option(

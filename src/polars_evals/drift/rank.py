@@ -16,7 +16,7 @@ from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
-from polars_evals.drift.spec import aggregates_of
+from polars_evals.drift.spec import aggregates_of, counts_in
 from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
@@ -128,9 +128,16 @@ def rank(
     └─────────┴──────┴──────┴──────────┴───────────┘
     """
     columns.require_level(alpha)
-    asked = None if aggregates is None else aggregates_of(aggregates)
-    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, aggregates=asked)
     schema = columns.lazy(scored).collect_schema()
+    counts = counts_in(schema, None if aggregates is None else aggregates_of(aggregates))
+    if counts and metrics is None and not any(name.endswith("_score") for name in schema):
+        metrics = ()
+    rows = read_rows(
+        scored, version=version, item=item, metrics=metrics, cluster=cluster,
+        more={f"{name}:counts": expr for name, expr in counts.items()},
+    )  # fmt: skip
+    if taken := [name for name in counts if name in rows.metrics]:
+        raise ValueError(f'aggregates: {taken[0]!r} is the name of a metric; give it one: name="…"')
     before = None if baseline is None else columns.version_text(schema, version, baseline)
     if before is not None and before not in rows.versions:
         raise columns.absent("baseline", before, version, rows.versions)
@@ -139,7 +146,7 @@ def rank(
         items = items_of(rows.frame, metric, rows.versions)
         moments[metric], note = summed(items, rows.versions, metric)
         notes += note
-    for name in rows.aggregates:
+    for name in counts:
         items, reasons = influence_of_items(rows.frame, name, rows.versions)
         if reasons:
             told = "; ".join(f"{one} has no {name}: {why}" for one, why in reasons.items())
@@ -153,7 +160,7 @@ def rank(
         notes=notes,
         settings={
             "version": version, "item": item, "cluster": cluster, "baseline": before,
-            "metrics": rows.metrics, "aggregates": rows.aggregates, "alpha": alpha, "seed": seed,
+            "metrics": rows.metrics, "aggregates": list(counts), "alpha": alpha, "seed": seed,
         },
     )  # fmt: skip
 

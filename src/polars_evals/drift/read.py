@@ -12,8 +12,10 @@ from polars_evals.drift.answers import (
     HAS_ANSWER,
     answers_are_missing,
     describe_unanswered,
+    has_answer,
     outcomes,
     scores_of_answers,
+    set_apart,
     with_answers,
     without_idle,
 )
