@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from polars_evals.cli.comparing import named_measures, slices
+from polars_evals.cli.comparing import leave, named_measures, need_pairs, slices
 from polars_evals.cli.console import deliver, explained, progress, show, stoppable, tell
 from polars_evals.cli.options import (
     All,
@@ -96,7 +96,6 @@ def diff(
     """Compare two files or folders of answers in one step. The first is the baseline."""
     with stoppable(), explained():
         from polars_evals._diff import run_diff
-        from polars_evals.cli.app import leave, need_pairs
         from polars_evals.cli.score import mapped
         from polars_evals.suite import Suite
 

@@ -8,7 +8,7 @@ each item has a number, so that the mean of these numbers is the estimate, and t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from polars_evals.drift.adjust import adjust_sides, mix_differs, shares
 from polars_evals.drift.aggregates import influence
 from polars_evals.drift.columns import LABELS, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.inference.estimate import MEAN, Component, components_of
+from polars_evals.drift.inference.estimate import MEAN, PEOPLE, Component, components_of
 from polars_evals.drift.truth import FEWEST, correct
 from polars_evals.wording import counted, have, listed, verb
 
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 STRATUM = "stratum"
 UNSURE = "unsure"
+UNLIKE = (
+    "have other scores of the judge than all rows; draw the rows to label with pe.sample_items, and keep its "
+    "weight"
+)
 CONFUSION = {"version": pl.String, "expected": pl.String, "output": pl.String, "n": pl.Int64}
-# What labels say beside the estimate, by slice.
-PEOPLE = ("labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate",
-          "people_difference", "people_ci_low", "people_ci_high")  # fmt: skip
 
 
 def components(
@@ -49,7 +50,7 @@ def components(
     if quantity.kind == "aggregate":
         return [aggregate_component(pairs, quantity.name, slicing)]
     if quantity.name in spec.truths:
-        return [_corrected(pairs, quantity.name, slicing, spec.alpha)]
+        return [_corrected(pairs, quantity.name, slicing, spec)]
     found = components_of(pairs, quantity)
     return [_adjusted(pairs, one, slicing) for one in found] if spec.adjust else found
 
@@ -186,7 +187,7 @@ def aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Com
             numbers[:, kept] = np.nan
     signed = any(side.kind in ("mcc", "cohen_kappa") for side in sides)
     return Component(
-        MEAN, numbers[0], numbers[1], values=(values[0], values[1]), undefined=undefined,
+        MEAN, numbers[0], numbers[1], values=(values[0], values[1]), facts={"undefined": undefined},
         possible=(-1.0 if signed else 0.0, 1.0),
     )  # fmt: skip
 
@@ -256,7 +257,7 @@ def _by_item(pairs: Observations, values: pl.Expr) -> tuple[Floats, Floats]:
     return found[0], found[1]
 
 
-def _corrected(pairs: Observations, name: str, slicing: Slicing, alpha: float) -> Component:
+def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedSpec) -> Component:
     """Return the scores of a judge, corrected by labels in each slice."""
     scores = pairs.values(name, "b"), pairs.values(name, "c")
     if pairs.paired:
@@ -268,31 +269,37 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, alpha: float) -
     beside = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:score")))
     weight = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:weight")))
     numbers = np.full((2, len(scores[0])), np.nan)
-    told = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
+    told: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
     undefined: list[str | None] = [None] * len(slicing)
-    unlike: set[int] = set()
+    unlike: list[str] = []
     for at, inside in enumerate(slices_of(slicing, len(scores[0]))):
 
         def part(both: tuple[Floats, Floats], inside: Mask = inside) -> tuple[Floats, Floats]:
             return both[0][inside], both[1][inside]
 
         one = correct(
-            part(scores), part(truth), part(weight), beside=part(beside), paired=pairs.paired, alpha=alpha
+            part(scores),
+            part(truth),
+            part(weight),
+            beside=part(beside),
+            paired=pairs.paired,
+            alpha=spec.alpha,
         )
         told_now = (*one.labels, *one.off, *one.people)
         for key, value in zip(PEOPLE, told_now, strict=True):
             told[key][at] = value
         if one.enough:
             numbers[0][inside], numbers[1][inside] = one.baseline, one.candidate
-            unlike |= set(one.unlike) if slicing.codes is None else set()
+            if slicing.codes is None:
+                unlike += [(spec.baseline, pairs.candidate)[side] for side in one.unlike]
         else:
             undefined[at] = (
                 f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "
                 f"candidate; at least {FEWEST} of each are needed to correct {name}"
             )
     return Component(
-        MEAN, numbers[0], numbers[1], undefined=undefined, told=told, unlike=tuple(sorted(unlike)),
-        possible=(0.0, 1.0),
+        MEAN, numbers[0], numbers[1], facts=told | {"undefined": undefined}, possible=(0.0, 1.0),
+        notes=tuple(f"the labelled rows of {one} {UNLIKE}" for one in unlike),
     )  # fmt: skip
 
 

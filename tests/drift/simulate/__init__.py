@@ -16,8 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.compare import Estimates
-from polars_evals.drift.inference.decide import correct, decide, summarize, verdict_of
+from polars_evals.drift.inference.decide import correct, decide, summarize, test, verdict_of
+from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.spec import ComparisonSpec
 
@@ -155,7 +155,8 @@ def _scores(values: Mapping[str, Floats]) -> list[pl.Series]:
 
 def judged_alone(estimates: Estimates) -> Judged:
     """Judge sets that are corrected each by itself: a set is a slice here, and a comparison otherwise."""
-    tested, facts = estimates.test()
+    estimated, facts = estimates.frames()
+    tested = test(estimated, facts, estimates.spec)
     inside = pl.col("value").list.len() > 1
     own = {
         "set": pl.col("value").list.first().cast(pl.Int64),
