@@ -143,6 +143,8 @@ def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
 
 def answers_are_missing(rows: pl.DataFrame, metrics: Sequence[str]) -> bool:
     """Say whether any row lacks a score that it could have."""
+    if not metrics:
+        return False
     has_scores = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
     return bool(rows.select((~has_scores & _can_be_missing(rows, has_scores)).any()).item())
 

@@ -43,6 +43,8 @@ class Law:
     low: float
     high: float
     share: Callable[[Rng, int], float]
+    # What the rules before these gave, where an audit found them wrong.
+    before: str = ""
 
     def holds(self, share: float, sets: int) -> bool:
         """Say whether a share over so many sets is within three standard errors of its limits."""
@@ -63,8 +65,10 @@ def group(name: str) -> tuple[list[Law], Callable[..., None]]:
     """Return a list of laws and the function that adds one: its name, its function, limits and options."""
     laws: list[Law] = []
 
-    def add(text: str, function: Any, *, low: float = 0.0, high: float = 1.0, **options: Any) -> None:
-        laws.append(Law(name, text, low, high, partial(function, **options)))
+    def add(
+        text: str, function: Any, *, low: float = 0.0, high: float = 1.0, was: str = "", **options: Any
+    ) -> None:
+        laws.append(Law(name, text, low, high, partial(function, **options), was))
 
     return laws, add
 
