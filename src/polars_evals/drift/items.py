@@ -167,6 +167,10 @@ def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.Da
     """Return what could not be paired: items without a row in a version, rows without score or item."""
     if not observations.paired:
         return pl.DataFrame(schema=UNMATCHED)
+    scores = [f"{name}:{end}" for name in metrics for end in ("b", "c")]
+    there = observations.frame.select("in_b", "in_c", *scores).null_count()
+    if not (sum(there.row(0)) or observations.rows["item"].null_count()):
+        return pl.DataFrame(schema=UNMATCHED)
     frame, candidate = observations.frame.lazy(), observations.candidate
     no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
     parts = [

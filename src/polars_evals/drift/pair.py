@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,12 +12,12 @@ import polars as pl
 from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.inference.estimate import IDENTITY, split
+from polars_evals.drift.inference.estimate import split
 from polars_evals.drift.inference.shape import histogram
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -96,12 +96,11 @@ class Observations:
             sides.append(split(values[inside], codes[inside], len(slicing)))
         return list(zip(*sides, strict=True))
 
-    def histogram(self, metric: str, baseline: str) -> pl.DataFrame:
-        """Return how the scores of both versions are spread, all rows of them."""
+    def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
+        """Return how the scores of both versions are spread, all rows of them, bin by bin."""
         values = [one for one, _ in self._sorted(metric)]
-        counts = histogram(dict(zip((baseline, self.candidate), values, strict=True)))
-        named = (pl.lit(self.candidate).alias("candidate"), pl.lit(metric).alias("metric"))
-        return counts.select(*named, pl.all())
+        for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
+            yield {"candidate": self.candidate, "metric": metric} | row
 
     def _sorted(self, metric: str) -> list[tuple[Floats, Codes]]:
         """Return the sorted scores of each version, and their places among the rows."""
@@ -150,20 +149,17 @@ class Slicing:
     def __len__(self) -> int:
         return len(self.values)
 
-    def identity(self, candidate: str, metric: str) -> pl.DataFrame:
+    def identity(self, candidate: str, metric: str) -> dict[str, list[Any]]:
         """Name the row of each slice."""
         count = len(self)
         by = list(self.by)
-        return pl.DataFrame(
-            {
-                "candidate": [candidate] * count,
-                "metric": [metric] * count,
-                "slice": [slice_name(by, value) if by else None for value in self.values],
-                "by": [by or None] * count,
-                "value": [list(value) if by else None for value in self.values],
-            },
-            schema=IDENTITY,
-        )
+        return {
+            "candidate": [candidate] * count,
+            "metric": [metric] * count,
+            "slice": [slice_name(by, value) if by else None for value in self.values],
+            "by": [by or None] * count,
+            "value": [list(value) if by else None for value in self.values],
+        }
 
 
 def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Schema
-    from polars_evals.drift.compare import Estimates
     from polars_evals.drift.inference import Floats
+    from polars_evals.drift.inference.estimate import Estimates
     from polars_evals.drift.pair import Observations
 
 MOST_VALUES = 20
@@ -205,11 +205,9 @@ def search_slices(
 ) -> tuple[Floats, str]:
     """Add the slices that moved, and return the p-values of the others that were tried and a note on both."""
     spec = estimates.spec
-    tested, _ = estimates.test()
-    means = tested.filter(pl.col("component") == MEAN)
-    effects = {
-        (c, m): effect for c, m, effect in means.select("candidate", "metric", "min_effect").iter_rows()
-    }
+    rows, _ = estimates.frames()
+    means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "baseline_value")
+    effects = {(c, m): spec.quantity(m).effect(level) for c, m, level in means.iter_rows()}
     tests = [search.tests(spec.alpha) for search in searches]
     # Slices are a family of their own, with half of alpha.
     q = 2 * benjamini_hochberg(np.concatenate([p for _, _, p in tests]))
