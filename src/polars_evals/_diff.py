@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = str | Path | Sequence[str | Path] | pl.DataFrame | pl.LazyFrame
 
 # The column that tells the two sides apart.
-SIDE = "version"
+SIDE = "model"
 ITEM, INPUT = "item_id", "input"
 # Pairs of ids stand for one question where so many of them have the same input.
 MOST = 0.5

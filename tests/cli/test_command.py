@@ -370,7 +370,7 @@ def test_one_is_not_many(tmp_path: Path) -> None:
         (
             "metric =",
             "file =",
-            '[suite]: unknown key "file"; a suite has metric, measure, output, expected, clean',
+            '[suite]: unknown key "file"; a suite has metric, measure, aggregate, output, expected, clean',
         ),
         ("metric =", "metrics =", '[suite]: unknown key "metrics"; did you mean "metric"?'),
     ],

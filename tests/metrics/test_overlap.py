@@ -93,7 +93,12 @@ def test_properties(pairs: list[tuple[str, str]]) -> None:
         assert scores_of(metric("output", "expected"), pairs) == scores_of(
             metric("output", "expected"), swapped
         )
-    more = [(f"{output} {expected}", expected) for output, expected in pairs if expected.split()]
+    # Beside letters of a script without spaces, punctuation is no word.
+    more = [
+        (f"{output} {expected}", expected)
+        for output, expected in pairs
+        if expected.split() and not has_unspaced_letters(output, expected)
+    ]
     assert scores_of(pe.recall("output", "expected"), more) == [1.0] * len(more)
 
 

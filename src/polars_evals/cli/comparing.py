@@ -7,6 +7,8 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import typer
+
 from polars_evals.cli.console import explained
 from polars_evals.cli.options import (
     Alpha,
@@ -30,11 +32,11 @@ AUTO = "auto"
 WAYS = ("lower", "higher")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import polars as pl
 
-    from polars_evals.drift import ComparisonSpec
+    from polars_evals.drift import Comparison, ComparisonSpec
 
 
 def spec_of(
@@ -136,3 +138,21 @@ def compares(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(typed)  # type: ignore[attr-defined]
     run.__annotations__ = hints | {"return": None}
     return run
+
+
+def need_pairs(comparison: Comparison) -> None:
+    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    from polars_evals._errors import InputError
+    from polars_evals.jobs.gates.comparison import nothing_compared
+
+    if lone := nothing_compared(comparison, comparison.summary):
+        raise InputError("\n".join(lone))
+
+
+def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
+    """Leave with the exit code of the worst verdict."""
+    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
+
+    if "regressed" in verdicts:
+        raise typer.Exit(GATE_FAILED)
+    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)

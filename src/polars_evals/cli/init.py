@@ -36,7 +36,7 @@ def write_files(
     files = [folder / SUITE, folder / JOB]
     if taken := [str(file) for file in files if file.exists()]:
         raise ConfigError(f"{', '.join(taken)} already exists: choose another folder with --output")
-    traces = _read(paths, reading)
+    traces = _read(paths, folder, reading)
     suggestion = suggest(traces.head(LOOKED_AT))
     texts = [
         _suite_text(suggestion.suite.to_dict(), suggestion.reasons),
@@ -49,8 +49,8 @@ def write_files(
     return files, suggestion.reasons
 
 
-def _read(paths: Sequence[str], reading: Mapping[str, Any]) -> pl.LazyFrame:
-    """Read the answers, with the columns that decide what a job compares."""
+def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.LazyFrame:
+    """Read the answers, with the columns that decide what a job compares, and files as the job names them."""
     found = read_traces(list(paths), **{"as_is": ("output",), **reading})
     for file, reason in found.failed.items():
         raise InputError(reason if file in reason else f"{file}: {reason}")
@@ -62,7 +62,11 @@ def _read(paths: Sequence[str], reading: Mapping[str, Any]) -> pl.LazyFrame:
         for name in ("trace_id", "model", "version", "item_id", "input", "expected", "ts")
         if name not in names
     ]
-    return found.frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in absent)
+    files = {file: file if is_remote(file) else _from(folder, file) for file in found.files}
+    return found.frame.with_columns(
+        pl.col("source_file").replace(files),
+        *(pl.lit(None, dtype=pl.String).alias(name) for name in absent),
+    )
 
 
 def _suite_text(config: Mapping[str, Any], reasons: Sequence[str]) -> str:
@@ -153,7 +157,7 @@ def _comparison_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[
 
 def _versions(traces: pl.LazyFrame) -> _Versions | None:
     """Find the column that tells versions apart, and the first of them."""
-    for column in ("model", "version"):
+    for column in ("model", "version", "source_file"):
         found = (
             traces.filter(pl.col(column).is_not_null())
             .group_by(column, maintain_order=True)

@@ -1,5 +1,6 @@
 """The options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,3 +89,16 @@ FailOnInconclusive = Annotated[
 ]
 Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
 All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that moved.")]
+SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
+MetricNames = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="A metric with its defaults, instead of a suite. Repeat for several."),
+]
+DatasetFile = Annotated[
+    str | None, typer.Option("--dataset", help="File with the expected values (Parquet, JSON Lines or CSV).")
+]
+On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
+ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
+Html = Annotated[str | None, typer.Option(help="Write the report page.")]
+Junit = Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")]

@@ -12,17 +12,18 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
-from polars_evals.jobs.inputs import Input
+from polars_evals.jobs.inputs import Input, scan_all
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
-from polars_evals.wording import did_you_mean
+from polars_evals.wording import counted, did_you_mean
 
 ROWS = get_args(Rows)
-ENGINES = ("polars", "ray", "spark")
+# Without a cluster.
+HERE = "polars"
 
 # What the options of the library are called here.
 OPTIONS = {
@@ -40,13 +41,35 @@ OPTIONS = {
 
 def score_files(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files and say what came out."""
-    if engine not in ENGINES:
-        hint = did_you_mean(engine, ENGINES)
-        raise ConfigError(f'--engine must be one of {", ".join(ENGINES)}, got "{engine}"{hint}')
-    if engine != "polars":
+    if engine != HERE:
+        from polars_evals.cluster.engines import ENGINES
+
+        known = (HERE, *ENGINES)
+        if engine not in known:
+            hint = did_you_mean(engine, known)
+            raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
         return score_there(source, suite, output, engine)
     with stoppable(), in_options():
         return score_here(source, suite, output)
+
+
+def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
+    """Look for what would make the scores of files mean less than they seem to: `Suite.check`."""
+    with stoppable(), in_options():
+        return suite.check(scan_all(source, source.files())).to_dicts()
+
+
+def finding_lines(findings: list[dict[str, Any]]) -> str:
+    """Write findings for a terminal, the worst first."""
+    if not findings:
+        return "nothing found"
+    lines = []
+    for one in findings:
+        where = ", ".join(part for part in (one["metric"], one["column"]) if part)
+        rows = f"{counted(one['rows'], 'row')} ({one['share']:.0%})" if one["share"] is not None else ""
+        lines.append(f"{one['severity']}: {one['finding']}: {', '.join(filter(None, (where, rows)))}")
+        lines.append(f"  {one['advice']}" + (f"; such as {one['example']!r}" if one["example"] else ""))
+    return "\n".join(lines)
 
 
 def score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:

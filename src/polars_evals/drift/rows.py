@@ -9,9 +9,11 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import (
+    HAS_EXPECTED,
     OUTCOMES,
     answers_are_missing,
     describe_unanswered,
+    describe_unlabelled,
     outcomes,
     scores_of_answers,
     shares,
@@ -135,11 +137,11 @@ def read_rows(
     if measures == AUTO:
         # Traces have all their columns, whether anything is known or not.
         also = measures_of([one for name, one in also.items() if nulls[f"{name}:score"] < rows.height])
-    notes += describe_unanswered(nulls)
+    notes += [*describe_unanswered(nulls), *describe_unlabelled(rows)]
     if count_answers:
         rows = without_idle(rows, names)
-        if answers_are_missing(nulls, names):
+        if answers_are_missing(rows, names):
             rows = with_answers(rows, names)
         counted = [OUTCOMES[name] for name in shares(rows) if name not in names]
         also = measures_of([*also.values(), *counted])
-    return Rows(rows, names, also, notes)
+    return Rows(rows.drop(HAS_EXPECTED, strict=False), names, also, notes)

@@ -20,6 +20,7 @@ from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
 from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
+from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.reading import Reading, is_broken, read_traces
 from polars_evals.traces.tables import SOURCE
@@ -161,23 +162,20 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     """Read means and pass rates back from the file that was written."""
     names = [str(metric.name) for metric in suite.metrics]
     scored = pl.scan_parquet(path, glob=path.stem == "*")
-    expected = "expected"
     columns = scored.collect_schema()
-    is_there = expected in columns
+    without = unlabelled(suite.metrics, columns)
     totals = scored.select(
         pl.len().alias("rows"),
-        (pl.col(expected).is_not_null().any() if is_there else pl.lit(True)).alias("any_expected"),
+        *(missing.sum().alias(f"unlabelled:{name}") for name, missing in without.items()),
         (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
         *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
         *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
     )
     found = totals.collect(engine="streaming").row(0, named=True)
-    warnings = []
-    if found["rows"] and not found["any_expected"]:
-        warnings.append(
-            f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
-            "pe.with_expected, or name its column (--column expected=...)"
-        )
+    missing = {name: found[f"unlabelled:{name}"] for name in without if found[f"unlabelled:{name}"]}
+    warnings = [
+        describe_unlabelled(suite.metrics, name, count, found["rows"]) for name, count in missing.items()
+    ]
     if (hint := _cleaning_hint(scored, columns)) is not None:
         warnings.append(hint)
     if found["broken"]:
@@ -188,6 +186,7 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     return {
         "rows": found["rows"],
         "broken": found["broken"],
+        "unlabelled": missing,
         "warnings": warnings,
         "metrics": {
             name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names

@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.preparing import prepare
+from polars_evals.wording import counted, verb
 
 SEVERITY = pl.Enum(["error", "warning", "info"])
 
@@ -121,8 +122,8 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         elif found["rows"]:
             about = {"severity": probe.severity, "finding": probe.finding, "metric": probe.metric}
             rows.append(found | about | {"advice": probe.advice})
-    for column, counted in zip(repeated, results[1:], strict=True):
-        again, example = counted.row(0)
+    for column, repeats in zip(repeated, results[1:], strict=True):
+        again, example = repeats.row(0)
         if again:
             advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
@@ -219,6 +220,26 @@ def choice_for_unspaced(metric: Metric) -> str:
     if "tokenizer" not in settings:
         return 'use bleu with tokenize="char", or chrf'
     return 'use tokenizer="characters"' if "match_type" in settings else 'use tokenizer="auto"'
+
+
+def unlabelled(metrics: Sequence[Metric], schema: pl.Schema) -> dict[str, pl.Expr]:
+    """Say for each expected column of a frame which rows have no value there."""
+    names = {m.sides["expected"] for m in metrics if "expected" in m.sides}
+    return {name: Column(name, schema[name]).missing for name in sorted(names) if name in schema}
+
+
+def describe_unlabelled(metrics: Sequence[Metric], column: str, missing: int, rows: int) -> str:
+    """Say how many rows have no expected value, and what their scores are."""
+    modes = {m.settings["missing"] for m in metrics if m.sides.get("expected") == column}
+    fails = "fail" in modes
+    if missing == rows:
+        effect = "scores 0.0" if fails else "gives no score"
+        return (
+            f"{column} is null in every row, so that whatever compares with it {effect}; add it with "
+            "pe.with_expected, or name its column (--column expected=...)"
+        )
+    effect = 'scored 0.0; missing="unlabelled" leaves them out' if fails else "without a score"
+    return f"{missing:,} of {counted(rows, 'row')} {verb(missing, 'has', 'have')} no {column} value: {effect}"
 
 
 def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:

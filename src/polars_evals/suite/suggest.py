@@ -229,7 +229,7 @@ def _choices(texts: _Texts, found: _Found) -> bool:
         return False
     last = max([*letters, "D"])
     choices = "".join(chr(code) for code in range(ord("A"), ord(last) + 1))
-    options = {} if choices == "ABCD" else {"choices": choices}
+    options: dict[str, Any] = {} if choices == "ABCD" else {"choices": choices}
     # The metric finds the letter itself: a step that cuts the answer first could only lose it.
     found.cleaning = [one for one in found.cleaning if one[0] == "reasoning"]
     found.add(

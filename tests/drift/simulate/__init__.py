@@ -16,8 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.compare import Estimates
-from polars_evals.drift.inference.decide import correct, decide, summarize, verdict_of
+from polars_evals.drift.inference.decide import correct, decide, summarize, test, verdict_of
+from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.spec import ComparisonSpec
 
@@ -43,6 +43,8 @@ class Law:
     low: float
     high: float
     share: Callable[[Rng, int], float]
+    # What the rules before these gave, where an audit found them wrong.
+    before: str = ""
 
     def holds(self, share: float, sets: int) -> bool:
         """Say whether a share over so many sets is within three standard errors of its limits."""
@@ -63,8 +65,10 @@ def group(name: str) -> tuple[list[Law], Callable[..., None]]:
     """Return a list of laws and the function that adds one: its name, its function, limits and options."""
     laws: list[Law] = []
 
-    def add(text: str, function: Any, *, low: float = 0.0, high: float = 1.0, **options: Any) -> None:
-        laws.append(Law(name, text, low, high, partial(function, **options)))
+    def add(
+        text: str, function: Any, *, low: float = 0.0, high: float = 1.0, was: str = "", **options: Any
+    ) -> None:
+        laws.append(Law(name, text, low, high, partial(function, **options), was))
 
     return laws, add
 
@@ -155,7 +159,8 @@ def _scores(values: Mapping[str, Floats]) -> list[pl.Series]:
 
 def judged_alone(estimates: Estimates) -> Judged:
     """Judge sets that are corrected each by itself: a set is a slice here, and a comparison otherwise."""
-    tested, facts = estimates.test()
+    estimated, facts = estimates.frames()
+    tested = test(estimated, facts, estimates.spec)
     inside = pl.col("value").list.len() > 1
     own = {
         "set": pl.col("value").list.first().cast(pl.Int64),

@@ -7,7 +7,7 @@ import polars as pl
 from scipy import stats
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.compare import Estimates
+from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of
 from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec

@@ -141,16 +141,16 @@ for _rows in (10, 50):
     for _before, _after in (((8, 8), (0.8, 0.8)), ((0.8, 0.8), (8, 8)), ((16, 4), (1.6, 0.4))):
         add(
             f"the same mean, scores of beta{_before} become beta{_after}, {_rows} rows a day: any alarm",
-            other_spread, high=2 * ALPHA, before=_before, after=_after, rows=_rows,
+            other_spread, high=2 * ALPHA, was="55%", before=_before, after=_after, rows=_rows,
         )  # fmt: skip
 for _start in (14, 30, 44):
     add(
         f"5 points less from day {_start} on (80% pass, 50 rows a day): `regressed` after 50 days",
-        drifting, low=0.45, start=_start, days=50, rate=0.8, fall=0.05, step=True,
+        drifting, low=0.45, was="16%", start=_start, days=50, rate=0.8, fall=0.05, step=True,
     )  # fmt: skip
     add(
         f"12 points less within 60 days from day {_start} on: `regressed`",
-        drifting, low=0.85, start=_start, days=60, rate=0.8, fall=0.12, step=False,
+        drifting, low=0.85, was="60%", start=_start, days=60, rate=0.8, fall=0.12, step=False,
     )  # fmt: skip
 add("another mix of topics, `adjust`: any alarm", other_mix, high=ALPHA, adjust="topic")
 add("another mix of topics, not adjusted (shown, no law): any alarm", other_mix, adjust=None)

@@ -73,6 +73,18 @@ def t_interval(difference: Floats, se: Floats, df: Floats, alpha: float) -> tupl
     )
 
 
+def welch_p(one: Floats, other: Floats) -> float:
+    """Return the two-sided p-value of Welch's test of two means; NaN without spread."""
+    if min(len(one), len(other)) < 2:
+        return np.nan
+    v = [values.var(ddof=1) / len(values) for values in (one, other)]
+    if not sum(v) > 0:
+        return np.nan
+    df = sum(v) ** 2 / (v[0] ** 2 / (len(one) - 1) + v[1] ** 2 / (len(other) - 1))
+    difference = np.array([one.mean() - other.mean()])
+    return float(t_interval(difference, np.array([np.sqrt(sum(v))]), np.array([df]), 0.5)[2][0])
+
+
 def skewed_p(t: Floats, df: Floats, skew: Floats) -> Floats:
     """
     Return the p-value of Student's t corrected for skewness.
