@@ -59,8 +59,9 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     """
     if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
         return file
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / f"{uuid4().hex}.parquet"
+    # The folders keep their names, for some formats say with them what is inside.
+    copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)
+    copy.parent.mkdir(parents=True)
     # Rows unpack to more than the file says where texts repeat.
     rows = min(int(STEP_BYTES / row_bytes(file)) + 1, STEP_ROWS)
     try:

@@ -58,6 +58,7 @@ def read_traces(
     rows: Rows | None = None,
     as_is: Collection[str] | None = None,
     dataset: Dataset | None = None,
+    apart: bool = False,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
     """
@@ -78,6 +79,8 @@ def read_traces(
         two kinds becomes text. None: every file is read to the canonical columns.
     dataset
         Where the expected values are, if not in the files.
+    apart
+        Read each file as if it were the only one: spans of a trace in two files are two rows.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def read_traces(
         plan = plan_of(exports, {}, columns, keep, storage_options)
         answered = [_answered(plan, group, failed) for group in plan.groups] if rows != "all" else plan.groups
         for group in answered:
-            frames += _frames(plan, group, rows)
+            frames += _frames(plan, group, rows, apart=apart)
             formats |= dict.fromkeys(group.files, group.platform.name)
     if tables:
         frames += scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
@@ -145,21 +148,23 @@ def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception]) -> Gro
     return Group(group.platform, group.fresh([file for file in group.files if file not in failed]))
 
 
-def _frames(plan: ScanPlan, group: Group, rows: Rows) -> list[pl.LazyFrame]:
+def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl.LazyFrame]:
     """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
     if not group.files:
         return []
     is_stream = isinstance(group.source, Stream)
-    together = is_stream or group.platform.spans
+    together = is_stream or group.platform.spans or apart
     return [
-        _numbered(plan, group, rows, files)
+        _numbered(plan, group, rows, files, apart=apart)
         for files in ([group.files] if together else [[file] for file in group.files])
     ]
 
 
-def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) -> pl.LazyFrame:
+def _numbered(
+    plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool
+) -> pl.LazyFrame:
     kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
-    chosen = plan.rows(group, rows, files)
+    chosen = plan.rows(group, rows, files, apart=apart)
     source = group.source
     if isinstance(source, Stream) and source.unpack is None and not group.platform.spans:
         row = pl.col(NUMBER) - 1
