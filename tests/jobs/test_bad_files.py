@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -108,14 +109,14 @@ def test_a_file_on_which_polars_panics(tmp_path: Path, monkeypatch: pytest.Monke
     job = make_job(tmp_path)
     for name in ("a", "panics", "z"):
         deliver(traces(range(3), name), tmp_path / f"traces/{name}.parquet", 1)
-    frame = Ingest.frame
+    query = Ingest.query
 
-    def panic(self: Ingest, sources: list[object]) -> pl.LazyFrame:
+    def panic(self: Ingest, reading: Any, sources: list[object]) -> Any:
         if any("panics" in str(source) for source in sources):
             raise pl.exceptions.PanicException("index out of bounds")
-        return frame(self, sources)  # type: ignore[arg-type]
+        return query(self, reading, sources)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Ingest, "frame", panic)
+    monkeypatch.setattr(Ingest, "query", panic)
     outcome = run(job)
     assert (list(outcome.failures), outcome.rows, outcome.exit_code()) == (["traces/panics.parquet"], 6, 3)
     assert "index out of bounds" in outcome.failures["traces/panics.parquet"]

@@ -27,6 +27,7 @@ ENGINES = ("polars", "ray", "spark")
 OPTIONS = {
     r"\boutput must end in": "--output must end in",
     r"\bthe output (?=')": "--output ",
+    r"columns=\{[^}]*\} \(command line: ([^)]*)\)": r"\1",
     r"columns=\{[\"'](\w+)[\"']: \.\.\.(?:, [^}]*)?\}": r"--column \1=...",
     r"\bformat=\"(\w+)\"": r"--format \1",
     r"\bcolumns=": "--column",

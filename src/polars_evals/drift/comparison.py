@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import worst
-from polars_evals.drift.items import items_of
+from polars_evals.drift.inference.decide import INCONCLUSIVE, REGRESSED, combine, family_wise
+from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class Comparison(Result):
     measures
         A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
-    flips
-        The items whose label changed, with their texts, greatest loss first.
+    components
+        A row for each thing that is judged of a row of `summary` or `slices`: ``mean``, ``pass_rate``,
+        ``median``, ``p95``, with its difference, interval, tests and verdict. Gates judge these.
     unmatched
         What could not be paired, and why.
     pass_rates
@@ -47,19 +49,19 @@ class Comparison(Result):
     spec
         What was compared, and how. `compare_spec` repeats it on other rows.
     table
-        The rows that were compared, for `items`; None for merged aggregates.
+        The rows that were compared, for `items`.
     """
 
     summary: pl.DataFrame
     slices: pl.DataFrame
     measures: pl.DataFrame
-    flips: pl.DataFrame
+    components: pl.DataFrame
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
     notes: tuple[str, ...]
     spec: ResolvedSpec
-    table: pl.LazyFrame | None = None
+    table: pl.LazyFrame
 
     @property
     def items(self) -> pl.LazyFrame:
@@ -94,11 +96,12 @@ class Comparison(Result):
         │ 1    ┆ 0.5             ┆ -0.4       │
         └──────┴─────────────────┴────────────┘
         """
-        if self.table is None:
-            raise ValueError(
-                "a comparison of merged aggregates has no items; compare the rows themselves to see them"
-            )
         return items_of(self.table, self.spec)
+
+    @cached_property
+    def flips(self) -> pl.DataFrame:
+        """The items whose label changed, with their texts, greatest loss first: a part of `items`."""
+        return flips_of(self.items, self.spec)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -107,11 +110,43 @@ class Comparison(Result):
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The worst verdict on each candidate: regressed, inconclusive, improved or no_change."""
-        rows = pl.concat(frame.select("candidate", "verdict") for frame in (self.summary, self.slices))
-        return {
-            one: worst(rows.filter(pl.col("candidate") == one)["verdict"]) for one in self.spec.candidates
-        }
+        """
+        The verdict on each candidate: regressed, inconclusive, improved or no_change.
+
+        It is `regressed` where a component of any row, slices included, got worse after a correction that
+        makes one false alarm in the whole report unlikely. Otherwise the rows over all items decide: any that
+        improved, all that did not change, or else inconclusive.
+        """
+        rows = self.components.filter(pl.col("verdict") == REGRESSED, pl.col("p_family") <= self.spec.alpha)
+        worse = set(rows["candidate"])
+        found = {}
+        for one in self.spec.candidates:
+            rows = self.summary.filter(pl.col("candidate") == one)
+            # What regressed and does not survive the correction is open.
+            whole = [INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows["verdict"]]
+            found[one] = REGRESSED if one in worse else combine(whole)
+        return found
+
+    def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
+        """
+        Return components with verdicts that hold together, as a gate judges them.
+
+        Parameters
+        ----------
+        rows
+            Which of `components` are judged; None for all.
+        sequential
+            Whether the verdicts must hold for any number of looks while items are added, as in a job that
+            runs every day, or for one look.
+
+        Returns
+        -------
+        DataFrame
+            The components with ``p_corrected``, Holm's correction over all of them, and with the verdict
+            `inconclusive` where a change does not survive it.
+        """
+        chosen = self.components if rows is None else self.components.filter(rows)
+        return family_wise(chosen, self.spec.alpha, sequential=sequential)
 
     @property
     def verdict(self) -> str:
@@ -134,7 +169,9 @@ class Comparison(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        names = ("summary", "slices", "measures", "flips", "unmatched", "pass_rates", "distributions")
+        names = (
+            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates", "distributions"
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     @property

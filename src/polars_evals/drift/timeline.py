@@ -18,8 +18,8 @@ from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
 from polars_evals.drift.inference.decide import VERDICTS, worst
 from polars_evals.drift.inference.intervals import t_interval, wilson
-from polars_evals.drift.inference.measure import slice_name
 from polars_evals.drift.inference.multiple import benjamini_hochberg
+from polars_evals.drift.pair import slice_name
 from polars_evals.drift.result import Result
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices

@@ -20,6 +20,7 @@ from polars_evals.storage.secrets import one_line
 from polars_evals.traces.content import ENDINGS
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import choose_files, platform_named
+from polars_evals.traces.files import named_files
 from polars_evals.traces.reading import Reading, read_traces
 from polars_evals.traces.rows import Rows
 
@@ -120,9 +121,13 @@ class Input:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def read(self, paths: Sequence[str], needed: Collection[str]) -> Reading:
-        """Read files of this machine together; a table that has the needed columns is taken as it is."""
-        reading = read_traces(
+    def read(self, paths: Mapping[str, str], needed: Collection[str], *, apart: bool = False) -> Reading:
+        """Read files together, from the paths that `copies` gives.
+
+        A table of no platform that has the needed columns is taken as it is. With `apart`, each file is read
+        as if it were the only one.
+        """
+        return read_traces(
             list(paths),
             self.format,
             columns=self.columns,
@@ -130,11 +135,10 @@ class Input:
             rows=self.rows,
             as_is=needed,
             dataset=self.dataset,
-            apart=True,
+            apart=apart,
+            explicit=named_files(list(self.path)),
+            copies={file: path for file, path in paths.items() if path != file},
         )
-        if reading.frame is not None and self.rows == "outputs" and "table" in reading.formats.values():
-            return replace(reading, frame=reading.frame.filter(pl.col("output").is_not_null()))
-        return reading
 
 
 def _require_readable(file: str, path: str) -> None:

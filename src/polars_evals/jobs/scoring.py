@@ -13,15 +13,17 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.jobs.inputs import Input, scan_all
-from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_groups
+from polars_evals.jobs.inputs import Input
+from polars_evals.jobs.memory import row_bytes, small_steps
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
 from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.signature import SIGNATURE
-from polars_evals.traces.files import reading_copies
+from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.traces.tables import SOURCE
+from polars_evals.wording import counted, listed, without_query
 
 ENDINGS = (".parquet", ".pq")
 
@@ -69,34 +71,53 @@ def score_files(
         raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
     with working_folder(output) as work:
         entries = {file: listing.entries.get(file, Entry(0, 0)) for file in listing.files}
-        with source.copies(entries, work / "inputs") as unread:
+        with source.copies(entries, work / "inputs") as (paths, unread):
             for file, reason in unread.items():
-                raise InputError(f"{file}: {reason}")
-            written = score_into(work, source, listing.files, suite)
+                raise InputError(reason if file in reason else f"{file}: {reason}")
+            written, reading = score_into(work, source, paths, suite)
         told = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
             RemoteFolder(folder, source.storage_options).take(str(written), name)
         else:
             atomic.replace(written, Path(output))
-    return {"output": output, "files": len(listing.files), **told}
+    return {
+        "output": output,
+        "files": len(reading.files),
+        "left_out": {**listing.left_out, **reading.left_out},
+        **told,
+    }
 
 
-def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) -> Path:
+def score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
     """Score files that are on this machine into a file of a working folder."""
-    scan_all(source, files)
+    reading = source.read(paths, columns_of(suite))
+    for file, reason in reading.failed.items():
+        others = len(reading.failed) - 1
+        more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
+        raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
+    if reading.frame is None:
+        raise InputError(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
+    frame = reading.frame.drop([name for name in SOURCE if name not in source.keep])
     try:
-        held = [source.copy(file) for file in files]
-        read = {file: with_small_row_groups(file, work / "copies") for file in held}
-        with reading_copies(read):
-            frame = scan_all(source, files)
-        with small_steps(max(map(row_bytes, read.values()))) as rows:
+        with small_steps(max(row_bytes(paths[file]) for file in reading.files)) as rows:
             suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
-        for file in files:
-            source.check(file)
+        for file in reading.files:
+            check_file(source, file, paths[file])
         raise
-    return work / "scored"
+    return work / "scored", reading
+
+
+def check_file(source: Input, file: str, path: str) -> None:
+    """Read a file to its end; if that fails, name it."""
+    one = source.read({file: path}, ())
+    try:
+        if one.frame is not None:
+            one.frame.select(pl.all().null_count()).collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        told = without_query(str(error))
+        raise InputError(told if file in told else f"cannot read {file!r}: {told}") from None
 
 
 @contextmanager
@@ -111,6 +132,11 @@ def working_folder(output: str) -> Iterator[Path]:
         work = path.with_name(f".{uuid4().hex}")
     with temporary_folder(work):
         yield work
+
+
+def columns_of(suite: Suite) -> list[str]:
+    """Name the columns that a suite reads."""
+    return list(dict.fromkeys(column for metric in suite.metrics for column in metric.columns))
 
 
 def is_same(file: str, output: str) -> bool:
@@ -133,10 +159,12 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     names = [str(metric.name) for metric in suite.metrics]
     scored = pl.scan_parquet(path, glob=path.stem == "*")
     expected = "expected"
-    is_there = expected in scored.collect_schema()
+    columns = scored.collect_schema()
+    is_there = expected in columns
     totals = scored.select(
         pl.len().alias("rows"),
         (pl.col(expected).is_not_null().any() if is_there else pl.lit(True)).alias("any_expected"),
+        (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
         *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
         *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
     )
@@ -147,8 +175,14 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
             f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
             "pe.with_expected, or name its column (--column expected=...)"
         )
+    if found["broken"]:
+        warnings.append(
+            f"{counted(found['broken'], 'record')} cannot be read; each is a row without an output, and "
+            "`error` names its line"
+        )
     return {
         "rows": found["rows"],
+        "broken": found["broken"],
         "warnings": warnings,
         "metrics": {
             name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names

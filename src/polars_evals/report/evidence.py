@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_evals.drift.columns import as_text, item_key
 from polars_evals.drift.inference.decide import VERDICTS
-from polars_evals.drift.inference.measure import slice_name
+from polars_evals.drift.pair import slice_name
 from polars_evals.report.markup import reveal
 from polars_evals.wording import clean
 
@@ -84,7 +84,7 @@ def _json(value: Any) -> bytes:
 def _rows(comparison: Comparison) -> pl.DataFrame:
     """Return a row for each candidate, metric and item; merged aggregates have only those that flipped."""
     if comparison.table is None:
-        rows = comparison.flips.with_columns(difference="change", item=pl.col("item").cast(pl.String))
+        rows = comparison.flips.with_columns(item=pl.col("item").cast(pl.String))
     else:
         rows = comparison.items.select(
             "candidate", "metric", "item", "difference",

@@ -292,3 +292,28 @@ def place(source: str, key: str, number: int, entry: object) -> str:
     """Say where an entry stands, counted from 1, and what it is called."""
     name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
     return f"{source}: {key}[{number}]" + (f' "{name}"' if is_text(name) else "")
+
+
+def to_toml(config: Mapping[str, Any]) -> str:
+    """Write the contents of a suite file as TOML."""
+    plain = {key: value for key, value in config.items() if not _is_tables(value)}
+    lines = [f"{key} = {toml_value(value)}" for key, value in plain.items() if value is not None]
+    for key, tables in config.items():
+        for table in tables if _is_tables(tables) else ():
+            held = {name: value for name, value in table.items() if value is not None}
+            lines += ["", f"[[{key}]]", *(f"{name} = {toml_value(value)}" for name, value in held.items())]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as TOML does: texts and numbers as in JSON, objects in one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    # TOML has no \\u007f as it is; JSON leaves it.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -107,7 +107,7 @@ class Metric:
         expected = None if literal is not None else expected
         for key, value in {"name": name, "output": output, "expected": expected}.items():
             check_name(type, key, value)
-        if type == COLUMN_TYPE and name is not None and output in (f"{name}_score", f"{name}_label"):
+        if type == COLUMN_TYPE and name is not None and output in _overwritten(name, options):
             raise ValueError(
                 f'column: the name "{name}" would write over the column "{output}"; take another'
             )
@@ -251,6 +251,13 @@ class Metric:
         if self.clean_expected:
             entry["clean_expected"] = self.clean_expected
         return {key: value for key, value in entry.items() if value is not None} | dict(self.options)
+
+
+def _overwritten(name: str, options: Mapping[str, Any]) -> list[str]:
+    """Name the columns that a metric of type `column` must not read: it would replace their values."""
+    # Scores that are taken as they are stay what they are.
+    stays = options.get("missing") == "null" and not {"low", "high"} & set(options)
+    return [f"{name}_label"] if stays else [f"{name}_score", f"{name}_label"]
 
 
 def metric_names() -> list[str]:

@@ -21,7 +21,9 @@ class Scoring:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
     def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
-        self.existing = schema.names()
+        # A score that a metric takes as it is stands in its own place.
+        taken = {m.output for m in metrics if m.type == COLUMN_TYPE and m.output == f"{m.name}_score"}
+        self.existing = [name for name in schema.names() if name not in taken]
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
         self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()

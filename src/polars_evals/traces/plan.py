@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
 from polars_evals.traces.read import FILE, LINE, read_records, refuse_deep
 from polars_evals.traces.rows import (
+    CANONICAL,
     OF_FILE,
     SCORES,
     Rows,
@@ -29,6 +31,9 @@ from polars_evals.wording import counted, did_you_mean
 
 # Of more files than this, only one of each group is looked into for answers before the scan.
 _FILES_TO_TRY = 64
+
+_ROWS = get_args(Rows)
+_PATH = re.compile(r"[^\[\]]+(\[(-?\d+:?|\*|[^\[\]=]+=[^\[\]]*|'[^']*')\]|[^\[\]]+)*")
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,30 @@ def no_answers(file: str, records: int, platform: Platform) -> str:
     )
 
 
+def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], rows: str) -> None:
+    """Refuse options that no file could satisfy."""
+    if rows not in _ROWS:
+        raise ValueError(f"rows must be one of {', '.join(map(repr, _ROWS))}, not {rows!r}")
+    for name, mapped in columns.items():
+        if name not in CANONICAL:
+            raise ValueError(
+                f"columns= maps {name!r}, which is no canonical column{did_you_mean(name, CANONICAL)} "
+                f"(they are {', '.join(CANONICAL)}); to keep another source column use keep="
+            )
+        if not isinstance(mapped, str | pl.Expr):
+            raise TypeError(f"columns= maps {name!r} to {mapped!r}: give a column name or an expression")
+        if isinstance(mapped, str) and not _PATH.fullmatch(mapped):
+            raise ValueError(
+                f"columns= maps {name!r} to {mapped!r}, which is not a column or a path such as "
+                "'outputs.choices[0].text'"
+            )
+    if isinstance(keep, str):
+        raise TypeError(f"keep= takes a list of columns: keep=[{keep!r}]")
+    repeated = sorted({name for name in map(kept_name, keep) if list(map(kept_name, keep)).count(name) > 1})
+    if repeated:
+        raise ValueError(f"keep= names {', '.join(repeated)} twice")
+
+
 def make_plan(
     path: Paths,
     format_name: str,
@@ -226,6 +255,7 @@ def group_files(told: Sequence[Told]) -> list[Group]:
     for one in told:
         seen, platform = one.seen, one.platform
         unpacks = needs_unpacking(platform, seen)
+        copies = {seen.file: seen.copy} if seen.copy else {}
         is_table = seen.kind in ("csv", "parquet") and not unpacks
         for group in groups:
             source = group.source
@@ -236,18 +266,21 @@ def group_files(told: Sequence[Told]) -> list[Group]:
                 if merged is not None:
                     source.schema.update(merged)
                     source.files.append(seen.file)
+                    source.copies.update(copies)
                     break
             if not is_table and isinstance(source, Stream) and (source.unpack is not None) == unpacks:
                 source.schema.update(seen.schema)
                 source.files.append((seen.file, seen.kind))
+                source.copies.update(copies)
                 break
         else:
             source = (
-                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema))
+                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema), copies)
                 if is_table
                 else Stream(
                     *(seen.hive, platform.lists, platform.unpack if unpacks else None),
                     *([(seen.file, seen.kind)], dict(seen.schema)),
+                    copies=copies,
                 )
             )
             groups.append(Group(platform, source))

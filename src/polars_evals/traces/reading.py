@@ -12,7 +12,7 @@ from polars_evals.storage.paths import Paths
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import Sorting, choose_files, platform_named, tell_all
 from polars_evals.traces.files import expand, named_files
-from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, no_answers, plan_of
+from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, check_options, no_answers, plan_of
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.read import BROKEN, NUMBER
 from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
@@ -59,6 +59,8 @@ def read_traces(
     as_is: Collection[str] | None = None,
     dataset: Dataset | None = None,
     apart: bool = False,
+    explicit: Collection[str] | None = None,
+    copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
     """
@@ -81,6 +83,12 @@ def read_traces(
         Where the expected values are, if not in the files.
     apart
         Read each file as if it were the only one: spans of a trace in two files are two rows.
+    explicit
+        The files that a user named one by one, if not all that are given here: of the others, those that are
+        no traces are left out.
+    copies
+        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
+        file itself, which need not be on this machine.
 
     Raises
     ------
@@ -90,15 +98,18 @@ def read_traces(
     named = platform_named(format)
     rows = "traces" if rows is None else rows
     columns = columns or {}
-    files, beside = choose_files(expand(path, storage_options), named)
+    check_options(columns, keep, rows)
+    listed = list(path) if copies and isinstance(path, Sequence) else expand(path, storage_options)
+    files, beside = choose_files([str(file) for file in listed], named)
     is_plain = as_is is not None and named is None and not columns and not keep
     found = tell_all(
         files,
         named,
-        named_files(path),
+        named_files(path) if explicit is None else set(explicit),
         storage_options,
         output=columns.get("output"),
         as_is=as_is if is_plain else None,
+        copies=copies,
     )
     failed = dict(found.failed)
     tables = [one for one in found.told if is_plain and one.platform is GENERIC]
@@ -106,12 +117,17 @@ def read_traces(
     frames, formats = list[pl.LazyFrame](), dict[str, str]()
     if exports.told:
         plan = plan_of(exports, {}, columns, keep, storage_options)
-        answered = [_answered(plan, group, failed) for group in plan.groups] if rows != "all" else plan.groups
+        answered = (
+            [_answered(plan, group, failed, apart=apart) for group in plan.groups]
+            if rows != "all"
+            else plan.groups
+        )
         for group in answered:
             frames += _frames(plan, group, rows, apart=apart)
             formats |= dict.fromkeys(group.files, group.platform.name)
     if tables:
-        frames += scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
     frame = together(frames) if formats else None
     if frame is not None and dataset is not None:
@@ -124,7 +140,7 @@ def read_traces(
     )
 
 
-def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception]) -> Group:
+def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception], *, apart: bool) -> Group:
     """Set files apart that hold records and no answers, or that cannot be read."""
     if "output" in plan.columns:
         return group
@@ -139,7 +155,7 @@ def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception]) -> Gro
             except (pl.exceptions.PolarsError, OSError) as error:
                 unreadable[file] = error
     # A trace may stand in several files: spans in one, what they said in another.
-    if group.platform.spans and len(without) < len(group.files) - len(unreadable):
+    if not apart and group.platform.spans and len(without) < len(group.files) - len(unreadable):
         without = {}
     failed |= unreadable
     failed |= {
@@ -160,9 +176,7 @@ def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl
     ]
 
 
-def _numbered(
-    plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool
-) -> pl.LazyFrame:
+def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool) -> pl.LazyFrame:
     kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
     chosen = plan.rows(group, rows, files, apart=apart)
     source = group.source
@@ -176,3 +190,15 @@ def _numbered(
     placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
     done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], has_own_item="item_id" in plan.columns)
     return done.rename({f"@{name}": name for name in SOURCE})
+
+
+def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave out the rows of a table that have no output; those of broken records stay."""
+    if "output" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("output").is_not_null() | pl.col("source_broken").is_not_null())
+
+
+def is_broken() -> pl.Expr:
+    """Whether a row stands for a record that cannot be read, as its `error` says."""
+    return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)

@@ -7,7 +7,7 @@ test_simulations.py runs a few sets of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,8 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.inference import testing
-from polars_evals.drift.inference.decide import judge
-from polars_evals.drift.inference.measure import measure
+from polars_evals.drift.compare import Estimates
+from polars_evals.drift.inference.decide import correct, decide, summarize
 from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec
 
@@ -114,14 +113,26 @@ def judged(
     scores = reading.read(frame, spec)
     pairs = pair(scores.rows, scores.spec, "b")
     metrics = ["m"] + (["answered"] if "answered:score" in scores.rows.columns else [])
-    rows = pl.concat(measure(pairs, metric=name, by=by, seed=0) for name in metrics)
-    tested = testing.test(rows, scores.spec).with_columns(set=pl.col("value").list.first().cast(pl.Int64))
-    nothing = np.array([], dtype=np.float64)
-    found = [
-        testing.correct(part, nothing)
-        for _, part in tested.sort("set", maintain_order=True).group_by("set", maintain_order=True)
-    ]
-    return judge(pl.concat(found), scores.spec)
+    estimates = Estimates(scores.spec)
+    for name in metrics:
+        estimates.add(pairs, name, pairs.slicing(by))
+    _, rows = judged_alone(estimates)
+    return rows.with_columns(set=pl.col("value").list.first().cast(pl.Int64))
+
+
+def judged_alone(estimates: Estimates) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return components and rows of sets that are corrected each by itself."""
+    tested, facts = estimates.test()
+    # A set is a slice here, and a comparison of its own otherwise.
+    spec = replace(estimates.spec, by=())
+    first = pl.col("value").list.first()
+    sets = (
+        tested.with_columns(set=first).sort("set", maintain_order=True).partition_by("set", include_key=False)
+    )
+    rows = decide(
+        pl.concat(correct(part, spec) for part in sets).sort("row", maintain_order=True), facts, spec
+    )
+    return rows, summarize(rows, facts, estimates.spec)
 
 
 def reports(rows: pl.DataFrame, *verdicts: str, of: str = "verdict") -> float:

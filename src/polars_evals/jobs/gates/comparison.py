@@ -291,7 +291,6 @@ class MustNotFlip(Gate):
             candidate=candidates,
             item=spec.item,
             metrics=self.metrics(seen),
-            max_flips=None,
         )
         compared = compare_spec(rows, watched)
         flips = compared.flips.filter(pl.col("flip") == "newly_failing")
