@@ -245,7 +245,9 @@ def test_objects_whose_keys_come_and_go(tmp_path: Path) -> None:
         None,
     ]
     for other in tables[1:]:
-        assert_frame_equal(other, tables[0])
+        # A list that is empty in all that is read together has no type, and is null.
+        none = pl.when(pl.col("calls").list.len() > 0).then("calls")
+        assert_frame_equal(other.with_columns(calls=none), tables[0])
 
 
 @pytest.mark.parametrize("first", [["many"], [0.5]], ids=["another type", "a wider type"])

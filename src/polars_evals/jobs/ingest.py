@@ -27,7 +27,7 @@ from polars_evals.wording import counted, listed, verb
 SMALL_BYTES = 1 << 20
 SMALL_BATCH, LARGE_BATCH = (1024, 16 << 20), (64, 256 << 20)
 # How much larger packed files are taken to be.
-PACKED, UNPACKED = (".gz", ".zst", ".zip", ".eval"), 16
+PACKED, UNPACKED = (".gz", ".zst", ".zip", ".eval", ".parquet", ".pq"), 16
 # Of the files that were left out, so many are named.
 NAMED = 5
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,6 +51,11 @@ class Source:
     def size(self) -> int:
         """The number of bytes."""
         return self.entry.size
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the file holds more bytes than it has, by its name."""
+        return self.file.lower().endswith(PACKED)
 
     @property
     def mark(self) -> dict[str, int | str]:
@@ -115,7 +120,7 @@ class Ingest:
             with self.source.copies(entries, self.folder / f"{uuid4().hex}-inputs") as (paths, unread):
                 for one in batch:
                     if one.file in unread:
-                        self.failures[one.name] = unread[one.file]
+                        self.failures[one.name] = CHANGED if one.changed() else unread[one.file]
                 self.score([one for one in batch if one.file in paths], paths)
             self.progress(len(batch))
         self.widen()
@@ -136,15 +141,17 @@ class Ingest:
             )
             for one in sources:
                 if one.file in reading.failed:
-                    self.failures[one.name] = self.told(one, paths, reading.failed[one.file])
+                    reason = CHANGED if one.changed() else reading.failed[one.file]
+                    self.failures[one.name] = self.told(one, paths, reason)
                 elif one.file in reading.left_out:
                     self.leave_out(one, reading.left_out[one.file])
             sources = [one for one in sources if one.file in reading.formats]
             if not sources:
                 return
             frame, schema, added = self.query(reading, sources)
-            large = [paths[one.file] for one in sources if one.size > SMALL_BYTES]
-            parts = write_parts(frame, folder, self.suite.metadata, read=large)
+            # The rows of other small files are few, however long they are.
+            longest = [paths[one.file] for one in sources if one.size > SMALL_BYTES or one.is_packed]
+            parts = write_parts(frame, folder, self.suite.metadata, read=longest)
         except (InputError, *READ_ERRORS) as error:
             # A half needs the room.
             shutil.rmtree(folder, ignore_errors=True)
@@ -191,15 +198,10 @@ class Ingest:
         rows = pl.Schema({name: dtype for name, dtype in present.items() if name not in SOURCE})
         schema = merge_schemas(self.schema, rows)
         self.check_schema(schema)
-        files = pl.Series([one.file for one in sources], dtype=pl.String)
-        about = {
-            "source_file": pl.Series([one.name for one in sources], dtype=pl.String),
-            "source_time": pl.Series([one.time for one in sources], dtype=SOURCE["source_time"]),
-        }
         places = {name: SOURCE[name] for name in ("source_file", "source_row")}
         placed = conform(scored, {**schema, **places}).with_columns(
-            pl.col("source_file").replace_strict(files, values, return_dtype=values.dtype).alias(name)
-            for name, values in about.items()
+            source_file=by_file({one.file: one.name for one in sources}, SOURCE["source_file"]),
+            source_time=by_file({one.file: one.time for one in sources}, SOURCE["source_time"]),
         )
         return placed.select(*schema, *SOURCE), schema, set(present) - set(given)
 
@@ -308,6 +310,17 @@ class Ingest:
         )
 
 
+def by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
+    """Return the value of a row's file."""
+    file = pl.col("source_file")
+    if len(values) > LARGE_BATCH[0]:
+        # It holds all rows of a streaming query, which are few in a batch of so many files.
+        return file.replace_strict(
+            pl.Series(list(values), dtype=pl.String), pl.Series(list(values.values()), dtype=dtype)
+        )
+    return pl.coalesce(pl.when(file == one).then(pl.lit(value, dtype)) for one, value in values.items())
+
+
 def broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """Select the rows of records that cannot be read."""
     return is_broken() if schema.get("error") == pl.String() else pl.lit(False)
@@ -315,7 +328,7 @@ def broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
 
 def batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
     """Put files together, up to a number and a size: small ones, and large ones."""
-    sizes = {one.file: one.size * (UNPACKED if one.file.lower().endswith(PACKED) else 1) for one in sources}
+    sizes = {one.file: one.size * (UNPACKED if one.is_packed else 1) for one in sources}
     for is_small, (most, largest) in ((True, SMALL_BATCH), (False, LARGE_BATCH)):
         batch, size = list[Source](), 0
         for source in sources:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from polars_evals._errors import InputError
-from polars_evals.jobs.memory import refuse_long_lines, with_small_row_groups
+from polars_evals.jobs.memory import NO_ROOM, refuse_long_lines, with_small_row_groups
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
@@ -113,10 +113,10 @@ class Input:
                 try:
                     _require_readable(file, path)
                     paths[file] = with_small_row_groups(path, folder)
-                except (InputError, pa.ArrowException) as error:
-                    failures[file] = one_line(error)
-                except FileNotFoundError:
-                    failures[file] = f"{file!r} is no longer there"
+                except (InputError, pa.ArrowException, *READ_ERRORS) as error:
+                    if isinstance(error, OSError) and error.errno in NO_ROOM:
+                        raise
+                    failures[file] = one_line(error).replace(path, file)
             yield paths, failures
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -18,6 +18,9 @@ from polars_evals._errors import InputError
 from polars_evals.traces.content import pieces
 from polars_evals.traces.files import is_parquet
 
+# How a full disk is told.
+NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
 STEP_BYTES, STEP_ROWS = 4 << 20, 10_000
 ROW_GROUP_BYTES, ROW_GROUP_ROWS = 16 << 20, 100_000
@@ -75,7 +78,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
                 target.write_batch(batch)
         same = pl.read_parquet_schema(copy) == pl.read_parquet_schema(file)
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG):
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         same = False
     if not same:

@@ -110,6 +110,7 @@ def read_traces(
         output=columns.get("output"),
         as_is=as_is if is_plain else None,
         copies=copies,
+        apart=apart,
     )
     failed = dict(found.failed)
     tables = [one for one in found.told if is_plain and one.platform is GENERIC]
