@@ -68,15 +68,16 @@ class Source:
         """When the file was written."""
         return EPOCH + timedelta(microseconds=self.entry.time_ns // 1000)
 
-    def changed(self) -> bool:
-        """Whether the file is another one by now; the copy of an object is of the one that was listed."""
+    def change(self) -> str | None:
+        """Say that the file is another one by now; the copy of an object is of the one that was listed."""
         if self.entry.etag:
-            return False
+            return None
         try:
             about = os.stat(self.file)
         except OSError:
-            return True
-        return (about.st_size, about.st_mtime_ns) != (self.entry.size, self.entry.time_ns)
+            return f"{self.file!r} is no longer there"
+        is_same = (about.st_size, about.st_mtime_ns) == (self.entry.size, self.entry.time_ns)
+        return None if is_same else CHANGED
 
 
 def relative(file: str, folder: Path) -> str:
@@ -120,7 +121,7 @@ class Ingest:
             with self.source.copies(entries, self.folder / f"{uuid4().hex}-inputs") as (paths, unread):
                 for one in batch:
                     if one.file in unread:
-                        self.failures[one.name] = CHANGED if one.changed() else unread[one.file]
+                        self.failures[one.name] = one.change() or unread[one.file]
                 self.score([one for one in batch if one.file in paths], paths)
             self.progress(len(batch))
         self.widen()
@@ -141,8 +142,7 @@ class Ingest:
             )
             for one in sources:
                 if one.file in reading.failed:
-                    reason = CHANGED if one.changed() else reading.failed[one.file]
-                    self.failures[one.name] = self.told(one, paths, reason)
+                    self.failures[one.name] = one.change() or self.told(one, paths, reading.failed[one.file])
                 elif one.file in reading.left_out:
                     self.leave_out(one, reading.left_out[one.file])
             sources = [one for one in sources if one.file in reading.formats]
@@ -207,8 +207,8 @@ class Ingest:
 
     def refuse(self, source: Source, paths: Mapping[str, str], error: BaseException) -> None:
         """Set a file apart that cannot be scored, unless it is the store that cannot be written."""
-        if source.changed():
-            self.failures[source.name] = CHANGED
+        if change := source.change():
+            self.failures[source.name] = change
         elif isinstance(error, InputError) or self.is_at_fault(source, paths):
             self.failures[source.name] = self.told(source, paths, one_line(error))
         else:
@@ -234,7 +234,7 @@ class Ingest:
         self, sources: Sequence[Source], parts: Sequence[Part], schema: Mapping[str, pl.DataType]
     ) -> dict[str, str]:
         """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
-        known = {one.name: CHANGED for one in sources if one.changed()}
+        known = {one.name: change for one in sources if (change := one.change())}
         columns = [name for name in self.key if name not in SOURCE]
         if not columns:
             return known
