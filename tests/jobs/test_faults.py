@@ -231,7 +231,7 @@ def test_bad_files_are_set_apart(tmp_path: Path) -> None:
     assert sorted(result["failures"]) == [f"traces/{name}" for name in bad]
     # The record that is cut off is counted; the one before it is taken.
     assert (result["rows"], result["broken"]) == (41, {"traces/no-json.jsonl": 1})
-    assert "which is `key`" in result["failures"]["traces/no-key.parquet"]
+    assert "trace_id" in result["failures"]["traces/no-key.parquet"]
     assert (tmp_path / "report.xml").read_text().count("<error") == len(bad)
     (tmp_path / "traces/truncated.parquet").write_bytes(whole)
     for name in bad[:-1]:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
-from polars_evals.drift.inference.estimate import IDENTITY, estimate
-from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.inference.estimate import IDENTITY, Estimates
+from polars_evals.drift.inference.intervals import welch_p, wilson
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.read import read
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
-from polars_evals.wording import have
+from polars_evals.wording import have, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.pair import Observations, Slicing
+    from polars_evals.drift.pair import Observations
     from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [
@@ -39,10 +40,15 @@ SUMMARY = [
 SLICES = [*IDENTITY, *SUMMARY[2:]]
 COMPONENTS = [
     *IDENTITY, "component", "quantile", "n", "baseline_value", "candidate_value", "difference", "se",
-    "ci_low", "ci_high", "worst_case", "p_value", "p_test", "q_value", "p_family", "p_permutation",
-    "sequential_low", "sequential_high", "sequential_worst_case", "p_sequential", "min_effect", "same",
+    "ci_low", "ci_high", "worst_case", "best_case", "p_value", "p_test", "q_value", "p_family",
+    "p_permutation", "sequential_low", "sequential_high", "sequential_worst_case", "sequential_best_case",
+    "p_sequential", "min_effect", "same",
     "sequential_verdict", "verdict",
 ]  # fmt: skip
+DISTRIBUTIONS = {
+    **dict.fromkeys(("candidate", "metric", "version"), pl.String), "bin_low": pl.Float64,
+    "bin_high": pl.Float64, "count": pl.Int64, "share": pl.Float64,
+}  # fmt: skip
 MEASURES = [
     *IDENTITY, "statistic", "quantile", "n", "baseline_value", "candidate_value", "difference", "ci_low",
     "ci_high", "ratio", "ratio_low", "ratio_high", "min_effect", "p_value", "q_value", "unit",
@@ -185,7 +191,9 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     scores = read(scored, spec)
     resolved = scores.spec
     estimates = Estimates(resolved)
-    unmatched, distributions, searches = [], [], []
+    unmatched, searches = [], []
+    absent: list[str] = []
+    distributions: list[dict[str, Any]] = []
     for candidate in resolved.candidates:
         pairs = pair(scores.rows, resolved, candidate)
         slicings = [pairs.slicing(), *(pairs.slicing(by) for by in resolved.slices)]
@@ -193,15 +201,16 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         for name in names:
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
-            distributions.append(pairs.histogram(name, resolved.baseline))
+            distributions += pairs.histogram(name, resolved.baseline)
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))
-    also_tried, notes = None, [*scores.notes]
+        absent += describe_absent(pairs, resolved)
+    also_tried, notes = None, [*scores.notes, *absent]
     if resolved.automatic:
         also_tried, note = search_slices(estimates, searches, scores.traits)
         notes.append(note)
-    components, judged = estimates.judge(also_tried, only_runs=scores.only_runs)
+    components, judged = judge(estimates, also_tried, only_runs=scores.only_runs)
     sliced = pl.col("slice").is_not_null()
     return Comparison(
         summary=judged.filter(~sliced).select(SUMMARY),
@@ -210,45 +219,20 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         components=flat(components.select(COMPONENTS)),
         unmatched=pl.concat(unmatched),
         pass_rates=_pass_rates(judged, resolved),
-        distributions=pl.concat(distributions),
+        distributions=pl.DataFrame(distributions, schema=DISTRIBUTIONS),
         notes=(*notes, *_repeats(judged)),
         spec=resolved,
         table=scores.table,
     )
 
 
-class Estimates:
-    """What is estimated, row by row, until it is judged."""
-
-    def __init__(self, spec: ResolvedSpec) -> None:
-        self.spec = spec
-        self.facts: list[pl.DataFrame] = []
-        self.components: list[pl.DataFrame] = []
-        self.count = 0
-
-    def add(
-        self, pairs: Observations, name: str, slicing: Slicing, only: Sequence[str | None] | None = None
-    ) -> None:
-        """Estimate a row for each slice, or for the one that has some values."""
-        facts, components = estimate(pairs, self.spec.quantity(name), slicing, self.spec)
-        if only is not None:
-            at = slicing.values.index(tuple(only))
-            facts = facts[at : at + 1]
-            components = components.filter(pl.col("row") == at).with_columns(row=pl.lit(0, dtype=pl.Int64))
-        self.facts.append(facts)
-        self.components.append(components.with_columns(pl.col("row") + self.count))
-        self.count += facts.height
-
-    def test(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return components with their tests, and what is known of each row."""
-        facts = pl.concat(self.facts)
-        return test(pl.concat(self.components), facts, self.spec), facts
-
-    def judge(self, also_tried: Floats | None, *, only_runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Test, correct and decide, and return the components and a row for all of each row."""
-        tested, facts = self.test()
-        decided = decide(correct(tested, self.spec, also_tried), facts, self.spec)
-        return decided, summarize(decided, facts, self.spec, only_runs=only_runs)
+def judge(
+    estimates: Estimates, also_tried: Floats | None, *, only_runs: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Test, correct and decide, and return the components and a row for all of each row."""
+    spec, (rows, facts) = estimates.spec, estimates.frames()
+    decided = decide(correct(test(rows, facts, spec), spec, also_tried), facts, spec)
+    return decided, summarize(decided, facts, spec, only_runs=only_runs)
 
 
 def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
@@ -262,6 +246,35 @@ def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     )  # fmt: skip
     ordered = rows.with_columns(*about, statistic="component").sort("row", maintain_order=True)
     return flat(ordered.select(MEASURES))
+
+
+def describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
+    """
+    Say how many items of the baseline a candidate has no row of, and whether they are like the others.
+
+    Where the baseline scores otherwise on them, what is compared is another set of items than it seems.
+    """
+    if not pairs.paired:
+        return []
+    missing = pairs.frame["in_c"].is_null().to_numpy() & pairs.frame["in_b"].is_not_null().to_numpy()
+    count = int(missing.sum())
+    if not count:
+        return []
+    there = pairs.frame["in_b"].is_not_null().to_numpy()
+    told = []
+    for name in spec.metrics:
+        scores = pairs.values(name, "b")
+        groups = [scores[part & ~np.isnan(scores)] for part in (missing, there & ~missing)]
+        if min(map(len, groups)) == 0:
+            continue
+        p = welch_p(*groups)
+        clear = "" if np.isnan(p) else f", p = {p:.2g}"
+        told.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
+    note = (
+        f"{count:,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
+        f"{pairs.candidate} and {verb(count, 'is', 'are')} not compared"
+    )
+    return [f"{note}; there {spec.baseline} scores {'; '.join(told)}" if told else note]
 
 
 def _repeats(judged: pl.DataFrame) -> list[str]:

@@ -121,11 +121,18 @@ class Input:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def read(self, paths: Mapping[str, str], needed: Collection[str], *, apart: bool = False) -> Reading:
+    def read(
+        self,
+        paths: Mapping[str, str],
+        needed: Collection[str],
+        *,
+        apart: bool = False,
+        name_models: bool = False,
+    ) -> Reading:
         """Read files together, from the paths that `copies` gives.
 
-        A table of no platform that has the needed columns is taken as it is. With `apart`, each file is read
-        as if it were the only one.
+        A table of no platform that has the needed columns is taken as it is. `apart` and `name_models` are
+        those of `read_traces`.
         """
         return read_traces(
             list(paths),
@@ -136,6 +143,7 @@ class Input:
             as_is=needed,
             dataset=self.dataset,
             apart=apart,
+            name_models=name_models,
             explicit=named_files(list(self.path)),
             copies={file: path for file, path in paths.items() if path != file},
         )

@@ -157,52 +157,40 @@ class Aggregate:
             positive = pl.lit(self._positive_text(schema), dtype=pl.String).alias("positive")
             found = pl.struct(kind, positive, *labels)
         else:
-            text = sides["output"].cast(pl.String).fill_null("")
-            expected = (
-                sides["expected"]
-                if schema[self._metric.sides["expected"]].is_nested()
-                else sides["expected"].cast(pl.String)
-            )
-            metric = self._metric.expr(output=text, expected=expected, details=True)
-            found = pl.struct(
-                kind, _sums(self.type, metric.struct.field).cast(pl.List(pl.Int64)).alias("counts")
-            )
+            expected = sides["expected"]
+            if not schema[self._metric.sides["expected"]].is_nested():
+                expected = expected.cast(pl.String)
+            output = sides["output"].cast(pl.String).fill_null("")
+            metric = self._metric.expr(output=output, expected=expected, details=True)
+            # Within the struct, so that the metric runs once.
+            sums = metric.struct.with_fields(counts=_sums(self.type).cast(pl.List(pl.Int64)))
+            found = pl.struct(kind, sums.struct.field("counts"))
         return pl.when(known).then(found).alias(self.column)
 
     def _positive_text(self, schema: Schema) -> str | None:
         """Return the positive class as the labels are written."""
         if self.positive is None or isinstance(self.positive, str):
             return self.positive
-        dtypes = [schema[column] for column in self._metric.sides.values()]
-        dtype = (
-            dtypes[0]
-            if dtypes[0] == dtypes[1]
-            else pl.Float64
-            if all(d.is_numeric() for d in dtypes)
-            else None
-        )
-        made = (
-            pl.Series([self.positive])
-            if dtype is None or dtype == pl.String
-            else pl.Series([self.positive], dtype=dtype, strict=False)
-        )
-        text = made.cast(pl.String).item()
-        return None if text is None else str(text)
+        dtypes = {schema[column] for column in self._metric.sides.values()}
+        dtype = dtypes.pop() if len(dtypes) == 1 else pl.Float64()
+        made = pl.Series([self.positive])
+        written = made.cast(dtype).cast(pl.String) if dtype.is_numeric() else made.cast(pl.String)
+        return str(written.item())
 
 
-def _sums(kind: str, field: Any) -> pl.Expr:
-    """Return what is summed up over the rows, of a metric's details."""
+def _sums(kind: str) -> pl.Expr:
+    """Return what is summed up over the rows, of the fields of a metric's details."""
+    field = pl.field
     if kind == "corpus_bleu":
         output, expected = field("output_tokens"), field("expected_tokens")
         shared = [field(f"overlap_{n}") for n in range(1, BLEU_ORDERS + 1)]
         return pl.concat_list(output, expected, *shared, *_ngrams(output, BLEU_ORDERS))
     if kind == "corpus_chrf":
-        output, expected = (
-            _ngrams(field(f"{side}_characters"), CHRF_ORDERS) for side in ("output", "expected")
-        )
+        made = _ngrams(field("output_characters"), CHRF_ORDERS)
+        wanted = _ngrams(field("expected_characters"), CHRF_ORDERS)
         # As sacrebleu: n-grams of the output do not count where expected is too short to have any.
-        output = [pl.when(e > 0).then(o).otherwise(0) for o, e in zip(output, expected, strict=True)]
-        return pl.concat_list(*output, *expected, *(field(f"overlap_{n}") for n in range(1, CHRF_ORDERS + 1)))
+        made = [pl.when(b > 0).then(a).otherwise(0) for a, b in zip(made, wanted, strict=True)]
+        return pl.concat_list(*made, *wanted, *(field(f"overlap_{n}") for n in range(1, CHRF_ORDERS + 1)))
     errors = field("substitutions") + field("insertions") + field("deletions")
     return pl.concat_list(errors, field("length"))
 

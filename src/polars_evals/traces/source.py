@@ -187,6 +187,8 @@ class Stream:
     kept: list[str] = field(default_factory=list)
     # Where the bytes of files are that are read from a copy.
     copies: dict[str, str] = field(default_factory=dict)
+    # Keys that say the same in all records, and so name no item.
+    constant: set[str] = field(default_factory=set)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.clusters import Spread, one_mean, two_means
-from polars_evals.drift.inference.permutation import flip_signs, moved, wild_bootstrap
+from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
+from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi, psi_chance
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import Quantity, ResolvedSpec
 
     Codes = npt.NDArray[np.int64]
-    Columns = dict[str, Sequence[Any] | npt.NDArray[Any]]
+    Columns = dict[str, Any]
 
-MEAN, PASS_RATE = "mean", "pass_rate"
+MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
 IDENTITY: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
@@ -97,28 +97,52 @@ def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
     return found
 
 
-def estimate(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, spec: ResolvedSpec
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row of facts for each slice, and a row of estimates for each slice and component."""
-    identity = slicing.identity(pairs.candidate, quantity.name).with_row_index("row")
-    identity = identity.with_columns(pl.col("row").cast(pl.Int64))
-    components = components_of(pairs, quantity)
-    found = [_estimate(pairs, one, slicing, spec.seed) for one in components]
-    facts = pl.DataFrame(_facts(pairs, quantity.name, components, slicing) | found[0][1], schema=FACTS)
-    frames = [
-        identity.hstack(pl.DataFrame(columns, schema={k: v for k, v in ESTIMATES.items() if k in columns}))
-        for columns, _ in found
-    ]
-    if quantity.kind == "measure":
-        frames[0] = frames[0].drop("ratio", "ratio_low", "ratio_high", strict=False)
-        frames[0], *quantiles = _statistics(pairs, quantity, slicing, frames[0], spec.alpha)
-        frames += quantiles
-    filled = pl.concat(frames, how="diagonal")
-    missing = [pl.lit(None, dtype=t).alias(k) for k, t in ESTIMATES.items() if k not in filled.columns]
-    rows = filled.with_columns(missing).select("row", *IDENTITY, *ESTIMATES)
-    clean = pl.col(pl.Float64).fill_nan(None)
-    return identity.drop("row").hstack(facts.with_columns(clean)), rows.with_columns(clean)
+class Estimates:
+    """What is estimated, column by column, until it is tested; a frame for each row would take longer."""
+
+    def __init__(self, spec: ResolvedSpec) -> None:
+        self.spec = spec
+        self._facts: dict[str, list[Any]] = {name: [] for name in (*IDENTITY, *FACTS)}
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("row", *IDENTITY, *ESTIMATES)}
+
+    def add(
+        self, pairs: Observations, name: str, slicing: Slicing, only: Sequence[str | None] | None = None
+    ) -> None:
+        """Estimate a row for each slice, or for the one that has some values, and its components."""
+        quantity, start = self.spec.quantity(name), len(self._facts["metric"])
+        components = components_of(pairs, quantity)
+        found = [_estimate(pairs, one, slicing, self.spec) for one in components]
+        facts = _facts(pairs, name, components, slicing) | found[0][1]
+        rows = [columns for columns, _ in found]
+        if quantity.kind == "measure":
+            rows += _statistics(pairs, quantity, slicing, rows[0], self.spec.alpha)
+        identity = slicing.identity(pairs.candidate, name)
+        places = range(len(slicing)) if only is None else [slicing.values.index(tuple(only))]
+        _extend(self._facts, identity | facts, places)
+        for columns in rows:
+            known = [at for at in places if columns["n"][at] or columns["component"][at] in MEANS]
+            _extend(self._rows, identity | {"row": start + np.arange(len(slicing))} | columns, known)
+            if only is not None:
+                self._rows["row"][-len(known) or len(self._rows["row"]) :] = [start] * len(known)
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the components, and what is known of each row."""
+        clean = pl.col(pl.Float64).fill_nan(None)
+        rows = pl.DataFrame(self._rows, schema={"row": pl.Int64, **IDENTITY, **ESTIMATES})
+        facts = pl.DataFrame(self._facts, schema={**IDENTITY, **FACTS})
+        ordered = rows.sort("row", maintain_order=True)
+        return ordered.with_columns(clean), facts.with_columns(clean)
+
+
+def _extend(table: dict[str, list[Any]], columns: Columns, places: Sequence[int]) -> None:
+    """Add some places of columns to a table, null where a column is not there."""
+    for name, values in table.items():
+        column = columns.get(name)
+        if column is None:
+            values.extend([None] * len(places))
+        else:
+            plain = column.tolist() if isinstance(column, np.ndarray) else column
+            values.extend(plain[at] for at in places)
 
 
 class Moments(NamedTuple):
@@ -165,11 +189,11 @@ def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
 
 
 def _estimate(
-    pairs: Observations, component: Component, slicing: Slicing, seed: int
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
 ) -> tuple[Columns, Columns]:
     """Return the estimates of a component by slice, and how many clusters are behind them."""
     estimated = _paired if pairs.paired else _unpaired
-    found, clusters = estimated(pairs, component, slicing, seed)
+    found, clusters = estimated(pairs, component, slicing, spec)
     for name in ("difference", "se"):
         found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
     count = len(slicing)
@@ -179,7 +203,9 @@ def _estimate(
     )
 
 
-def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
+def _paired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
     d, before, after, codes, groups = _known(
         component.after - component.before, component.before, component.after, slicing.codes, pairs.clusters
     )
@@ -205,13 +231,31 @@ def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: i
         units = [sum_ for sum_, _ in sums]
         spreads = [one_mean(size, sum_) for sum_, size in sums]
         found |= _spread(spreads)
-        found["p_wild"] = [wild_bootstrap(*one, seed=seed) for one in sums]
+        found["p_wild"] = [cluster_p(*one, seed=spec.seed) for one in sums]
+        found["ci_low"], found["ci_high"] = np.array(
+            [
+                _signed_interval(*one, spread, p, spec)
+                for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
+            ]
+        ).T
         many = np.array([len(one) for one in units])
         found["units"] = np.sqrt(many * found["effective"])
         counts = {"clusters": many, "fewest": many}
-    found["p_permutation"] = [flip_signs(one, seed=seed) for one in units]
+    found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
     found["moved"] = [moved(one) for one in units]
     return found, counts
+
+
+def _signed_interval(
+    total: Floats, size: Floats, spread: Spread, p: float | None, spec: ResolvedSpec
+) -> tuple[float, float]:
+    """Return the interval of the tests by signs where they find a change that the t interval does not."""
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(spread.df, spec.alpha / 2)) * float(np.sqrt(spread.variance))
+    if p is None or p > spec.alpha or len(total) < FEWEST or abs(float(total.sum() / size.sum())) > half:
+        return np.nan, np.nan
+    return cluster_interval(total, size, spec.alpha, seed=spec.seed)
 
 
 def _by_cluster(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
@@ -225,8 +269,10 @@ def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
     return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
 
 
-def _unpaired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
-    del seed
+def _unpaired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
+    del spec
     count = len(slicing)
     sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
     b, c = (Moments.of(values, codes, count) for values, codes, _ in sides)
@@ -340,47 +386,45 @@ def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int)
 
 
 def _statistics(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, means: pl.DataFrame, alpha: float
-) -> list[pl.DataFrame]:
-    """Add the ratio to the means of a measure, and return a row for each of its quantiles and slices."""
+    pairs: Observations, quantity: Quantity, slicing: Slicing, means: Columns, alpha: float
+) -> list[Columns]:
+    """Add the ratio to the means of a measure, and return its quantiles by slice."""
     before, after = (pairs.values(quantity.name, end) for end in ("b", "c"))
-    count, identity = len(slicing), means.select("row", *IDENTITY)
+    count = len(slicing)
     if pairs.paired:
         known = ~np.isnan(after - before)
         places = [known, known]
     else:
         places = [~np.isnan(before), ~np.isnan(after)]
-    codes, clusters = slicing.codes, pairs.clusters
-    parts = [
-        split(values[there], None if codes is None else codes[there], count)
-        for values, there in zip((before, after), places, strict=True)
-    ]
-    groups: list[Any] = [
-        [None] * count if clusters is None
-        else split(clusters[there], None if codes is None else codes[there], count)
-        for there in places
-    ]  # fmt: skip
+
+    def by_slice(values: Any, there: Any) -> list[Any]:
+        if values is None:
+            return [None] * count
+        return split(values[there], None if slicing.codes is None else slicing.codes[there], count)
+
+    sides = [by_slice(values, there) for values, there in zip((before, after), places, strict=True)]
+    groups = [by_slice(pairs.clusters, there) for there in places]
     arms = [
         Arms(b, c, pairs.paired, None if gb is None else (gb, gc))
-        for b, c, gb, gc in zip(*parts, *groups, strict=True)
+        for b, c, gb, gc in zip(*sides, *groups, strict=True)
     ]
     full = [len(one.before) > 0 and len(one.after) > 0 for one in arms]
+    n = [
+        (len(one.before) if pairs.paired else len(one.before) + len(one.after)) if ok else 0
+        for one, ok in zip(arms, full, strict=True)
+    ]
     ratios = [mean_ratio(one, alpha) if ok else {} for one, ok in zip(arms, full, strict=True)]
-    means = means.hstack(
-        [pl.Series(k, [r.get(k) for r in ratios], pl.Float64) for k in ("ratio", "ratio_low", "ratio_high")]
-    )
-    found = [means]
-    n = [len(one.before) if pairs.paired else len(one.before) + len(one.after) for one in arms]
+    means |= {key: [one.get(key) for one in ratios] for key in ("ratio", "ratio_low", "ratio_high")}
+    found: list[Columns] = []
     for q in quantity.quantiles:
         rows = [
             quantile_of(one, quantity.bounds, q, alpha) if ok else {}
             for one, ok in zip(arms, full, strict=True)
         ]
-        names = dict.fromkeys(key for row in rows for key in row)
-        columns: dict[str, Any] = {
+        columns: Columns = {
             "component": [statistic_name(q)] * count, "quantile": [q] * count, "n": n,
-            "same": [False] * count, **{key: [row.get(key) for row in rows] for key in names},
+            "same": [False] * count,
         }  # fmt: skip
-        schema = {key: ESTIMATES[key] for key in columns}
-        found.append(identity.hstack(pl.DataFrame(columns, schema=schema)).filter(pl.Series(full)))
+        names = dict.fromkeys(key for row in rows for key in row)
+        found.append(columns | {key: [row.get(key) for row in rows] for key in names})
     return found
