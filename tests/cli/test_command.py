@@ -370,7 +370,7 @@ def test_one_is_not_many(tmp_path: Path) -> None:
         (
             "metric =",
             "file =",
-            '[suite]: unknown key "file"; a suite has metric, measure, output, expected, clean',
+            '[suite]: unknown key "file"; a suite has metric, measure, aggregate, output, expected, clean',
         ),
         ("metric =", "metrics =", '[suite]: unknown key "metrics"; did you mean "metric"?'),
     ],
@@ -544,3 +544,56 @@ def test_a_model_that_is_named_as_a_command_of_github_starts_no_line(tmp_path: P
         _, told, error = invoke(*arguments)
         assert not re.search(r"(?m)^\s*(::|##\[)", told + error), told + error
     assert "::add-mask::" in invoke("status", job)[1]
+
+
+def test_score_hints_at_choice_where_outputs_contain_the_expected_letter(tmp_path: Path) -> None:
+    answers = pl.DataFrame({"output": ["ANSWER: A", "I say B."], "expected": ["A", "B"]})
+    answers.write_parquet(tmp_path / "a.parquet")
+    score = ("score", tmp_path / "a.parquet", "-o", tmp_path / "out.parquet", "--metric")
+    assert (
+        "no output equals its expected value, but 100% of the outputs contain it"
+        in invoke(*score, "exact_match")[2]
+    )
+    answers.with_columns(output="expected").write_parquet(tmp_path / "a.parquet")
+    assert invoke(*score, "exact_match")[2] == ""
+
+
+def test_score_takes_expected_values_from_a_dataset(tmp_path: Path) -> None:
+    pl.DataFrame({"item_id": ["q1", "q2"], "output": ["4", "5"]}).write_ndjson(tmp_path / "a.jsonl")
+    pl.DataFrame({"item_id": ["q1", "q2"], "answer": ["4", "6"]}).write_csv(tmp_path / "qa.csv")
+    code, told, error = invoke(
+        *("score", tmp_path / "a.jsonl", "-o", tmp_path / "out.parquet", "--metric", "exact_match", "--json"),
+        *("--dataset", tmp_path / "qa.csv", "--on", "item_id", "--expected", "answer"),
+    )
+    assert (code, error) == (0, "")
+    assert json.loads(told)["metrics"]["exact_match"]["mean"] == 0.5
+
+
+def test_compare_finds_versions_and_items(tmp_path: Path) -> None:
+    for model in ("llama-7b", "llama-13b"):
+        folder = tmp_path / "runs" / model
+        folder.mkdir(parents=True)
+        rows = [{"input": str(n), "output": "a" if n else model, "expected": "a"} for n in range(20)]
+        (folder / "out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, error = invoke(
+        "score", tmp_path / "runs/*/out.jsonl", "--metric", "exact_match", "-o", tmp_path / "out.parquet"
+    )
+    assert (code, error) == (0, "")
+    code, told, _ = invoke("compare", tmp_path / "out.parquet", "--json")
+    assert code == 0
+    spec = json.loads(told)
+    assert "llama-13b" in told
+    assert "llama-7b" in told
+    assert spec
+
+
+def test_traces_takes_the_options_of_score_and_speaks_of_them(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"prompt": "2 + 2?", "response": "4"}\n')
+    code, told, _ = invoke("traces", tmp_path / "a.jsonl")
+    assert code == 3
+    assert "--column input=prompt --column output=response" in told
+    assert "columns={" not in told
+    options = ("--column", "input=prompt", "--column", "output=response")
+    code, told, _ = invoke("traces", tmp_path / "a.jsonl", *options, "--rows", "all")
+    assert code == 0
+    assert "1 record, 1 row" in told

@@ -18,6 +18,7 @@ import polars_evals as pe
 
 from .frames import drawn, label, versions
 
+SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired",
     "baseline_mean", "candidate_mean", "difference", "se", "ci_low", "ci_high", "worst_case", "correlation",
@@ -44,7 +45,7 @@ def test_schema() -> None:
     a, b = drawn(50)
     comparison = compare(versions({"a": a, "b": b}, topic=["x", "y"] * 25), by=["topic"])
     assert comparison.summary.columns == SUMMARY
-    assert comparison.slices.columns == [*SUMMARY[:2], "slice", "by", "value", *SUMMARY[2:]]
+    assert comparison.slices.columns == [*SUMMARY[:2], "slice", "by", "value", *SUMMARY[2:], *SHRUNK]
     assert comparison.summary.schema["verdict"] == pl.Enum(
         ["regressed", "inconclusive", "improved", "no_change"]
     )
@@ -155,7 +156,7 @@ def test_missing_items_scores_and_versions_are_counted() -> None:
         (None, None, "candidate", "1 row without an item"),
         (None, None, "baseline", "2 rows without an item"),
     }
-    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3"]
+    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3", "1 of 4 items of a has no"]
     assert_no_nan(comparison)
 
 
@@ -429,3 +430,25 @@ def test_any_frame_has_a_whole_result(rows: Any, item: Any, clustered: bool, by:
         assert row["n_candidate_only"] == len(sides[1] - sides[0])
     for text in (repr(comparison), comparison.to_json(), comparison.to_markdown(), comparison.to_junit()):
         assert not re.search(r"\bnan\b", text.lower())
+
+
+def test_rows_without_a_reference_are_counted_and_are_no_missing_answers() -> None:
+    frame = pl.DataFrame(
+        {
+            "model": ["v1"] * 50 + ["v2"] * 50,
+            "item": [str(n % 50) for n in range(100)],
+            "output": ["a"] * 100,
+            # Other items have references in each version.
+            "expected": ["a"] * 30 + [None] * 20 + [None] * 10 + ["a"] * 40,
+        }
+    )
+    note = "30 of 100 rows have no expected value"
+    for missing in ("fail", "unlabelled"):
+        scored = pe.Suite([pe.Metric("exact_match", missing=missing)]).score(frame)
+        comparison = pe.compare(scored, version="model", item="item", baseline="v1")
+        assert any(note in one for one in comparison.notes)
+        # Nothing is known of them: they are not answered less often.
+        assert comparison.summary["metric"].to_list() == ["exact_match"]
+    assert comparison.summary["n"].to_list() == [20]
+    complete = pe.Suite(["exact_match"]).score(frame.with_columns(expected=pl.lit("a")))
+    assert not any("expected" in one for one in pe.compare(complete, version="model", baseline="v1").notes)

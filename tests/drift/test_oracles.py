@@ -17,6 +17,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 import polars_evals as pe
 from polars_evals.drift.inference.clusters import one_mean
+from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.inference.permutation import flip_signs
 from polars_evals.drift.inference.shape import ks, psi
 
@@ -183,6 +184,15 @@ def test_q_values_are_over_summary_and_over_slices_with_half_of_alpha_each() -> 
         expected = np.minimum(2 * multipletests(p, method="fdr_bh")[1], 1)
         assert all(found >= wanted - 1e-12 for found, wanted in zip(q, expected, strict=True))
         assert q == [pytest.approx(x, rel=0.3, abs=1e-6) for x in expected]
+
+
+def test_holm_is_the_step_down_of_statsmodels() -> None:
+    p = np.array([0.01, 0.04, np.nan, 0.03, 0.005, 0.5])
+    expected = multipletests(p[~np.isnan(p)], method="holm")[1]
+    found = holm(p)
+    assert np.isnan(found[2])
+    np.testing.assert_allclose(found[~np.isnan(p)], expected)
+    assert np.isnan(holm(np.array([np.nan]))).all()
 
 
 def test_power_columns() -> None:

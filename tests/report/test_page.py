@@ -258,7 +258,8 @@ def test_a_timeline_begins_with_what_moved_and_leads_to_its_chart(timeline: pe.T
     text = timeline.to_html()
     header = text[text.index("<header>") : text.index("<nav")]
     assert "topic=medicine got worse: levenshtein" in header
-    assert [link["href"] for link in elements(header, "a")] == ["#series-0"]
+    # What got worse in medicine, and what got better in arithmetic.
+    assert [link["href"] for link in elements(header, "a")] == ["#series-0", "#series-1"]
     assert 'id="series-0"' in text
 
 

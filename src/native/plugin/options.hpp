@@ -18,6 +18,7 @@ namespace pe::plugin {
 class Value {
 public:
     bool is_null() const { return kind_ == Kind::null; }
+    bool is_text() const { return kind_ == Kind::text; }
     bool flag() const { return expect(Kind::flag).whole_ != 0; }
     double real() const { return expect(Kind::number).real_; }
     std::int64_t whole() const { return expect(Kind::number).whole_; }

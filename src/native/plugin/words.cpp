@@ -102,13 +102,9 @@ std::unique_ptr<WordMetric> tabled(const Value& options, Kernel kernel, double S
 }
 
 // Words that a regular expression found come joined.
-Tokenizer tokenizer_of(const Value& options) {
+Tokenizer tokenizer_of(const Value& options, Tokenizer automatic = Tokenizer::automatic) {
     if (options.has("words") && options["words"].flag()) return Tokenizer::separated;
-    return options["tokenizer"].choose<Tokenizer>({{"rouge", Tokenizer::rouge},
-                                                   {"whitespace", Tokenizer::whitespace},
-                                                   {"unicode", Tokenizer::unicode},
-                                                   {"characters", Tokenizer::characters},
-                                                   {"auto", Tokenizer::automatic}});
+    return named_tokenizer(options["tokenizer"], automatic);
 }
 
 std::unique_ptr<WordMetric> make_rouge(const Value& options, Needs& needs) {
@@ -149,14 +145,18 @@ struct SetsKernel {
 };
 
 std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&), std::size_t details) {
-    const SetsKernel kernel{{tokenizer_of(options), !options["case_sensitive"].flag(), needs}, score_of};
+    const SetsKernel kernel{{tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs}, score_of};
     return tabled<Sets>(options, kernel, &Sets::score, {set_details.begin(), set_details.begin() + static_cast<std::ptrdiff_t>(details)});
 }
 std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of, 4); }
 std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of, 3); }
 
 std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
-    return tabled<TokenF1Result>(options, TokenF1(needs), &TokenF1Result::f1,
+    const auto tokenizer = options["tokenizer"].choose<Tokenizer>({{"auto", Tokenizer::automatic_squad},
+                                                                   {"whitespace", Tokenizer::squad},
+                                                                   {"unicode", Tokenizer::squad_unicode},
+                                                                   {"characters", Tokenizer::squad_characters}});
+    return tabled<TokenF1Result>(options, TokenF1(tokenizer, needs), &TokenF1Result::f1,
                                  {{"precision", &TokenF1Result::precision},
                                   {"recall", &TokenF1Result::recall},
                                   {"output_tokens", &TokenF1Result::output_tokens},
@@ -250,7 +250,7 @@ struct WordErrors {
 
 struct WerKernel {
     std::size_t words;
-    bool details;
+    bool details, is_automatic;
     WordErrors score(Prepared& pair) const {
         thread_local edit::LevenshteinWorkspace workspace;
         const Numbers &output = pair.words(words).output.words, &expected = pair.words(words).expected.words;
@@ -259,6 +259,7 @@ struct WerKernel {
         const std::size_t errors =
             edit::levenshtein_sequence(output.data(), output.size(), expected.data(), expected.size(), workspace);
         scored.score = edit::score_of_errors(errors, expected.size());
+        if (is_automatic && output.empty() && expected.empty()) scored.score = pair.are_equal_folded(pair.texts(), true);
         if (!details) return scored;
         const edit::EditCounts counts = edit::count_edits(expected.data(), expected.size(), output.data(), output.size());
         scored.substitutions = counts.substitutions;
@@ -269,8 +270,9 @@ struct WerKernel {
 };
 
 std::unique_ptr<WordMetric> make_wer(const Value& options, Needs& needs) {
-    const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer_of(options), !options["case_sensitive"].flag(), false}),
-                           options["details"].flag()};
+    const Tokenizer tokenizer = tokenizer_of(options, Tokenizer::automatic_unicode);
+    const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer, !options["case_sensitive"].flag(), false}),
+                           options["details"].flag(), is_automatic(tokenizer)};
     return tabled<WordErrors>(options, kernel, &WordErrors::score,
                               {{"substitutions", &WordErrors::substitutions},
                                {"insertions", &WordErrors::insertions},

@@ -1,5 +1,6 @@
 """The options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,12 +15,38 @@ AsJson = Annotated[
     typer.Option("--json", callback=console.expect_json, help="Print the result or error as JSON."),
 ]
 Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
-Baseline = Annotated[str, typer.Option(help="The version to compare with.")]
+FoundVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--version",
+        help="Column that tells the versions apart. [default: `model`, or `version` if there is one model]",
+    ),
+]
+Baseline = Annotated[
+    str | None, typer.Option(help="The version to compare with. [default: the first in the file]")
+]
 Candidates = Annotated[
     list[str] | None,
     typer.Option("--candidate", help="The version to judge; repeat for several. [default: all]"),
 ]
-Item = Annotated[str | None, typer.Option(help="Column that names the test case, to pair the versions on.")]
+Item = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the test case, to pair the versions on. [default: item_id, without --version]"
+    ),
+]
+Format = Annotated[str, typer.Option("--format", help="Trace format; auto tells by what the files hold.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Where a canonical column is: `output=answer.text`; repeat for several."),
+]
+Keep = Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")]
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
+    ),
+]
 Cluster = Annotated[
     str | None, typer.Option(help="Column that groups items which are not independent, such as the session.")
 ]
@@ -42,11 +69,30 @@ Measures = Annotated[
         "its direction, as in `retries:lower`; `auto` for those that traces have.",
     ),
 ]
+Aggregates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aggregate",
+        help="Statistic of all items to compare too, such as macro_f1, mcc, corpus_bleu, or f1:spam for one "
+        "class; repeat for several. [default: those of the suite]",
+    ),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with people's labels of some rows, which correct the scores of all rows; `judge=column` "
+        "for one metric."
+    ),
+]
 Unanswered = Annotated[
     str,
     typer.Option(
         help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
     ),
+]
+Adjust = Annotated[
+    list[str] | None,
+    typer.Option(help="Column whose mix may change, such as the topic: weigh it out; repeat for several."),
 ]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
@@ -58,3 +104,16 @@ FailOnInconclusive = Annotated[
 ]
 Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
 All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that moved.")]
+SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
+MetricNames = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="A metric with its defaults, instead of a suite. Repeat for several."),
+]
+DatasetFile = Annotated[
+    str | None, typer.Option("--dataset", help="File with the expected values (Parquet, JSON Lines or CSV).")
+]
+On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
+ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
+Html = Annotated[str | None, typer.Option(help="Write the report page.")]
+Junit = Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")]

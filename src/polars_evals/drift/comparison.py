@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import INCONCLUSIVE, REGRESSED, combine, family_wise
+from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
 from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
@@ -44,6 +44,9 @@ class Comparison(Result):
         Each version's pass rate with Wilson's interval.
     distributions
         How many scores of each version lie in each of twenty bins.
+    confusion
+        How often each version gave each output for each expected label, where an aggregate of labels was
+        compared.
     notes
         What was left out or needs care, in words.
     spec
@@ -59,6 +62,7 @@ class Comparison(Result):
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
+    confusion: pl.DataFrame
     notes: tuple[str, ...]
     spec: ResolvedSpec
     table: pl.LazyFrame
@@ -117,24 +121,24 @@ class Comparison(Result):
         makes one false alarm in the whole report unlikely. Otherwise the rows over all items decide: any that
         improved, all that did not change, or else inconclusive.
         """
-        rows = self.components.filter(pl.col("verdict") == REGRESSED, pl.col("p_family") <= self.spec.alpha)
-        worse = set(rows["candidate"])
-        found = {}
-        for one in self.spec.candidates:
-            rows = self.summary.filter(pl.col("candidate") == one)
-            # What regressed and does not survive the correction is open.
-            whole = [INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows["verdict"]]
-            found[one] = REGRESSED if one in worse else combine(whole)
-        return found
+        return {
+            one: verdict_of(
+                self.components.filter(pl.col("candidate") == one),
+                self.summary.filter(pl.col("candidate") == one)["verdict"],
+                self.spec.alpha,
+            )
+            for one in self.spec.candidates
+        }
 
     def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
         """
-        Return components with verdicts that hold together, as a gate judges them.
+        Return the rows of `summary` and `slices` with verdicts that hold together, as a gate judges them.
 
         Parameters
         ----------
         rows
-            Which of `components` are judged; None for all.
+            Which rows are judged, by their columns ``candidate``, ``metric``, ``slice`` and ``by``; None for
+            all.
         sequential
             Whether the verdicts must hold for any number of looks while items are added, as in a job that
             runs every day, or for one look.
@@ -142,11 +146,22 @@ class Comparison(Result):
         Returns
         -------
         DataFrame
-            The components with ``p_corrected``, Holm's correction over all of them, and with the verdict
-            `inconclusive` where a change does not survive it.
+            Verdict and ``decided_by`` by components that survive Holm's correction over all components of
+            these rows, and ``p_corrected`` of the one that decided.
         """
         chosen = self.components if rows is None else self.components.filter(rows)
-        return family_wise(chosen, self.spec.alpha, sequential=sequential)
+        corrected = family_wise(chosen, self.spec.alpha, sequential=sequential)
+        parts: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
+        for one in corrected.iter_rows(named=True):
+            parts.setdefault((one["candidate"], one["metric"], one["slice"]), []).append(one)
+        every = pl.concat([self.summary, self.slices], how="diagonal")
+        judged = every if rows is None else every.filter(rows)
+        found = [row_verdict(parts[key]) for key in judged.select("candidate", "metric", "slice").iter_rows()]
+        return judged.with_columns(
+            pl.Series("verdict", [verdict for verdict, _ in found], dtype=judged.schema["verdict"]),
+            pl.Series("decided_by", [one["component"] for _, one in found], dtype=pl.String),
+            pl.Series("p_corrected", [one["p_corrected"] for _, one in found], dtype=pl.Float64),
+        )
 
     @property
     def verdict(self) -> str:
@@ -170,7 +185,8 @@ class Comparison(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         names = (
-            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates", "distributions"
+            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates",
+            "distributions", "confusion",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 

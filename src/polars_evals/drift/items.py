@@ -48,7 +48,7 @@ class Items(pl.LazyFrame):
 def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     """Return a row for each candidate, metric and item that both versions have a score for."""
     schema = table.collect_schema()
-    if spec.item is None:
+    if spec.item is None or not spec.names:
         return pl.LazyFrame(schema=_schema(spec))
     slices, names = slice_columns(spec.traits), list(spec.names)
     rows = table.select(
@@ -60,12 +60,12 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
-    answers = rows.group_by("version", "item").agg(
+    answers = rows.group_by("version", "item", maintain_order=True).agg(
         *(pl.col(f"{name}:score").mean() for name in names),
         *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
-    shared = rows.group_by("item").agg(
+    shared = rows.group_by("item", maintain_order=True).agg(
         *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
         *(pl.col(f"text:{name}").drop_nulls().first().alias(name) for name in SHARED),
         *(
@@ -166,6 +166,10 @@ def slice_columns(by: Iterable[str]) -> list[str]:
 def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.DataFrame:
     """Return what could not be paired: items without a row in a version, rows without score or item."""
     if not observations.paired:
+        return pl.DataFrame(schema=UNMATCHED)
+    scores = [f"{name}:{end}" for name in metrics for end in ("b", "c")]
+    there = observations.frame.select("in_b", "in_c", *scores).null_count()
+    if not (sum(there.row(0)) or observations.rows["item"].null_count()):
         return pl.DataFrame(schema=UNMATCHED)
     frame, candidate = observations.frame.lazy(), observations.candidate
     no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()

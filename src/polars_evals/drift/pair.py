@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,12 +12,12 @@ import polars as pl
 from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.inference.estimate import IDENTITY, split
+from polars_evals.drift.inference.estimate import split
 from polars_evals.drift.inference.shape import histogram
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -96,12 +96,11 @@ class Observations:
             sides.append(split(values[inside], codes[inside], len(slicing)))
         return list(zip(*sides, strict=True))
 
-    def histogram(self, metric: str, baseline: str) -> pl.DataFrame:
-        """Return how the scores of both versions are spread, all rows of them."""
+    def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
+        """Return how the scores of both versions are spread, all rows of them, bin by bin."""
         values = [one for one, _ in self._sorted(metric)]
-        counts = histogram(dict(zip((baseline, self.candidate), values, strict=True)))
-        named = (pl.lit(self.candidate).alias("candidate"), pl.lit(metric).alias("metric"))
-        return counts.select(*named, pl.all())
+        for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
+            yield {"candidate": self.candidate, "metric": metric} | row
 
     def _sorted(self, metric: str) -> list[tuple[Floats, Codes]]:
         """Return the sorted scores of each version, and their places among the rows."""
@@ -150,20 +149,17 @@ class Slicing:
     def __len__(self) -> int:
         return len(self.values)
 
-    def identity(self, candidate: str, metric: str) -> pl.DataFrame:
+    def identity(self, candidate: str, metric: str) -> dict[str, list[Any]]:
         """Name the row of each slice."""
         count = len(self)
         by = list(self.by)
-        return pl.DataFrame(
-            {
-                "candidate": [candidate] * count,
-                "metric": [metric] * count,
-                "slice": [slice_name(by, value) if by else None for value in self.values],
-                "by": [by or None] * count,
-                "value": [list(value) if by else None for value in self.values],
-            },
-            schema=IDENTITY,
-        )
+        return {
+            "candidate": [candidate] * count,
+            "metric": [metric] * count,
+            "slice": [slice_name(by, value) if by else None for value in self.values],
+            "by": [by or None] * count,
+            "value": [list(value) if by else None for value in self.values],
+        }
 
 
 def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:
@@ -192,7 +188,7 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
             for m in metrics
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
-        frame = rows.select(*_traits(rows), *sides)
+        frame = rows.select("side", *_traits(rows), *sides)
         return Observations(frame, rows, candidate, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
@@ -255,12 +251,15 @@ def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     # Hashes join several times faster than text. Should two different items ever share one, it shows.
     for key in (pl.col("item").hash(), pl.col("item")):
         sides = [side.lazy().with_columns(key=key) for side in (left, right)]
-        joined = sides[0].join(sides[1], on="key", how="full", coalesce=True, suffix=RIGHT)
+        joined = sides[0].join(
+            sides[1], on="key", how="full", coalesce=True, suffix=RIGHT, maintain_order="left_right"
+        )
         frame = joined.drop("key").collect(engine="streaming")
         if not (frame["item"] != frame["item" + RIGHT]).any():
             break
     frame = frame.with_columns(item=pl.coalesce("item", "item" + RIGHT)).drop("item" + RIGHT)
-    # A fixed order makes sums of floats agree to the last bit from run to run; many rows would take too long.
+    # An order that does not depend on that of the rows makes sums of floats agree to the last bit; to sort
+    # many rows would take too long, and those in the same order still agree.
     return frame.sort("item") if frame.height <= 100_000 else frame
 
 

@@ -10,16 +10,21 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.answers import (
     HAS_ANSWER,
+    HAS_EXPECTED,
     answers_are_missing,
     describe_unanswered,
+    describe_unlabelled,
     has_answer,
     outcomes,
+    scores_of_answers,
     set_apart,
     with_answers,
     without_idle,
 )
+from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
 from polars_evals.drift.pair import varying
 from polars_evals.drift.slices import searchable
+from polars_evals.drift.spec import WEIGHT
 from polars_evals.suite.measure import AUTO, measures_of
 from polars_evals.wording import counted, have, left_out, verb
 
@@ -71,6 +76,8 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
     resolved = spec.resolve(schema, counts["version"].drop_nulls().to_list())
     table = table.filter(columns.as_text(schema, spec.version).is_in(resolved.versions))
     columns.check_signatures(table, schema, resolved.metrics)
+    for column in set(resolved.truths.values()):
+        require_texts(table, schema, column)
     traits = _searched(table, schema, resolved) if resolved.automatic else resolved.traits
     rows = select_rows(table, schema, resolved, traits)
     if resolved.automatic and resolved.paired:
@@ -87,9 +94,12 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
         resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
+    require_labels(rows, resolved)
+    notes += [*describe_strata(rows, resolved), *describe_unlabelled(rows)]
     rows = without_idle(rows, resolved.metrics)
-    if answers_are_missing(nulls, resolved.metrics):
+    if answers_are_missing(rows, resolved.metrics):
         rows = with_answers(rows, resolved.metrics)
+    rows = rows.drop(HAS_EXPECTED, strict=False)
     return Scores(resolved, table, rows, traits, notes, nulls.get(columns.ONLY_RUN, 0))
 
 
@@ -105,6 +115,7 @@ def select_rows(
         *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
         *scores(schema, spec),
         *columns.values_of(spec.measures),
+        *beyond(schema, spec),
         *outcomes(schema, spec.metrics),
         # Null where there is nothing to compare with, so that it is counted like everything that is missing.
         *(
@@ -118,14 +129,22 @@ def select_rows(
 
 def scores(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
     """Return scores and labels, without those of rows that have no answer, and which rows have one."""
-    found = columns.scores_and_labels(schema, spec.metrics)
+    return scores_of_answers(schema, spec.metrics, spec.unanswered)
+
+
+def beyond(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
+    """Return the counts of aggregates, people's labels with their weights, and strata."""
     known = has_answer(schema, spec.metrics) if set_apart(schema, spec.unanswered) else None
-    if known is None:
-        return found
-    return [
-        *(pl.when(known).then(one).alias(one.meta.output_name()) for one in found),
-        pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER),
+    counts = [
+        (expr if known is None else pl.when(known).then(expr)).alias(f"{name}:counts")
+        for name, expr in spec.aggregates_in(schema).items()
     ]
+    labels = [labels_of(schema, column).alias(f"{name}:truth") for name, column in spec.truths.items()]
+    weight = pl.col(WEIGHT).cast(pl.Float64) if WEIGHT in schema else pl.lit(None, dtype=pl.Float64)
+    weights = [weight.alias(f"{name}:weight") for name in spec.truths]
+    strata = [columns.as_text(schema, name) for name in spec.adjust or ()]
+    stratum = [pl.concat_str(strata, separator=", ").alias(STRATUM)] if strata else []
+    return [*counts, *labels, *weights, *stratum]
 
 
 def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
@@ -168,8 +187,12 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
     notes += describe_unanswered(nulls)
     missing_scores = {name: nulls[f"{name}:score"] - known_of for name in spec.metrics}
     notes += [
-        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not "
-        f"in its numbers; see the row {columns.ANSWERED!r}"
+        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not in its numbers"
+        + (
+            ""
+            if HAS_EXPECTED in nulls and missing == nulls[HAS_EXPECTED]
+            else f"; see the row {columns.ANSWERED!r}"
+        )
         for name, missing in missing_scores.items()
         if missing > 0
     ]
@@ -181,5 +204,6 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
 
 
 def _searched(table: pl.LazyFrame, schema: Schema, spec: ResolvedSpec) -> list[str]:
-    taken = {name for name in (spec.version, spec.item, spec.cluster, *spec.measures) if name is not None}
+    named = (spec.version, spec.item, spec.cluster, *spec.measures, *spec.truths.values())
+    taken = {name for name in named if name is not None}
     return sorted(searchable(table, schema, taken))

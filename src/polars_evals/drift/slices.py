@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Schema
-    from polars_evals.drift.compare import Estimates
     from polars_evals.drift.inference import Floats
+    from polars_evals.drift.inference.estimate import Estimates
     from polars_evals.drift.pair import Observations
 
 MOST_VALUES = 20
 FEWEST_ITEMS = 30
 FEWEST_CLUSTERS = 10
-# Texts are never slices, however few they are.
-TEXTS = {"input", "output", "expected"}
+# Questions and answers are never slices, however few they are; what is expected may be one of a few labels.
+TEXTS = {"input", "output"}
+# Slices that are as clear as each other differ in the last bits.
+TIE = 1 - 1e-9
 
 
 def may_be_searched(schema: Schema, taken: set[str]) -> list[str]:
@@ -105,17 +107,20 @@ class Search:
         Return those of the slices that moved which the others do not explain.
 
         A slice is listed when it moved differently from the rest of the items, and still did once the items
-        of the slices listed before it, the clearest first, were taken out.
+        of the slices listed before it, the clearest first, were taken out. Two slices that complement each
+        other are as clear as each other, and both are listed.
         """
         active, remaining, listed = self.cells, list(moved), list[int]()
         p, clarity = self._contrasts(active, remaining)
         passed = benjamini_hochberg(p) <= alpha
         while passed.any():
             order = np.where(passed, clarity, -1.0)
-            best = int(order.argmax())
-            listed.append(remaining[best])
-            active = active.filter(~self._inside(remaining[best]))
-            remaining = [i for i, ok in zip(remaining, passed, strict=True) if ok and i != listed[-1]]
+            tied = [remaining[i] for i in np.flatnonzero(order >= order.max() * TIE)]
+            # Columns that split the items alike name the same slices twice.
+            once = {tuple(np.round(self.tried.row(i)[2:4], 9)): i for i in reversed(tied)}
+            listed += sorted(once.values())
+            active = active.filter(~self._inside(min(tied)))
+            remaining = [i for i, ok in zip(remaining, passed, strict=True) if ok and i not in tied]
             p, clarity = self._contrasts(active, remaining)
             passed = p <= alpha / max(len(remaining), 1)
         return listed
@@ -200,11 +205,9 @@ def search_slices(
 ) -> tuple[Floats, str]:
     """Add the slices that moved, and return the p-values of the others that were tried and a note on both."""
     spec = estimates.spec
-    tested, _ = estimates.test()
-    means = tested.filter(pl.col("component") == MEAN)
-    effects = {
-        (c, m): effect for c, m, effect in means.select("candidate", "metric", "min_effect").iter_rows()
-    }
+    rows, _ = estimates.frames()
+    means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "baseline_value")
+    effects = {(c, m): spec.quantity(m).effect(level) for c, m, level in means.iter_rows()}
     tests = [search.tests(spec.alpha) for search in searches]
     # Slices are a family of their own, with half of alpha.
     q = 2 * benjamini_hochberg(np.concatenate([p for _, _, p in tests]))

@@ -20,6 +20,7 @@ from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
 from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
+from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.reading import Reading, is_broken, read_traces
 from polars_evals.traces.tables import SOURCE
@@ -97,6 +98,7 @@ def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) ->
         rows=source.rows,
         as_is=needed,
         dataset=source.dataset,
+        name_models=True,
         copies={file: path for file, path in read.items() if path != file},
     )
     for file, reason in reading.failed.items():
@@ -160,23 +162,22 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     """Read means and pass rates back from the file that was written."""
     names = [str(metric.name) for metric in suite.metrics]
     scored = pl.scan_parquet(path, glob=path.stem == "*")
-    expected = "expected"
     columns = scored.collect_schema()
-    is_there = expected in columns
+    without = unlabelled(suite.metrics, columns)
     totals = scored.select(
         pl.len().alias("rows"),
-        (pl.col(expected).is_not_null().any() if is_there else pl.lit(True)).alias("any_expected"),
+        *(missing.sum().alias(f"unlabelled:{name}") for name, missing in without.items()),
         (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
         *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
         *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
     )
     found = totals.collect(engine="streaming").row(0, named=True)
-    warnings = []
-    if found["rows"] and not found["any_expected"]:
-        warnings.append(
-            f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
-            "pe.with_expected, or name its column (--column expected=...)"
-        )
+    missing = {name: found[f"unlabelled:{name}"] for name in without if found[f"unlabelled:{name}"]}
+    warnings = [
+        describe_unlabelled(suite.metrics, name, count, found["rows"]) for name, count in missing.items()
+    ]
+    if (hint := _cleaning_hint(scored, columns)) is not None:
+        warnings.append(hint)
     if found["broken"]:
         warnings.append(
             f"{counted(found['broken'], 'record')} cannot be read; each is a row without an output, and "
@@ -185,12 +186,42 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     return {
         "rows": found["rows"],
         "broken": found["broken"],
+        "unlabelled": missing,
         "warnings": warnings,
         "metrics": {
             name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
         },
         "signatures": suite.signature,
     }
+
+
+# A reference longer than this is no answer that a sentence would contain.
+_SHORT = 64
+
+
+def _cleaning_hint(scored: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> str | None:
+    """Say so where outputs never equal the expected value, but mostly contain it: "ANSWER: A" and "A"."""
+    if columns.get("output") != pl.String() or columns.get("expected") != pl.String():
+        return None
+    output, expected = pl.col("output").str.strip_chars(), pl.col("expected").str.strip_chars()
+    word = pl.format(r"(?:^|\W){}(?:\W|$)", expected.str.escape_regex())
+    short = scored.filter(
+        output.is_not_null(), expected.str.len_chars().is_between(1, _SHORT), output.str.len_chars() > 0
+    ).head(1_000)
+    found = short.select(
+        pl.len().alias("rows"),
+        (output.str.to_lowercase() == expected.str.to_lowercase()).sum().alias("equal"),
+        output.str.contains(word).sum().alias("contained"),
+        (expected.str.len_chars() == 1).all().alias("letters"),
+    ).collect(engine="streaming")
+    rows, equal, contained, letters = found.row(0)
+    if rows < 2 or equal or contained < rows / 2:
+        return None
+    way = "use the metric `choice`" if letters else "clean them in a suite, for example with `extract_after`"
+    return (
+        f"no output equals its expected value, but {contained / rows:.0%} of the outputs contain it: {way}, "
+        "or compare with `contains`"
+    )
 
 
 def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:

@@ -38,7 +38,7 @@ def ranking(comparison: Comparison) -> Ranking | None:
     try:
         return rank(
             wanted, version=spec.version, item=spec.item, metrics=metrics, cluster=spec.cluster,
-            baseline=spec.baseline, alpha=spec.alpha, seed=spec.seed,
+            baseline=spec.baseline, unanswered=spec.unanswered, alpha=spec.alpha, seed=spec.seed,
         )  # fmt: skip
     except ValueError:
         # Too few items have a score in every version.

@@ -8,7 +8,7 @@ import polars as pl
 from polars.exceptions import DuplicateError
 
 from polars_evals.expressions.native import label
-from polars_evals.metrics.words import TOKENIZERS, WORD_METRICS, share_words
+from polars_evals.metrics.words import TOKENIZERS, is_word_metric, share_words
 from polars_evals.suite.custom import guarded
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
 from polars_evals.suite.preparing import prepare
@@ -79,7 +79,8 @@ class Scoring:
 
     def expr(self, metric: Metric, work: object) -> pl.Expr:
         """Make a metric's expression: of its own, or of a pass that it shares with others."""
-        if metric.function is not None or metric.type == COLUMN_TYPE:
+        # What fails in code of the user's names the metric as the user does.
+        if metric.function is not None or metric.type in (COLUMN_TYPE, "semantic"):
             return guarded(str(metric.name), metric.expr(), self.schema)
         return self.shared.results[work] if work in self.shared.results else metric.expr()
 
@@ -99,7 +100,7 @@ def shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
         sides = metric.sides
         if (
             metric.function is None
-            and metric.type in WORD_METRICS
+            and is_word_metric(metric.kind.function)
             and metric.settings.get("tokenizer", "auto") in TOKENIZERS
             and all(schema[side] == pl.String for side in sides.values())
         ):

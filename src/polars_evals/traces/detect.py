@@ -88,6 +88,8 @@ class Seen:
     is_empty: bool = False
     # Where its bytes are, if it is read from a copy.
     copy: str | None = None
+    # Keys that say the same in all of the first records.
+    constant: frozenset[str] = frozenset()
 
     @property
     def path(self) -> str:
@@ -193,11 +195,13 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
             columns = scan_table(path, kind, storage_options).collect_schema()
             return Seen(file, kind, hive, dict(columns), copy=copy)
         records = sample(path, kind, PLATFORMS.values(), storage_options)
-        keys, nested = _keys(records)
+        keys, nested, constant = _keys(records)
     except (pl.exceptions.PolarsError, OSError) as error:
         said = str(error).replace(path, file)
         raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from None
-    return Seen(file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy)
+    return Seen(
+        file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy, constant
+    )
 
 
 def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
@@ -214,17 +218,18 @@ def _unified(dtype: pl.DataType) -> pl.DataType:
     return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
-def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str]]:
-    keys: dict[str, None] = {}
+def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset[str]]:
+    """Gather the keys of records, those one level below, and those that say the same in all records."""
+    held: dict[str, list[Any]] = {}
     nested: set[str] = set()
-    for text in records:
-        value = _parsed(text)
-        if isinstance(value, dict):
-            keys.update(dict.fromkeys(value))
-            nested.update(
-                f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
-            )
-    return list(keys), nested
+    objects = [value for text in records if isinstance(value := _parsed(text), dict)]
+    for value in objects:
+        for key, inner in value.items():
+            held.setdefault(key, []).append(inner)
+            if isinstance(inner, dict):
+                nested.update(f"{key}.{name}" for name in inner)
+    constant = {key for key, values in held.items() if values.count(values[0]) == len(objects) > 1}
+    return list(held), nested, frozenset(constant)
 
 
 def _parsed(text: str | None) -> Any:
@@ -284,12 +289,13 @@ def proposal(seen: Seen) -> str:
 
 def _fitting(platforms: Iterable[Platform], seen: Seen) -> dict[str, frozenset[str]]:
     """Find the platforms whose marks a file shows; one whose marks say less than another's is none."""
-    names = seen.names
-    shown = {
-        platform.name: max(fits, key=len)
-        for platform in platforms
-        if (fits := [marks for marks in platform.marks if marks <= names])
-    }
+    names, shown = seen.names, dict[str, frozenset[str]]()
+    for platform in platforms:
+        fits = [marks for marks in platform.marks if marks <= names]
+        if platform.shows is not None and (found := platform.shows(names, seen.file)):
+            fits.append(frozenset(found))
+        if fits:
+            shown[platform.name] = max(fits, key=len)
     return {
         name: marks for name, marks in shown.items() if not any(marks < others for others in shown.values())
     }

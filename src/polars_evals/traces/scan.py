@@ -110,6 +110,7 @@ def scan_traces(
     check_options(columns or {}, keep, rows)
     plan = make_plan(path, format, columns or {}, keep, storage_options)
     _log.info("%s", plan.detection)
+    plan.survey()
     if rows != "all":
         plan.require_answers()
     return with_scores(plan, rows) if scores else plan.scan(rows)

@@ -7,7 +7,7 @@ import polars as pl
 from scipy import stats
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.compare import Estimates
+from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of
 from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec
@@ -42,7 +42,7 @@ def verdicts(
     scores = reading.read(pl.concat(frames), spec)
     estimates, pairs = Estimates(scores.spec), pair(scores.rows, scores.spec, "b")
     estimates.add(pairs, "took", pairs.slicing(["set"]))
-    return judged_alone(estimates)[1]["score_verdict"]
+    return judged_alone(estimates).rows["score_verdict"]
 
 
 def lognormal(rng: Rng, sigma: float, *shape: int) -> Floats:

@@ -166,13 +166,16 @@ class Estimand:
         """
         Return the p-value that counts: the largest of the t test's, the skewed one's and the permutation's.
 
-        Of the permutation test only what its draws can tell: below one in all of them it may be anything.
+        Of tests by signs only what their draws can tell: below one in all of them it may be anything. Of few
+        clusters they count alone: where sizes differ, degrees of freedom say too little.
         """
         p = np.maximum(
             self.p_value(), np.where(self.constant, 0.0, skewed_p(self.statistic, self.df, self.skew))
         )
-        known = self.permutation > 1 / (1 + DRAWS)
-        return np.where(known, np.fmax(p, self.permutation), p)
+        told = 1 / (1 + DRAWS)
+        p = np.where(self.permutation > told, np.fmax(p, self.permutation), p)
+        by_signs = np.isfinite(self.wild) & ~self.constant
+        return np.where(by_signs, np.where(self.wild > told, self.wild, np.minimum(p, self.wild)), p)
 
     def p_sequential(self) -> Floats:
         """Return the p-value that may be asked again and again while items are added."""
@@ -202,16 +205,20 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     }  # fmt: skip
     # Quantiles bring intervals and p-values of their own.
     brought = {"safe_low": "ci_low", "safe_high": "ci_high", "p_test": "p_value"}
+    by_signs = np.isfinite(floats(rows["ci_low"])) & ~own
     made = {
-        name: np.where(own, floats(rows[brought.get(name, name)]), values) for name, values in made.items()
+        name: np.where(
+            own | (by_signs & (name in ("ci_low", "ci_high"))), floats(rows[brought.get(name, name)]), values
+        )
+        for name, values in made.items()
     }
     for name in ("p_test", "p_sequential"):
         made[name] = np.where(small, np.nan, made[name])
-    sign = floats(rows["sign"])
+    sign, few = floats(rows["sign"]), floats(about["fewest"]) < FEWEST
     for prefix in ("", "sequential_"):
         ends = made[f"{prefix}bound_low"], -made[f"{prefix}bound_high"]
-        made[f"{prefix}worst_case"] = np.where(sign > 0, *ends)
-        made[f"{prefix}best_case"] = -np.where(sign > 0, *ends[::-1])
+        made[f"{prefix}worst_case"] = np.where(few, np.nan, np.where(sign > 0, *ends))
+        made[f"{prefix}best_case"] = np.where(few, np.nan, -np.where(sign > 0, *ends[::-1]))
     return rows.with_columns(
         *(column(name, np.where(np.isfinite(values), values, np.nan)) for name, values in made.items()),
         pl.Series("outweighs", own | (outweighs == 1)),
@@ -330,32 +337,58 @@ def decide(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Da
     )
 
 
+def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> str:
+    """
+    Return the verdict on a comparison.
+
+    Parameters
+    ----------
+    components
+        Those of a candidate, slices included.
+    rows
+        The verdicts of the rows over all items.
+    alpha
+        The level that ``p_family`` is held to.
+    """
+    worse = (pl.col("verdict") == REGRESSED) & (pl.col("p_family") <= alpha)
+    if components.select(worse.any()).item():
+        return REGRESSED
+    # What regressed and does not survive the correction is open.
+    return combine(INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows)
+
+
 def family_wise(rows: pl.DataFrame, alpha: float, *, sequential: bool) -> pl.DataFrame:
     """Add ``p_corrected``, Holm's over all components, and leave only the verdicts that survive it."""
     p = floats(rows["p_sequential" if sequential else "p_test"])
-    # Numbers that are the same are one test.
+    # Numbers that are the same are one test, that of the mean.
     alone = ~rows["same"].to_numpy()
-    corrected = holm(np.where(alone, p, np.nan))
-    means = {
-        key: value
-        for key, one, value in zip(
-            rows.select("candidate", "metric", "slice").iter_rows(), rows["component"], corrected, strict=True
-        )
-        if one == MEAN
-    }
-    corrected = np.array(
-        [
-            value if own else means.get(key, np.nan)
-            for key, own, value in zip(
-                rows.select("candidate", "metric", "slice").iter_rows(), alone, corrected, strict=True
-            )
-        ]
+    kinds, mean = pl.Enum(VERDICTS), (pl.col("component") == MEAN) | ~pl.col("same")
+    once = pl.when(mean).then("p_corrected").forward_fill().over("candidate", "metric", "slice")
+    # Without a p-value there was no test.
+    open_ = pl.col("verdict").is_in([REGRESSED, IMPROVED]) & ~(pl.col("p_corrected") <= alpha).fill_null(
+        False
     )
-    moved = pl.col("verdict").is_in([REGRESSED, IMPROVED]) & (pl.col("p_corrected") > alpha)
-    kinds = pl.Enum(VERDICTS)
-    return rows.with_columns(column("p_corrected", corrected)).with_columns(
-        verdict=pl.when(moved).then(pl.lit(INCONCLUSIVE, dtype=kinds)).otherwise("verdict")
+    return (
+        rows.with_columns(column("p_corrected", holm(np.where(alone, p, np.nan))))
+        .with_columns(p_corrected=pl.when("same").then(once).otherwise("p_corrected"))
+        .with_columns(verdict=pl.when(open_).then(pl.lit(INCONCLUSIVE, dtype=kinds)).otherwise("verdict"))
     )
+
+
+def row_verdict(components: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the verdict that components give a row, and the one that decided."""
+    verdict = combine(one["verdict"] for one in _telling(components))
+    if verdict in (NO_CHANGE, INCONCLUSIVE):
+        return verdict, components[0]
+    return verdict, min(
+        (one for one in components if one["verdict"] == verdict),
+        key=lambda one: (one["q_value"], one["same"], one["quantile"] is not None),
+    )
+
+
+def _telling(components: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out quantiles that are open: few values say little of a high one."""
+    return [one for one in components if one["quantile"] is None or one["verdict"] in (REGRESSED, IMPROVED)]
 
 
 def summarize(
@@ -387,14 +420,12 @@ def summarize(
     power = np.where(floats(mean["se"]) > 0, power, np.nan)
     for place, about in enumerate(facts.iter_rows(named=True)):
         ones = parts[place]
-        # Few values say little of a high quantile: one that is open leaves the row to the other components.
-        told = [one for one in ones if one["quantile"] is None or one["verdict"] in (REGRESSED, IMPROVED)]
-        verdict = combine(one["verdict"] for one in told)
-        deciding = _deciding(ones, verdict)
+        told = _telling(ones)
+        verdict, deciding = row_verdict(ones)
         made["verdict"].append(verdict)
         made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in told))
         made["decided_by"].append(deciding["component"])
-        made["not_worse"].append(_not_worse(ones, about))
+        made["not_worse"].append(_not_worse(ones))
         reasons = [_reason(one, about, spec, tests) for one in told if one["verdict"] == verdict]
         if about["n"] == 0 and only_runs:
             reasons.append(_second_run(spec))
@@ -428,23 +459,12 @@ def _placed(rows: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     return places.join(rows, on="row", how="left", maintain_order="left")
 
 
-def _deciding(components: Sequence[dict[str, Any]], verdict: str) -> dict[str, Any]:
-    """Return the component that made a row's verdict: of several, the clearest."""
-    if verdict in (NO_CHANGE, INCONCLUSIVE):
-        return components[0]
-    return min(
-        (one for one in components if one["verdict"] == verdict),
-        key=lambda one: (one["q_value"], one["same"], one["quantile"] is not None),
-    )
-
-
-def _not_worse(components: Sequence[dict[str, Any]], about: dict[str, Any]) -> str | None:
+def _not_worse(components: Sequence[dict[str, Any]]) -> str | None:
     """Say whether mean and pass rate are worse by less than a margin, whatever may be unseen."""
     judged = [one for one in components if one["quantile"] is None]
     if judged[0]["margin"] is None:
         return None
-    few = about["fewest"] is not None and about["fewest"] < FEWEST
-    if few or any(one["worst_case"] is None for one in judged):
+    if any(one["worst_case"] is None for one in judged):
         return "unknown"
     if all(one["worst_case"] > -one["margin"] for one in judged):
         return "yes"
@@ -490,6 +510,8 @@ def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, test
     """Say why a component has its verdict."""
     what, written = _what(one, spec), _written(one, spec)
     if one["se"] is None and one["quantile"] is None:
+        if about["undefined"] is not None:
+            return str(about["undefined"])
         return _why_no_test(about, "score" if written.measure is None else "value")
     if about["fewest"] is not None and about["fewest"] < FEWEST:
         return f"{about['fewest']:,} clusters are too few to judge by; at least {FEWEST} are needed"
@@ -513,6 +535,8 @@ def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
         return f"{one['component']} of {quantity.name}"
     if quantity.kind == "metric":
         return "mean score"
+    if quantity.kind == "aggregate":
+        return quantity.name
     return WORDS[quantity.name] if quantity.kind == "outcome" else f"mean {quantity.name}"
 
 

@@ -7,20 +7,22 @@ whether it passes. Whatever can be written so, pseudo-values of a statistic too,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.clusters import Spread, one_mean, two_means
-from polars_evals.drift.inference.permutation import flip_signs, moved, wild_bootstrap
+from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
+from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi, psi_chance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from polars_evals.drift.inference import Floats
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
     from polars_evals.drift.spec import Quantity, ResolvedSpec
 
     Codes = npt.NDArray[np.int64]
-    Columns = dict[str, Sequence[Any] | npt.NDArray[Any]]
+    Columns = dict[str, Any]
 
-MEAN, PASS_RATE = "mean", "pass_rate"
+MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
 IDENTITY: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
@@ -38,6 +40,10 @@ IDENTITY: dict[str, Any] = {
     "by": pl.List(pl.String),
     "value": pl.List(pl.String),
 }
+PEOPLE = (
+    "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
+    "people_ci_low", "people_ci_high",
+)  # fmt: skip
 # What is known of a row, whatever is judged of it.
 FACTS: dict[str, Any] = {
     **dict.fromkeys(("n", "n_baseline_only", "n_candidate_only", "clusters", "fewest"), pl.Int64),
@@ -47,6 +53,9 @@ FACTS: dict[str, Any] = {
         ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
     ),
     **dict.fromkeys(("lowest", "highest", "ks", "psi", "psi_chance"), pl.Float64),
+    "undefined": pl.String,
+    # What labels say where they correct a judge.
+    **dict.fromkeys(PEOPLE, pl.Float64),
 }
 # What is estimated of a component; the last ones of quantiles alone, which bring their own intervals.
 ESTIMATES: dict[str, Any] = {
@@ -73,52 +82,114 @@ ESTIMATES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Component:
-    """Numbers of which the means are compared: paired, one an item in each version; else one a row."""
+    """
+    Numbers of which the means are compared: paired, one an item in each version; else one a row.
+
+    Attributes
+    ----------
+    name, before, after
+        What it is, and the numbers of both versions.
+    same
+        Whether it is the same numbers as the component before it.
+    values
+        By slice the values of both versions, where they are known without the numbers.
+    facts
+        Further facts by slice, such as why there is no difference (``undefined``).
+    possible
+        Numbers that an item can have, seen or not.
+    notes
+        What needs care, in words.
+    """
 
     name: str
     before: Floats
     after: Floats
     same: bool = False
+    values: tuple[Floats, Floats] | None = None
+    facts: Mapping[str, Sequence[Any] | Floats] = field(default_factory=dict)
+    possible: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
-    """Return what is judged of a row by means: the mean score, and the pass rate where there are labels."""
+    """Return what is judged of scores as they are: the mean, and the pass rate where there are labels."""
     found = [Component(MEAN, pairs.values(quantity.name, "b"), pairs.values(quantity.name, "c"))]
     if pairs.labelled(quantity.name):
         rates = [pairs.values(quantity.name, end) for end in ("bp", "cp")]
+        scores = [found[0].before, found[0].after]
         if pairs.paired:
-            unknown = np.isnan(found[0].after - found[0].before)
-            rates = [np.where(unknown, np.nan, rate) for rate in rates]
+            unknown = np.isnan(scores[1] - scores[0])
+            rates, scores = ([np.where(unknown, np.nan, one) for one in both] for both in (rates, scores))
+        # The first items tell most of the time.
         same = all(
-            np.array_equal(rate, score, equal_nan=True)
-            for rate, score in zip(rates, (found[0].before, found[0].after), strict=True)
+            _equal(rate[:some], score[:some])
+            for some in (1_000, None)
+            for rate, score in zip(rates, scores, strict=True)
         )
         found.append(Component(PASS_RATE, rates[0], rates[1], same=same))
     return found
 
 
-def estimate(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, spec: ResolvedSpec
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row of facts for each slice, and a row of estimates for each slice and component."""
-    identity = slicing.identity(pairs.candidate, quantity.name).with_row_index("row")
-    identity = identity.with_columns(pl.col("row").cast(pl.Int64))
-    components = components_of(pairs, quantity)
-    found = [_estimate(pairs, one, slicing, spec.seed) for one in components]
-    facts = pl.DataFrame(_facts(pairs, quantity.name, components, slicing) | found[0][1], schema=FACTS)
-    frames = [
-        identity.hstack(pl.DataFrame(columns, schema={k: v for k, v in ESTIMATES.items() if k in columns}))
-        for columns, _ in found
-    ]
-    if quantity.kind == "measure":
-        frames[0] = frames[0].drop("ratio", "ratio_low", "ratio_high", strict=False)
-        frames[0], *quantiles = _statistics(pairs, quantity, slicing, frames[0], spec.alpha)
-        frames += quantiles
-    filled = pl.concat(frames, how="diagonal")
-    missing = [pl.lit(None, dtype=t).alias(k) for k, t in ESTIMATES.items() if k not in filled.columns]
-    rows = filled.with_columns(missing).select("row", *IDENTITY, *ESTIMATES)
-    clean = pl.col(pl.Float64).fill_nan(None)
-    return identity.drop("row").hstack(facts.with_columns(clean)), rows.with_columns(clean)
+def _equal(one: Floats, other: Floats) -> bool:
+    """Say whether all numbers are the same, what is unknown too."""
+    return bool(((one == other) | (np.isnan(one) & np.isnan(other))).all())
+
+
+class Estimates:
+    """What is estimated, column by column, until it is tested; a frame for each row would take longer."""
+
+    def __init__(
+        self,
+        spec: ResolvedSpec,
+        components: Callable[[Observations, Quantity, Slicing, ResolvedSpec], list[Component]] | None = None,
+    ) -> None:
+        self.spec, self._components = spec, components
+        self.notes: list[str] = []
+        self._facts: dict[str, list[Any]] = {name: [] for name in (*IDENTITY, *FACTS)}
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("row", *IDENTITY, *ESTIMATES)}
+
+    def add(
+        self, pairs: Observations, name: str, slicing: Slicing, only: Sequence[str | None] | None = None
+    ) -> None:
+        """Estimate a row for each slice, or for the one that has some values, and its components."""
+        quantity, start = self.spec.quantity(name), len(self._facts["metric"])
+        if self._components is None:
+            components = components_of(pairs, quantity)
+        else:
+            components = self._components(pairs, quantity, slicing, self.spec)
+        self.notes += components[0].notes
+        found = [_estimate(pairs, one, slicing, self.spec) for one in components]
+        facts = _facts(pairs, quantity, components, slicing) | found[0][1] | dict(components[0].facts)
+        rows = [columns for columns, _ in found]
+        if quantity.kind == "measure":
+            rows += _statistics(pairs, quantity, slicing, rows[0], self.spec.alpha)
+        identity = slicing.identity(pairs.candidate, name)
+        places = range(len(slicing)) if only is None else [slicing.values.index(tuple(only))]
+        _extend(self._facts, identity | facts, places)
+        for columns in rows:
+            known = [at for at in places if columns["n"][at] or columns["component"][at] in MEANS]
+            _extend(self._rows, identity | {"row": start + np.arange(len(slicing))} | columns, known)
+            if only is not None:
+                self._rows["row"][-len(known) or len(self._rows["row"]) :] = [start] * len(known)
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the components, and what is known of each row."""
+        clean = pl.col(pl.Float64).fill_nan(None)
+        rows = pl.DataFrame(self._rows, schema={"row": pl.Int64, **IDENTITY, **ESTIMATES})
+        facts = pl.DataFrame(self._facts, schema={**IDENTITY, **FACTS})
+        ordered = rows.sort("row", maintain_order=True)
+        return ordered.with_columns(clean), facts.with_columns(clean)
+
+
+def _extend(table: dict[str, list[Any]], columns: Columns, places: Sequence[int]) -> None:
+    """Add some places of columns to a table, null where a column is not there."""
+    for name, values in table.items():
+        column = columns.get(name)
+        if column is None:
+            values.extend([None] * len(places))
+        else:
+            plain = column.tolist() if isinstance(column, np.ndarray) else column
+            values.extend(plain[at] for at in places)
 
 
 class Moments(NamedTuple):
@@ -165,11 +236,13 @@ def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
 
 
 def _estimate(
-    pairs: Observations, component: Component, slicing: Slicing, seed: int
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
 ) -> tuple[Columns, Columns]:
     """Return the estimates of a component by slice, and how many clusters are behind them."""
     estimated = _paired if pairs.paired else _unpaired
-    found, clusters = estimated(pairs, component, slicing, seed)
+    found, clusters = estimated(pairs, component, slicing, spec)
+    if component.values is not None:
+        found["baseline_value"], found["candidate_value"] = component.values
     for name in ("difference", "se"):
         found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
     count = len(slicing)
@@ -179,7 +252,9 @@ def _estimate(
     )
 
 
-def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
+def _paired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
     d, before, after, codes, groups = _known(
         component.after - component.before, component.before, component.after, slicing.codes, pairs.clusters
     )
@@ -205,13 +280,31 @@ def _paired(pairs: Observations, component: Component, slicing: Slicing, seed: i
         units = [sum_ for sum_, _ in sums]
         spreads = [one_mean(size, sum_) for sum_, size in sums]
         found |= _spread(spreads)
-        found["p_wild"] = [wild_bootstrap(*one, seed=seed) for one in sums]
+        found["p_wild"] = [cluster_p(*one, seed=spec.seed) for one in sums]
+        found["ci_low"], found["ci_high"] = np.array(
+            [
+                _signed_interval(*one, spread, p, spec)
+                for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
+            ]
+        ).T
         many = np.array([len(one) for one in units])
         found["units"] = np.sqrt(many * found["effective"])
         counts = {"clusters": many, "fewest": many}
-    found["p_permutation"] = [flip_signs(one, seed=seed) for one in units]
+    found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
     found["moved"] = [moved(one) for one in units]
     return found, counts
+
+
+def _signed_interval(
+    total: Floats, size: Floats, spread: Spread, p: float | None, spec: ResolvedSpec
+) -> tuple[float, float]:
+    """Return the interval of the tests by signs where they find a change that the t interval does not."""
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(spread.df, spec.alpha / 2)) * float(np.sqrt(spread.variance))
+    if p is None or p > spec.alpha or len(total) < FEWEST or abs(float(total.sum() / size.sum())) > half:
+        return np.nan, np.nan
+    return cluster_interval(total, size, spec.alpha, seed=spec.seed)
 
 
 def _by_cluster(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
@@ -225,8 +318,10 @@ def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
     return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
 
 
-def _unpaired(pairs: Observations, component: Component, slicing: Slicing, seed: int) -> tuple[Any, Any]:
-    del seed
+def _unpaired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
+    del spec
     count = len(slicing)
     sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
     b, c = (Moments.of(values, codes, count) for values, codes, _ in sides)
@@ -268,7 +363,9 @@ def _unpaired(pairs: Observations, component: Component, slicing: Slicing, seed:
     return found | _spread(spreads), {"clusters": clusters, "fewest": fewest}
 
 
-def _facts(pairs: Observations, name: str, components: Sequence[Component], slicing: Slicing) -> Columns:
+def _facts(
+    pairs: Observations, quantity: Quantity, components: Sequence[Component], slicing: Slicing
+) -> Columns:
     """Count items, labels and flips, and measure how far apart the distributions are."""
     count, codes = len(slicing), slicing.codes
     before, after = components[0].before, components[0].after
@@ -309,7 +406,8 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             ("baseline_labels", "candidate_labels"), rates or [before * np.nan] * 2, strict=True
         ):
             found[key] = counted(~np.isnan(rate))
-    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    possible = components[0].possible
+    low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
     for values, known in zip((before, after), there, strict=True):
         if codes is None:
             low, high = (
@@ -320,11 +418,12 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             np.minimum.at(low, codes[known], values[known])
             np.maximum.at(high, codes[known], values[known])
     found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
-    samples = pairs.samples(name, slicing)
+    # An aggregate has no values that are spread.
+    samples = [] if quantity.kind == "aggregate" else pairs.samples(quantity.name, slicing)
     found |= {
-        "ks": [ks(*one) for one in samples],
-        "psi": [psi(*one) for one in samples],
-        "psi_chance": [psi_chance(*one) for one in samples],
+        "ks": [ks(*one) for one in samples] or nothing,
+        "psi": [psi(*one) for one in samples] or nothing,
+        "psi_chance": [psi_chance(*one) for one in samples] or nothing,
         "paired": [pairs.paired] * count,
     }
     return found
@@ -340,47 +439,45 @@ def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int)
 
 
 def _statistics(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, means: pl.DataFrame, alpha: float
-) -> list[pl.DataFrame]:
-    """Add the ratio to the means of a measure, and return a row for each of its quantiles and slices."""
+    pairs: Observations, quantity: Quantity, slicing: Slicing, means: Columns, alpha: float
+) -> list[Columns]:
+    """Add the ratio to the means of a measure, and return its quantiles by slice."""
     before, after = (pairs.values(quantity.name, end) for end in ("b", "c"))
-    count, identity = len(slicing), means.select("row", *IDENTITY)
+    count = len(slicing)
     if pairs.paired:
         known = ~np.isnan(after - before)
         places = [known, known]
     else:
         places = [~np.isnan(before), ~np.isnan(after)]
-    codes, clusters = slicing.codes, pairs.clusters
-    parts = [
-        split(values[there], None if codes is None else codes[there], count)
-        for values, there in zip((before, after), places, strict=True)
-    ]
-    groups: list[Any] = [
-        [None] * count if clusters is None
-        else split(clusters[there], None if codes is None else codes[there], count)
-        for there in places
-    ]  # fmt: skip
+
+    def by_slice(values: Any, there: Any) -> list[Any]:
+        if values is None:
+            return [None] * count
+        return split(values[there], None if slicing.codes is None else slicing.codes[there], count)
+
+    sides = [by_slice(values, there) for values, there in zip((before, after), places, strict=True)]
+    groups = [by_slice(pairs.clusters, there) for there in places]
     arms = [
         Arms(b, c, pairs.paired, None if gb is None else (gb, gc))
-        for b, c, gb, gc in zip(*parts, *groups, strict=True)
+        for b, c, gb, gc in zip(*sides, *groups, strict=True)
     ]
     full = [len(one.before) > 0 and len(one.after) > 0 for one in arms]
+    n = [
+        (len(one.before) if pairs.paired else len(one.before) + len(one.after)) if ok else 0
+        for one, ok in zip(arms, full, strict=True)
+    ]
     ratios = [mean_ratio(one, alpha) if ok else {} for one, ok in zip(arms, full, strict=True)]
-    means = means.hstack(
-        [pl.Series(k, [r.get(k) for r in ratios], pl.Float64) for k in ("ratio", "ratio_low", "ratio_high")]
-    )
-    found = [means]
-    n = [len(one.before) if pairs.paired else len(one.before) + len(one.after) for one in arms]
+    means |= {key: [one.get(key) for one in ratios] for key in ("ratio", "ratio_low", "ratio_high")}
+    found: list[Columns] = []
     for q in quantity.quantiles:
         rows = [
             quantile_of(one, quantity.bounds, q, alpha) if ok else {}
             for one, ok in zip(arms, full, strict=True)
         ]
-        names = dict.fromkeys(key for row in rows for key in row)
-        columns: dict[str, Any] = {
+        columns: Columns = {
             "component": [statistic_name(q)] * count, "quantile": [q] * count, "n": n,
-            "same": [False] * count, **{key: [row.get(key) for row in rows] for key in names},
+            "same": [False] * count,
         }  # fmt: skip
-        schema = {key: ESTIMATES[key] for key in columns}
-        found.append(identity.hstack(pl.DataFrame(columns, schema=schema)).filter(pl.Series(full)))
+        names = dict.fromkeys(key for row in rows for key in row)
+        found.append(columns | {key: [row.get(key) for row in rows] for key in names})
     return found

@@ -105,6 +105,29 @@ def wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
     return _share(np.sqrt(drawn), float(np.sqrt(seen)), float(np.sqrt(seen)) or 1.0, seen=0)
 
 
+def cluster_p(total: Floats, size: Floats, *, seed: int) -> float | None:
+    """Return the larger p-value of both tests; None with so many clusters that Student's t is as good."""
+    if len(total) > GROUPS:
+        return None
+    found = [flip_signs(total, seed=seed), wild_bootstrap(total, size, seed=seed)]
+    return None if None in found else max(one for one in found if one is not None)
+
+
+def cluster_interval(total: Floats, size: Floats, alpha: float, *, seed: int) -> tuple[float, float]:
+    """Return the means over clusters that `cluster_p` does not reject."""
+    mean = float(total.sum() / size.sum())
+    reach = float(np.abs(total / size - mean).max())
+    ends = []
+    for step in (-1, 1):
+        inside, outside = mean, mean + step * 4 * reach
+        for _ in range(20):
+            middle = (inside + outside) / 2
+            p = cluster_p(total - middle * size, size, seed=seed)
+            inside, outside = (inside, middle) if p is not None and p <= alpha else (middle, outside)
+        ends.append(inside)
+    return ends[0], ends[1]
+
+
 def _grouped_sums(size: Floats, largest: float, seed: int) -> Floats:
     group = np.minimum((size * (GROUPS / largest)).astype(np.intp), GROUPS - 1)
     counts = np.bincount(group, minlength=GROUPS)
@@ -112,32 +135,30 @@ def _grouped_sums(size: Floats, largest: float, seed: int) -> Floats:
     filled = counts > 0
     counts = counts[filled]
     each = np.sqrt(squares[filled] / counts)
+    order = np.argsort(counts, kind="stable")
+    counts, each = counts[order], each[order]
     bits, normals = _bank(seed)
-    words = np.flatnonzero(counts <= WORD)
-    found = np.zeros(DRAWS)
-    if len(words):
-        few = counts[words].astype(np.uint64)
-        mask = np.uint64(2**64 - 1) >> (np.uint64(WORD) - few)
-        ones = np.bitwise_count(bits[:, words] & mask)
-        found += (2.0 * ones - counts[words]) @ each[words]
-    many = np.flatnonzero(counts > WORD)
-    if len(many):
+    few = int(np.searchsorted(counts, WORD, "right"))
+    mask = np.uint64(2**64 - 1) >> (np.uint64(WORD) - counts[:few].astype(np.uint64))
+    ones = np.bitwise_count(bits[:few] & mask[:, None])
+    found = 2.0 * (each[:few] @ ones) - each[:few] @ counts[:few]
+    if few < len(counts):
         # The sum of so many signs is normal, on whole numbers that are even or odd as their number is.
-        k = counts[many]
-        found += (2 * np.round((normals[:, many] * np.sqrt(k) + k) / 2) - k) @ each[many]
-    return found
+        k = counts[few:, None]
+        found += each[few:] @ (2 * np.round((normals[few : len(counts)] * np.sqrt(k) + k) / 2) - k)
+    return np.asarray(found, dtype=np.float64)
 
 
 @lru_cache(maxsize=4)
 def _bank(seed: int) -> tuple[np.ndarray, Floats]:
     rng = np.random.default_rng(seed)
-    bits = rng.integers(0, 2**64, size=(DRAWS, GROUPS), dtype=np.uint64)
-    return bits, rng.standard_normal((DRAWS, GROUPS))
+    bits = rng.integers(0, 2**64, size=(GROUPS, DRAWS), dtype=np.uint64)
+    return bits, rng.standard_normal((GROUPS, DRAWS))
 
 
 @lru_cache(maxsize=4)
 def _signs(seed: int) -> Floats:
-    return 2.0 * (_bank(seed)[0] & np.uint64(1)).astype(np.float64) - 1
+    return np.ascontiguousarray(2.0 * (_bank(seed)[0].T & np.uint64(1)).astype(np.float64) - 1)
 
 
 def _many_signs(seed: int, count: int) -> Floats:

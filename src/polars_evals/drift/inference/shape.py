@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from polars_evals.drift.inference import NEGLIGIBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -23,14 +22,13 @@ CHANCE = 0.05
 
 def ks(baseline: Floats, candidate: Floats) -> float | None:
     """Return the largest distance between two distribution functions, given sorted values."""
-    left, right = baseline, candidate
-    if not len(left) or not len(right):
+    if not len(baseline) or not len(candidate):
         return None
     # Each function gains on the other only where it jumps, so its own values are where to look.
-    gains = (
-        np.searchsorted(one, one, "right") / len(one) - np.searchsorted(other, one, "right") / len(other)
-        for one, other in ((left, right), (right, left))
-    )
+    gains = []
+    for one, other in ((baseline, candidate), (candidate, baseline)):
+        last = np.append(np.flatnonzero(one[1:] != one[:-1]), len(one) - 1)
+        gains.append((last + 1) / len(one) - np.searchsorted(other, one[last], "right") / len(other))
     return max(0.0, *(float(gain.max()) for gain in gains))
 
 
@@ -85,7 +83,7 @@ def _binned(left: Floats, right: Floats) -> tuple[npt.NDArray[np.int64], npt.NDA
     return counts_n[used], counts_m[used]
 
 
-def histogram(samples: Mapping[str, Floats]) -> pl.DataFrame:
+def histogram(samples: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
     """
     Return how many values of each version lie in bins of equal width, empty bins too.
 
@@ -97,22 +95,14 @@ def histogram(samples: Mapping[str, Floats]) -> pl.DataFrame:
     ends = [(float(one[0]), float(one[-1])) for one in samples.values() if len(one)]
     low, high = min([0.0, *(end[0] for end in ends)]), max([1.0, *(end[1] for end in ends)])
     width = (high - low) / HISTOGRAM
-    frames = []
     for version, values in samples.items():
         # The tolerance keeps a score that is an edge, such as 0.15, in the bin that begins with it.
         place = np.clip(np.floor((values - low) / width + NEGLIGIBLE), 0, HISTOGRAM - 1).astype(np.int64)
-        counts = np.bincount(place, minlength=HISTOGRAM)
-        bins = np.arange(HISTOGRAM)
-        frames.append(
-            pl.DataFrame(
-                {
-                    "version": [version] * HISTOGRAM,
-                    "bin_low": low + bins * width,
-                    "bin_high": low + (bins + 1) * width,
-                    "count": counts,
-                    "share": counts / len(values) if len(values) else [None] * HISTOGRAM,
-                },
-                schema_overrides={"count": pl.Int64, "share": pl.Float64},
-            )
-        )
-    return pl.concat(frames)
+        for number, count in enumerate(np.bincount(place, minlength=HISTOGRAM).tolist()):
+            yield {
+                "version": version,
+                "bin_low": low + number * width,
+                "bin_high": low + (number + 1) * width,
+                "count": count,
+                "share": count / len(values) if len(values) else None,
+            }
