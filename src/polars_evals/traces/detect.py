@@ -329,11 +329,13 @@ def tell_all(
     output: str | pl.Expr | None = None,
     as_is: Collection[str] | None = None,
     copies: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> Sorting:
     """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
 
     A file whose columns all are those of the others belongs to them: columns come and go. So does one of no
-    platform that has the column `output`, which the user named. Any other is refused. Where no file is of a
+    platform that has the column `output`, which the user named. Any other is refused. With `apart`, no file
+    is told by others. Where no file is of a
     platform, those with the columns `as_is` are taken as they are.
     """
     found, seen, unknown = Sorting(), list[Seen](), list[tuple[Seen, FormatError]]()
@@ -360,9 +362,9 @@ def tell_all(
     alone = not found.told
     mapped = [(each, error) for each, error in unknown if output is not None and (alone or each.has(output))]
     found.told.extend(Told(each, GENERIC, "the columns that were named") for each, _ in mapped)
-    _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is)
+    _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is, apart=apart)
     for file in empty:
-        if found.told or as_is is not None:
+        if found.told or as_is is not None or apart:
             found.left_out[file] = "empty"
         else:
             found.failed[file] = EmptyFileError(f"{file!r} is empty: it holds no records", file)
@@ -376,6 +378,8 @@ def _tell_others(
     found: Sorting,
     explicit: set[str],
     as_is: Collection[str] | None,
+    *,
+    apart: bool,
 ) -> None:
     """Say what becomes of files that no platform's marks fit, by what the others are."""
     platforms = [one for one in found.told if one.platform is not GENERIC]
@@ -384,7 +388,7 @@ def _tell_others(
         alike = [one for one in found.told if set(each.schema) <= set(one.seen.schema) | set(one.seen.hive)]
         if owner is not None and found.told:
             found.left_out[each.file] = f"scores of a {owner.title}"
-        elif alike:
+        elif alike and not apart:
             found.told.append(Told(each, alike[0].platform, alike[0].reason))
         elif as_is is not None and not platforms and set(as_is) <= each.names:
             found.told.append(Told(each, GENERIC, "a table of no platform"))

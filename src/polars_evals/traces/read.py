@@ -13,7 +13,7 @@ import polars as pl
 import yaml
 
 from polars_evals import _native
-from polars_evals._polars import is_map, read_ndjson, scan_lines
+from polars_evals._polars import is_map, scan_lines
 from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
@@ -467,43 +467,3 @@ def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Binary):
         return expr.cast(pl.String, strict=False)
     return expr
-
-
-# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
-SUSPECT_LINES = 1_000
-
-
-def is_blank(file: str) -> bool:
-    """Say whether a file of JSON Lines has no line with anything in it."""
-    return all(frame.is_empty() for frame in record_frames(file, "lines", (), None))
-
-
-def broken_line(file: str) -> tuple[int, str] | None:
-    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
-    if next(pieces(file, size=3), b"") == b"\xef\xbb\xbf":
-        return 1, "Unexpected UTF-8 BOM"
-    line, tried = pl.col(LINE), 0
-    suspect = ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
-    for frame in record_frames(file, "lines", (), None):
-        for number, text in frame.filter(suspect.fill_null(True)).select(NUMBER, LINE).iter_rows():
-            if text is None:
-                return number, "it is not valid UTF-8"
-            try:
-                read_ndjson(text)
-            except pl.exceptions.PolarsError:
-                return number, _reason(text)
-            tried += 1
-            if tried == SUSPECT_LINES:
-                return None
-    return None
-
-
-def _reason(line: str) -> str:
-    """Say what is wrong with a line that cannot be read."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        return f"{error.msg} (column {error.colno:,})"
-    except (ValueError, RecursionError):
-        return "it is nested too deeply, or holds a number that is too long"
-    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"
