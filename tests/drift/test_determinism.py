@@ -33,7 +33,7 @@ def tied() -> pl.DataFrame:
             "b_score": np.round(rng.random(960), 1),
             "ann": score > 0.2,
             "bob": score > 0.7,
-            "error": np.where(rng.random(960) < 0.05, "timeout", None),
+            "error": ["timeout" if one < 0.05 else None for one in rng.random(960)],
         }
     ).with_columns(
         pl.when(pl.col(f"{one}_score") >= 0.5)
