@@ -16,7 +16,6 @@ from polars_evals.cli.comparing import compares, named_measures, slices
 from polars_evals.cli.console import (
     deliver,
     explained,
-    need_pages,
     progress,
     show,
     show_result,
@@ -185,7 +184,6 @@ def compare(
 
         if time is not None and html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
-        need_pages("--html", html)
         comparison = compare_spec(scan_scored(scored), spec)
         page = {}
         if time is not None:
@@ -223,7 +221,6 @@ def timeline(
         from polars_evals.drift import timeline as follow
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
             metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
@@ -330,7 +327,6 @@ def demo(
     with explained():
         from polars_evals.cli.demo import run_demo
 
-        need_pages("demo", output)
         show(run_demo(output, as_json=as_json), as_json=as_json)
 
 
