@@ -343,7 +343,7 @@ def _line(comparison: Comparison, new: int) -> str:
 
 def _failure(comparison: Comparison, reasons: Sequence[str], page: Path | None, accept: str) -> str:
     """Say what a developer wants to know of a failed check."""
-    lines = [comparison.headline, ""]
+    lines = [repr(comparison).rstrip(), ""]
     if reasons != ["the comparison is regressed"]:
         lines += ["Failed because", *(f"  {reason}" for reason in reasons), ""]
     lines += _newly_failing(comparison)

@@ -158,11 +158,13 @@ CASES = [
     Case(pe.rouge, {"variant": "rougeLsum", "tokenizer": "unicode", "threshold": 0.5, "stemmer": True}),
     Case(pe.rouge, {"variant": "rouge2", "tokenizer": r"[\w']+"}),
     Case(pe.jaccard),
+    Case(pe.jaccard, {"tokenizer": "whitespace"}),
     Case(pe.jaccard, {"tokenizer": "characters", "case_sensitive": True}),
     Case(pe.recall),
     Case(pe.recall, {"tokenizer": r"\w+"}),
     Case(pe.recall, {"tokenizer": "auto", "case_sensitive": True}),
     Case(pe.token_f1),
+    Case(pe.token_f1, {"tokenizer": "unicode"}),
     Case(pe.bleu, reflexive=False),
     Case(pe.bleu, {"tokenize": "intl", "lowercase": True}, reflexive=False),
     Case(pe.chrf, reflexive=False),
@@ -210,7 +212,7 @@ CASES = [
         other=[2.0, -1.0],
     ),
     Case(pe.wer),
-    Case(pe.wer, {"tokenizer": "auto", "case_sensitive": True}),
+    Case(pe.wer, {"tokenizer": "unicode", "case_sensitive": True}),
     Case(pe.cer),
     Case(pe.gleu),
     Case(pe.gleu, {"case_sensitive": False, "min_len": 2, "max_len": 3}),
@@ -220,7 +222,7 @@ CASES = [
     Case(pe.json_fields, output=DOCUMENTS, expected=SHIFTED, reflexive=False, same="[1]", other="[2]"),
     Case(
         pe.json_fields,
-        {"abs_tol": 1.0, "ignore": ("$.b",)},
+        {"abs_tol": 1.0, "ignore": ("$.b",), "match_by": "$[*].id"},
         output=DOCUMENTS,
         expected=SHIFTED,
         reflexive=False,
@@ -242,8 +244,15 @@ CASES = [
             ("unordered", "exact"),
             ("subset", "names"),
             ("superset", "subset"),
+            ("in_order", "exact"),
             ("f1", "exact"),
         ]
+    ),
+    Case(
+        pe.tool_calls_valid,
+        {"tools": [{"name": "f", "parameters": {"required": ["x"]}}]},
+        output=CALLS,
+        columns="output",
     ),
     *(
         Case(

@@ -20,6 +20,7 @@ LAYERS = [
     {"clean"},
     {"namespace", "traces", "suite"},
     {"drift"},
+    {"_diff"},
     {"report"},
     {"cluster", "jobs"},
     {"__init__"},

@@ -1,5 +1,6 @@
 """Functions, namespaces and the extension's stub name the same things."""
 
+import ast
 import inspect
 import json
 import re
@@ -61,6 +62,13 @@ def test_a_package_lists_its_names_and_nothing_else(package: ModuleType) -> None
     assert dir(package) == sorted(set(package.__all__))
     for name in dir(package):
         assert getattr(package, name) is not None
+
+
+def test_type_checkers_know_the_names_of_the_table() -> None:
+    tree = ast.parse(inspect.getsource(pe))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = [alias.asname for node in block.body for alias in node.names]  # type: ignore[attr-defined]
+    assert sorted(imported) == sorted(pe._LATER)
 
 
 COMPLETIONS = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).parents[1] / "src" / "native" / "tools"
+TOOLS = Path(__file__).parents[1] / "src" / "native" / "unicode"
 
 
 @pytest.mark.parametrize("tool", ["make_characters", "make_lowercase"])

@@ -50,6 +50,24 @@ def has_words(text: str) -> bool:
     return re.search("[a-z0-9]", text.lower()) is not None
 
 
+_UNSPACED = (
+    r"[\w&&[\p{Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Bopomofo}\p{Yi}\p{Tangut}\p{Nushu}\p{Thai}\p{Lao}\p{Khmer}"
+    r"\p{Myanmar}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}\p{Javanese}\p{Balinese}]]"
+)
+_LETTER, _MARK = rf"[{_UNSPACED}&&[\p{{L}}\p{{N}}]]", rf"[{_UNSPACED}--[\p{{L}}\p{{N}}]]"
+
+
+def has_unspaced_letters(*texts: str) -> bool:
+    """Whether a text has a letter of a script without spaces."""
+    return bool(pl.Series(texts).str.contains(_LETTER).any())
+
+
+def words_of_any_script(text: str) -> list[str]:
+    """Words, and each letter of a script without spaces with its marks as a word of its own."""
+    pattern = rf"{_LETTER}{_MARK}*|[\w--{_LETTER}]+"
+    return list(pl.Series([text]).str.extract_all(pattern)[0])
+
+
 PIECES = [
     *(
         "the ",

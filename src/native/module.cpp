@@ -1,5 +1,5 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
-#include "bind.hpp"
+#include "traces/bind.hpp"
 #include "edit/levenshtein/targets.hpp"
 #include "plugin/function.hpp"
 #include "words/porter.hpp"

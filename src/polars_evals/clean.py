@@ -1,21 +1,24 @@
 """Cleaning before scoring: from what a model wrote to its answer, as expressions from text to text.
 
-A step that finds nothing leaves a text as it is. What it finds loses the white space around it.
+A step that finds nothing leaves a text as it is, but a field that is not there is null. What a step finds
+loses the white space around it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
-from polars_evals.expressions.native import as_expr, as_text, call
+from polars_evals.expressions.native import as_expr, call
 from polars_evals.expressions.options import (
     IntoText,
     Natural,
     check_choices,
     check_options,
     check_pattern,
+    read_path,
     read_rule,
 )
 from polars_evals.metrics.texts import CHOICES
@@ -25,6 +28,7 @@ __all__ = [
     "extract_after",
     "extract_boxed",
     "extract_choice",
+    "extract_field",
     "extract_json",
     "extract_number",
     "extract_regex",
@@ -64,7 +68,8 @@ def strip_reasoning(text: IntoText) -> pl.Expr:
     Reasoning stands between `<think>`, `<thinking>`, `<reasoning>`, `<thought>` or `<scratchpad>` and its
     closing tag, in any case, or in the analysis channel of Harmony messages, whose other marks are dropped
     too. A closing tag without an opening one ends reasoning that began with the text; an opening tag without
-    a closing one begins reasoning up to the end. A tag in code, between backticks or in a fence, is a word.
+    a closing one begins reasoning up to the end. A tag in code, between backticks or in a fence, is a word;
+    but once reasoning has begun, the first closing tag ends it, wherever it stands.
 
     Examples
     --------
@@ -117,6 +122,31 @@ def extract_json(text: IntoText) -> pl.Expr:
     ['{"city": "Paris"}', '[1, 2', None]
     """
     return cleaning("extract_json", text, STEPS["json"])
+
+
+def extract_field(text: IntoText, path: str) -> pl.Expr:
+    """Take the value at a path of a JSON document.
+
+    Parameters
+    ----------
+    text
+        JSON text, or a Struct.
+    path
+        A JSON path: `"$.customer.name"`, `"$.items[0].id"`, `"$.items[-1]"`, `"$['a key']"`.
+        `"$.items[*].id"` takes all of them, as a JSON list.
+
+    Notes
+    -----
+    A text is its content, any other value its JSON text. Without such a value, or where the text is not JSON,
+    the result is null.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ['{"customer": {"name": "Ada", "age": 36}}', '{"customer": {}}', "Ada"]})
+    >>> df.select(pe.extract_field("output", "$.customer.name"))["output"].to_list()
+    ['Ada', None, None]
+    """
+    return cleaning("extract_field", text, at_path("extract_field: `path`", path))
 
 
 def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) -> pl.Expr:
@@ -236,8 +266,11 @@ def cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
     """Make the expression of one step."""
     column = as_expr(name, "text", text)
     if step.name == "regex":
-        texts = as_text(name, "text", column)
-        return pl.coalesce(step.find(texts), texts)
+        # Whatever the column is: one that is no text is refused by the function that takes it as it is.
+        found = step.find(column.cast(pl.String, strict=False))
+        return call(
+            "clean", [column, found], {"name": name, "notes": False, "steps": [], "given": step.nothing}
+        )
     return call("clean", [column], {"name": name, "notes": False, "steps": [step.native]})
 
 
@@ -265,6 +298,11 @@ def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
     return Step("after", nothing, {"words": words, "case_sensitive": case_sensitive})
 
 
+def at_path(where: str, path: object) -> Step:
+    """Make the step that takes the value at a path."""
+    return Step("field", f"no {path}", {"path": read_path(where, path)})
+
+
 def choosing(choices: Sequence[str]) -> Step:
     """Make the step that looks for a choice."""
     return Step("choice", "no choice", {"words": list(choices)})
@@ -288,13 +326,18 @@ def regex(name: str, pattern: object, group: object) -> Step:
     if (rule := read_rule(Natural)) is not None:
         rule.check(name, "group", group)
     assert isinstance(group, int)
-    groups = len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
+    groups = _count_groups(pattern)
     if group > groups:
         raise ValueError(
             f"{name}: the pattern has {groups} groups, not {group}; set ( ) around what you want, or group=0"
         )
 
     return Step("regex", f"no match of {pattern}", {"pattern": pattern, "group": group})
+
+
+@lru_cache
+def _count_groups(pattern: str) -> int:
+    return len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
 
 
 def check_markers(name: str, markers: object) -> None:
@@ -313,8 +356,15 @@ STEPS: Mapping[str, Step] = {
 }
 
 
+# The steps that are a table, with what they take.
+WITH_OPTIONS = ("after", "regex", "group", "choice", "field")
+KNOWN = ", ".join(
+    [*STEPS, '{after = "…"}', '{regex = "…", group = 1}', '{choice = ["…"]}', '{field = "$.…"}']
+)
+
+
 def read_steps(where: str, steps: object) -> list[Step]:
-    """Read the steps of a suite: names, `{"after": …}`, `{"regex": …, "group": 1}` and `{"choice": …}`."""
+    """Read the steps of a suite: names, or tables such as `{"after": …}` and `{"field": …}`."""
     if isinstance(steps, str | Mapping):
         steps = [steps]
     if not isinstance(steps, Sequence):
@@ -326,8 +376,7 @@ def read_step(where: str, step: object) -> Step:
     """Read one step of a suite."""
     if isinstance(step, str):
         if step not in STEPS:
-            known = ", ".join([*STEPS, '{after = "…"}', '{regex = "…"}'])
-            hint = did_you_mean(step, STEPS) or f"; there are {known}"
+            hint = did_you_mean(step, STEPS) or f"; there are {KNOWN}"
             raise ValueError(f'{where}: unknown step "{step}"{hint}')
         return STEPS[step]
     if isinstance(step, Mapping):
@@ -340,7 +389,9 @@ def read_step(where: str, step: object) -> Step:
             return regex(where, options["regex"], options.get("group", 1))
         if set(options) == {"choice"}:
             return choosing(check_choices(where, options["choice"]))
-    raise ValueError(
-        f'{where}: a step is one of {", ".join(STEPS)}, {{after = "…"}} or {{regex = "…", group = 1}}, '
-        f"got {shown(step)}"
-    )
+        if set(options) == {"field"}:
+            return at_path(f"{where}: `field`", options["field"])
+        for key in options:
+            if key not in WITH_OPTIONS and (hint := did_you_mean(key, WITH_OPTIONS)):
+                raise ValueError(f'{where}: unknown step "{key}"{hint}')
+    raise ValueError(f"{where}: a step is one of {KNOWN}, got {shown(step)}")

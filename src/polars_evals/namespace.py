@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 # What takes texts that are no names of columns: patterns and markers.
-TAKES_TEXT = (metrics.regex_match, clean.extract_after, clean.extract_regex)
+TAKES_TEXT = (metrics.regex_match, clean.extract_after, clean.extract_field, clean.extract_regex)
 
 
 class Method(Generic[P]):
@@ -67,6 +67,7 @@ class Evals:
     extract_after = Method(clean.extract_after)
     extract_boxed = Method(clean.extract_boxed)
     extract_choice = Method(clean.extract_choice)
+    extract_field = Method(clean.extract_field)
     extract_json = Method(clean.extract_json)
     extract_number = Method(clean.extract_number)
     extract_regex = Method(clean.extract_regex)
@@ -97,6 +98,7 @@ class Evals:
     strip_reasoning = Method(clean.strip_reasoning)
     token_f1 = Method(metrics.token_f1)
     tool_calls = Method(metrics.tool_calls)
+    tool_calls_valid = Method(metrics.tool_calls_valid)
     unfence = Method(clean.unfence)
     wer = Method(metrics.wer)
 

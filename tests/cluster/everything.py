@@ -40,9 +40,14 @@ def shouting(output: pl.Expr) -> pl.Expr:
     return output.map_elements(str.isupper, return_dtype=pl.Boolean)
 
 
-CALLS = {"output": "calls", "expected": "expected_calls"}
-JSON = {"output": "json", "expected": "expected_json"}
-IDS = {"output": "found", "expected": "relevant"}
+def shortest(output: str, expected: str) -> bool:
+    """A metric over the values of a row."""
+    return len(output) <= len(expected)
+
+
+CALLS: dict[str, Any] = {"output": "calls", "expected": "expected_calls"}
+JSON: dict[str, Any] = {"output": "json", "expected": "expected_json"}
+IDS: dict[str, Any] = {"output": "found", "expected": "relevant"}
 
 SUITE = pe.Suite(
     [
@@ -69,7 +74,10 @@ SUITE = pe.Suite(
         pe.Metric("semantic", encoder=letters, missing="null"),
         pe.Metric("cosine", output="vector", expected="expected_vector"),
         pe.Metric("tool_calls", mode="f1", arguments="subset", details=True, **CALLS),
-        pe.Metric("json_fields", details=True, **JSON),
+        pe.Metric("tool_calls_valid", output="calls", tools=[{"name": "look"}], details=True),
+        pe.Metric("json_fields", details=True, match_by="$.days[*].id", **JSON),
+        pe.Metric("exact_match", field="$.city", **JSON),
+        pe.Metric(shortest, rows=True),
         pe.Metric("json_match", **JSON),
         pe.Metric("json_schema", output="json", schema={"type": "object", "required": ["city"]}),
         pe.Metric("ndcg", k=3, **IDS),

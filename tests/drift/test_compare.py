@@ -19,12 +19,13 @@ import polars_evals as pe
 from .frames import drawn, label, versions
 
 SUMMARY = [
-    "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired", "baseline_mean",
-    "candidate_mean", "difference", "se", "ci_low", "ci_high", "correlation", "p_value", "q_value",
-    "p_permutation", "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
-    "pass_ci_high", "pass_p_value", "pass_q_value", "pass_p_permutation", "newly_failing", "newly_passing",
-    "p_mcnemar", "ks", "psi", "psi_chance", "mde", "n_needed", "sequential_low", "sequential_high",
-    "p_sequential", "sequential_verdict", "min_effect", "score_verdict", "pass_verdict", "not_worse",
+    "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired",
+    "baseline_mean", "candidate_mean", "difference", "se", "ci_low", "ci_high", "worst_case", "correlation",
+    "p_value", "q_value", "p_permutation", "baseline_pass_rate", "candidate_pass_rate",
+    "pass_rate_difference", "pass_ci_low", "pass_ci_high", "pass_worst_case", "pass_p_value",
+    "pass_q_value", "pass_p_permutation", "newly_failing", "newly_passing", "p_mcnemar", "ks", "psi",
+    "psi_chance", "mde", "n_needed", "sequential_low", "sequential_high", "p_sequential",
+    "sequential_verdict", "min_effect", "score_verdict", "pass_verdict", "decided_by", "not_worse",
     "verdict", "reason",
 ]  # fmt: skip
 
@@ -88,7 +89,16 @@ def test_repeats_are_averaged_and_never_count_as_items() -> None:
     frame = versions({"a": a, "b": b})
     once, thrice = compare(frame), compare(pl.concat([frame] * 3))
     # The flips of repeats are not tested, and their pass rates have no score interval.
-    apart = {"ks", "psi", "psi_chance", "reason", "p_mcnemar", "pass_ci_low", "pass_ci_high"}
+    apart = {
+        "ks",
+        "psi",
+        "psi_chance",
+        "reason",
+        "p_mcnemar",
+        "pass_ci_low",
+        "pass_ci_high",
+        "pass_worst_case",
+    }
     same = [c for c in SUMMARY if c not in apart]
     assert_frame_equal(once.summary.select(same), thrice.summary.select(same))
     assert once.summary["p_mcnemar"].item() is not None
@@ -145,7 +155,7 @@ def test_missing_items_scores_and_versions_are_counted() -> None:
         (None, None, "candidate", "1 row without an item"),
         (None, None, "baseline", "2 rows without an item"),
     }
-    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3"]
+    assert [note.split(" row")[0] for note in comparison.notes] == ["1", "3", "3", "1 of 4 items of a has no"]
     assert_no_nan(comparison)
 
 
@@ -164,10 +174,8 @@ def test_flips_carry_the_texts_and_are_sorted_by_loss() -> None:
             (0, "newly_failing", "q0", "e0", "a0", "b0"),
             (1, "newly_passing", "q1", "e1", "a1", "b1"),
         ]
-        assert flips["change"].to_list() == pytest.approx([-0.7, -0.3, 0.8])
-    few = compare(frame, max_flips=1)
-    assert few.flips["item"].to_list() == [2]
-    assert few.summary["newly_failing"].item() == 2
+        assert flips["difference"].to_list() == pytest.approx([-0.7, -0.3, 0.8])
+    assert compare(frame).summary["newly_failing"].item() == 2
 
 
 def test_flips_of_equal_loss_are_sorted_by_item() -> None:
@@ -228,7 +236,7 @@ def test_metrics_without_labels_or_chosen_by_name() -> None:
         ({"a": [0.5, 0.9, 0.8] * 400, "b": [0.505, 0.905, 0.805] * 400}, "no_change", "smaller than"),
         ({"a": [0.0] * 9, "b": [1.0] * 9}, "improved", "rose by 1"),
         ({"a": [None, None], "b": [0.5, 0.5]}, "inconclusive", "no item has a score in both"),
-        ({"a": [None] * 9, "b": [0.5] * 9}, "inconclusive", "no item has a score in both"),
+        ({"a": [None] * 9, "b": [0.5] * 9}, "improved", "no item has a score in both"),
         ({"a": [0.1, 0.9, 0.5], "b": [0.9, 0.1, 0.4]}, "inconclusive", "both possible"),
     ],
 )
@@ -260,7 +268,9 @@ def test_correction_and_min_effect_can_withhold_a_verdict() -> None:
     b = -0.02 + 0.09 * (noise - noise.mean()) / noise.std()
     frame = versions({"a": a, "b": b})
     assert compare(frame).verdict == "regressed"
-    assert "may be smaller than 0.03" in compare(frame, min_effect=0.03).summary["reason"].item()
+    # A change of 0.03 is possible; one of 0.05 is ruled out.
+    assert compare(frame, min_effect=0.03).verdict == "regressed"
+    assert compare(frame, min_effect=0.05).verdict == "no_change"
     others = {f"n{i}_score": np.r_[a, np.random.default_rng(i + 1).normal(0, 0.5, 100)] for i in range(30)}
     corrected = compare(
         frame.with_columns(**{name: pl.Series(x) for name, x in others.items()})
@@ -419,3 +429,25 @@ def test_any_frame_has_a_whole_result(rows: Any, item: Any, clustered: bool, by:
         assert row["n_candidate_only"] == len(sides[1] - sides[0])
     for text in (repr(comparison), comparison.to_json(), comparison.to_markdown(), comparison.to_junit()):
         assert not re.search(r"\bnan\b", text.lower())
+
+
+def test_rows_without_a_reference_are_counted_and_are_no_missing_answers() -> None:
+    frame = pl.DataFrame(
+        {
+            "model": ["v1"] * 50 + ["v2"] * 50,
+            "item": [str(n % 50) for n in range(100)],
+            "output": ["a"] * 100,
+            # Other items have references in each version.
+            "expected": ["a"] * 30 + [None] * 20 + [None] * 10 + ["a"] * 40,
+        }
+    )
+    note = "30 of 100 rows have no expected value"
+    for missing in ("fail", "unlabelled"):
+        scored = pe.Suite([pe.Metric("exact_match", missing=missing)]).score(frame)
+        comparison = pe.compare(scored, version="model", item="item", baseline="v1")
+        assert any(note in one for one in comparison.notes)
+        # Nothing is known of them: they are not answered less often.
+        assert comparison.summary["metric"].to_list() == ["exact_match"]
+    assert comparison.summary["n"].to_list() == [20]
+    complete = pe.Suite(["exact_match"]).score(frame.with_columns(expected=pl.lit("a")))
+    assert not any("expected" in one for one in pe.compare(complete, version="model", baseline="v1").notes)

@@ -17,8 +17,9 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 import polars_evals as pe
 from polars_evals.drift.inference.clusters import one_mean
-from polars_evals.drift.inference.permutation import Units, flip_units
-from polars_evals.drift.shape import ks, psi
+from polars_evals.drift.inference.multiple import holm
+from polars_evals.drift.inference.permutation import flip_signs
+from polars_evals.drift.inference.shape import ks, psi
 
 from .frames import THRESHOLD, drawn, versions
 from .test_laws import cr2, grouped
@@ -163,26 +164,35 @@ def test_psi_sees_a_constant_move(baseline: list[float], candidate: list[float])
     assert psi(np.array(baseline), np.array(baseline)) == 0
 
 
-def test_q_values_are_over_summary_and_slices() -> None:
+def test_q_values_are_over_summary_and_over_slices_with_half_of_alpha_each() -> None:
     a, b = drawn(300, shift=-0.01, seed=3)
     c = np.clip(a + 0.02, 0, 1)
     topic = np.random.default_rng(1).choice(["x", "y", "z"], 300)
     frame = versions({"a": a, "b": b, "c": c}, topic=topic)
     comparison = pe.compare(frame, version="model", baseline="a", item="case_id", by=["topic"])
-    both = [comparison.summary, comparison.slices]
-    p, q = [], []
-    for prefix in ("", "pass_"):
-        for row in (row for frame in both for row in frame.iter_rows(named=True)):
-            # What is too small to be found is left out.
-            if row[f"{prefix}q_value"] is not None:
-                shuffled = row[f"{prefix}p_permutation"]
-                p.append(max(row[f"{prefix}p_value"], shuffled if shuffled > 1 / 2000 else 0))
-                q.append(row[f"{prefix}q_value"])
-    assert len(p) == 2 * (2 + 6) - 1
-    # Skewness may make a p-value a little larger than that of the t test.
-    expected = multipletests(p, method="fdr_bh")[1]
-    assert all(found >= wanted - 1e-12 for found, wanted in zip(q, expected, strict=True))
-    assert q == [pytest.approx(x, rel=0.3, abs=1e-6) for x in expected]
+    for family, count in ((comparison.summary, 2), (comparison.slices, 6)):
+        p, q = [], []
+        for prefix in ("", "pass_"):
+            for row in family.iter_rows(named=True):
+                # What is too small to be found is left out.
+                if row[f"{prefix}q_value"] is not None:
+                    shuffled = row[f"{prefix}p_permutation"]
+                    p.append(max(row[f"{prefix}p_value"], shuffled if shuffled > 1 / 2000 else 0))
+                    q.append(row[f"{prefix}q_value"])
+        assert 2 * count - 1 <= len(p) <= 2 * count
+        # Skewness may make a p-value a little larger than that of the t test.
+        expected = np.minimum(2 * multipletests(p, method="fdr_bh")[1], 1)
+        assert all(found >= wanted - 1e-12 for found, wanted in zip(q, expected, strict=True))
+        assert q == [pytest.approx(x, rel=0.3, abs=1e-6) for x in expected]
+
+
+def test_holm_is_the_step_down_of_statsmodels() -> None:
+    p = np.array([0.01, 0.04, np.nan, 0.03, 0.005, 0.5])
+    expected = multipletests(p[~np.isnan(p)], method="holm")[1]
+    found = holm(p)
+    assert np.isnan(found[2])
+    np.testing.assert_allclose(found[~np.isnan(p)], expected)
+    assert np.isnan(holm(np.array([np.nan]))).all()
 
 
 def test_power_columns() -> None:
@@ -194,10 +204,6 @@ def test_power_columns() -> None:
     assert row["n_needed"] > 100 * (row["mde"] / 0.02) ** 2  # type: ignore[operator]
 
 
-def sign_flip(differences: np.ndarray, *, seed: int, name: str) -> float | None:
-    return flip_units(Units.of(differences), seed=seed, name=name)
-
-
 def test_sign_flip_equals_enumeration() -> None:
     rng = np.random.default_rng(2)
     for _ in range(5):
@@ -205,10 +211,10 @@ def test_sign_flip_equals_enumeration() -> None:
         sums = np.array([np.dot(signs, d) for signs in product((-1, 1), repeat=10)])
         exact = (np.abs(sums) > abs(d.sum()) + 1e-9).mean()
         exact += (np.abs(np.abs(sums) - abs(d.sum())) <= 1e-9).mean() / 2
-        assert sign_flip(d, seed=0, name="x") == pytest.approx(exact)
+        assert flip_signs(d, seed=0) == pytest.approx(exact)
         # The same again among pairs that cancel out, which are too many to try them all.
         many = np.concatenate([d, [1e-11] * 10])
-        drawn_p = sign_flip(many, seed=0, name="x")
+        drawn_p = flip_signs(many, seed=0)
         assert drawn_p is not None
         assert abs(drawn_p - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000) + 0.001
 
@@ -218,15 +224,15 @@ def test_sign_flip_of_many_units_equals_scipy() -> None:
     expected = stats.permutation_test(
         (d,), np.sum, permutation_type="samples", n_resamples=4000, rng=1
     ).pvalue
-    p = sign_flip(d, seed=0, name="x")
+    p = flip_signs(d, seed=0)
     assert p is not None
     assert abs(p - expected) < 4 * np.sqrt(expected * (1 - expected) * (1 / 2000 + 1 / 4000))
 
 
 def test_sign_flip_ignores_order_and_repeats_itself() -> None:
     d = np.round(np.random.default_rng(4).normal(0.05, 0.2, 120), 2)
-    once = sign_flip(d, seed=7, name="x")
-    assert once == sign_flip(d[::-1], seed=7, name="x")
-    assert once == sign_flip(d, seed=7, name="x")
-    assert sign_flip(np.zeros(5), seed=0, name="x") == 1.0
-    assert sign_flip(np.array([0.3]), seed=0, name="x") is None
+    once = flip_signs(d, seed=7)
+    assert once == flip_signs(d[::-1], seed=7)
+    assert once == flip_signs(d, seed=7)
+    assert flip_signs(np.zeros(5), seed=0) == 1.0
+    assert flip_signs(np.array([0.3]), seed=0) is None

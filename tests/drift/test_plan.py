@@ -78,14 +78,31 @@ def test_a_pilot_needs_its_columns_and_two_versions() -> None:
     frame = pilot(np.random.default_rng(0), 5, 1)
     with pytest.raises(ValueError, match="needs version= and item="):
         pe.plan(frame)
-    with pytest.raises(ValueError, match="has two versions"):
+    with pytest.raises(ValueError, match="has two versions or more"):
         pe.plan(frame.filter(pl.col("v") == "a"), version="v", item="item")
     with pytest.raises(ValueError, match="either the pilot or the numbers"):
         pe.plan(frame, version="v", item="item", spread=0.3)
 
 
+def test_a_pilot_of_three_versions_needs_a_baseline() -> None:
+    frame = pilot(np.random.default_rng(0), 300, 1)
+    wide = frame.filter(pl.col("v") == "b").with_columns(
+        v=pl.lit("c"), m_score=0.5 + 3 * (pl.col("m_score") - 0.5)
+    )
+    three = pl.concat([frame, wide])
+    with pytest.raises(ValueError, match="a pilot of 3 versions needs baseline="):
+        pe.plan(three, version="v", item="item")
+    plan = pe.plan(pilot=three, version="v", item="item", baseline="a")
+    assert (
+        plan.items == pe.plan(three.filter(pl.col("v") != "b"), version="v", item="item", baseline="a").items
+    )
+    assert plan.notes == ("m: planned for c, whose differences from a vary most",)
+    with pytest.raises(ValueError, match="baseline 'd' is not in column 'v'"):
+        pe.plan(three, version="v", item="item", baseline="d")
+
+
 def test_it_shows_itself() -> None:
     plan = pe.plan(spread=0.3)
-    assert plan.headline.startswith("1,768 items")
+    assert "1,768 items" in str(plan).replace("\n", " ")
     assert "<svg" in plan.to_html()
     assert '"summary"' in plan.to_json()

@@ -94,9 +94,12 @@ def test_repeats_are_averaged_and_gaps_are_counted() -> None:
         }
     )
     ranking = pe.rank(frame, version="v", item="item")
-    assert dict(ranking.summary.select("version", "mean").rows()) == {"a": 0.75, "b": 0.75}
-    assert ranking.summary["n"].to_list() == [2, 2]
-    assert ranking.summary["rank"].to_list() == [1, 1]
+    scores, answered = ranking.summary.partition_by("metric", maintain_order=True)
+    assert dict(scores.select("version", "mean").rows()) == {"a": 0.75, "b": 0.75}
+    assert scores["n"].to_list() == [2, 2]
+    assert scores["rank"].to_list() == [1, 1]
+    # Item 4 has no row of "a"; of its four rows, one has no score.
+    assert answered.select("metric", "version", "rank").rows() == [("answered", "b", 1), ("answered", "a", 2)]
     assert any("2 items without a score in every version" in note for note in ranking.notes)
 
 
@@ -157,7 +160,7 @@ def test_one_version_cannot_be_ranked() -> None:
 
 def test_it_shows_itself(tmp_path: Path) -> None:
     ranking = pe.rank(draw(np.random.default_rng(5), 50, [0, 0.1, 0.2]), version="v", item="item")
-    assert "leaderboard" in repr(ranking)
+    assert "leads with" in repr(ranking)
     assert "v2" in ranking._repr_html_()
     assert ranking.to_html(tmp_path / "rank.html").endswith("rank.html")
     assert "<svg" in (tmp_path / "rank.html").read_text()

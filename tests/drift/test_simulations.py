@@ -5,9 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .simulate import Law, agreeing, calibrating, comparing, gates, measuring, over_time
+from .simulate import (
+    Law,
+    agreeing,
+    calibrating,
+    comparing,
+    deciding,
+    gates,
+    measuring,
+    over_time,
+    planning,
+    ranking,
+)
 
-LAWS = [*comparing.LAWS, *measuring.LAWS, *over_time.LAWS, *calibrating.LAWS, *agreeing.LAWS, *gates.LAWS]
+LAWS = [
+    *comparing.LAWS,
+    *deciding.LAWS,
+    *measuring.LAWS,
+    *over_time.LAWS,
+    *ranking.LAWS,
+    *planning.LAWS,
+    *calibrating.LAWS,
+    *agreeing.LAWS,
+    *gates.LAWS,
+]
 SETS = 40
 
 

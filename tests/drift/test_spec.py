@@ -54,7 +54,6 @@ def test_a_specification_is_frozen_and_equal_to_one_that_means_the_same() -> Non
         ({"alpha": 0}, ValueError, "alpha must lie between 0 and 1"),
         ({"min_effect": 1}, ValueError, "min_effect must be at least 0 and below 1"),
         ({"seed": -1}, ValueError, "seed must be an integer"),
-        ({"max_flips": -1}, ValueError, "max_flips must be at least 0"),
         ({"item": 3}, TypeError, "item takes the name of a column, got int"),
         ({"version": None}, TypeError, "version takes the name of a column, got NoneType"),
         ({"by": [["topic", "topic"]]}, ValueError, "by must name each slice once"),
@@ -97,7 +96,7 @@ def test_a_comparison_repeats_itself_by_its_specification() -> None:
 
 def test_settings_are_plain_and_hold_every_field_but_how_many_flips_are_kept() -> None:
     settings = pe.compare(frame(), version="model", baseline="a", item="case_id").settings
-    assert list(settings) == [field.name for field in fields(ComparisonSpec) if field.name != "max_flips"]
+    assert list(settings) == [field.name for field in fields(ComparisonSpec)]
     assert settings["candidate"] == ["b", "c"]
     assert settings["by"] == []
 
@@ -116,7 +115,7 @@ def test_the_arguments_stand_once() -> None:
 def test_the_command_has_the_same_defaults() -> None:
     options = inspect.signature(spec_of).parameters
     arguments = inspect.signature(pe.compare).parameters
-    assert {*arguments} - {*options} == {"scored", "seed", "max_flips"}
+    assert {*arguments} - {*options} == {"scored", "seed"}
     for name, option in options.items():
         assert option.default == arguments[name].default, name
     assert spec_of(version="m", baseline="a", candidate=[], by=["t,l", "t"], metrics=[]) == ComparisonSpec(

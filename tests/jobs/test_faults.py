@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import StoreError, run, scan_store
+from polars_evals.jobs import StoreError, run, scan_store, status
 from polars_evals.jobs.runner import Watch
 from polars_evals.jobs.store import find_store, read_store
 from tests.jobs.support import command, deliver, invoke, make_job, start, table, traces
@@ -377,3 +377,36 @@ def test_a_reader_keeps_its_snapshot_while_runs_go_on(tmp_path: Path) -> None:
         run(job)
     assert reader.collect().height == 10
     assert read_store(tmp_path / "scores").rows == 16
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from polars_evals.jobs import maintain, run
+from tests.jobs.support import deliver, traces
+
+folder = Path(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    # The rows of before are replaced, so that each commit removes data files.
+    deliver(traces(range(20)), folder / "traces/a.parquet", 10 + number)
+    run(folder / "job.toml")
+    if number % 3 == 2:
+        maintain(folder / "job.toml", keep_days=0)
+"""
+
+
+def test_a_store_can_be_read_while_another_process_commits(tmp_path: Path) -> None:
+    """From the first commit on it is there, and never looks damaged."""
+    job = make_job(tmp_path)
+    arguments = [sys.executable, "-c", WRITER, str(tmp_path), "25"]
+    with subprocess.Popen(arguments, cwd=Path(__file__).parents[2]) as writer:
+        while not (tmp_path / "scores/_delta_log/00000000000000000000.json").exists():
+            assert writer.poll() is None
+        reads = 0
+        while writer.poll() is None:
+            assert read_store(tmp_path / "scores").rows == 20
+            scan_store(tmp_path / "scores").collect_schema()
+            assert status(job).now.rows == 20
+            reads += 1
+        assert writer.returncode == 0
+    assert reads > 3

@@ -1,6 +1,7 @@
 """Gates: what they let through, what they stop, and what they say."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +13,6 @@ import pytest
 from polars_evals.jobs import ConfigError, Job, run
 from polars_evals.jobs import gates as package
 from polars_evals.jobs.gates import Evidence, FailOn, Findings, Gate, MinPassRate
-from polars_evals.jobs.gates.comparison import corrected, holm
 from tests.jobs.support import deliver, make_job, traces
 
 COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\nby = ["topic"]\n'
@@ -111,28 +111,19 @@ def test_inconclusive_is_an_exit_code_on_request(tmp_path: Path) -> None:
     assert (outcome.exit_code(), outcome.exit_code(fail_on_inconclusive=True)) == (0, 4)
 
 
-def test_holm_is_the_step_down_of_statsmodels() -> None:
-    # What multipletests of statsmodels gives with the method of Holm.
-    found = holm(pl.Series([0.01, 0.04, None, 0.03, 0.005, 0.5]))
-    assert found.null_count() == 1
-    np.testing.assert_allclose(found.drop_nulls().to_numpy(), [0.04, 0.09, 0.09, 0.025, 0.5])
-    assert holm(pl.Series([None], dtype=pl.Float64)).to_list() == [None]
-
-
 def test_a_regression_that_holm_does_not_confirm_does_not_fail_the_gate(tmp_path: Path) -> None:
     """Benjamini and Hochberg let it into the report; a gate is held to more."""
     job = two_versions(tmp_path, '[[gate]]\nfail_on = "regressed"\n[[gate]]\nfail_on = "inconclusive"\n')
     outcome = run(job)
     assert outcome.comparison is not None
     loaded = Job.load(job)
-    seen = Evidence(
-        ("exact_match", "levenshtein"), pl.LazyFrame(), loaded.compare, outcome.comparison, loaded.gates
-    )
-    rows = corrected(seen)
-    weak = rows.with_columns(verdict=pl.lit("regressed"), holm=pl.lit(0.06), daily=pl.lit(0.06))
-    on_regressed, on_inconclusive = (gate for gate in loaded.gates if isinstance(gate, FailOn))
-    assert not list(on_regressed.bad_verdicts(seen, weak))
-    assert len(list(on_inconclusive.bad_verdicts(seen, weak))) == len(rows)
+    weak = outcome.comparison.components.with_columns(p_sequential=pl.lit(0.02))
+    comparison = replace(outcome.comparison, components=weak)
+    assert set(comparison.summary["verdict"]) == {"regressed"}
+    seen = Evidence(("exact_match", "levenshtein"), pl.LazyFrame(), loaded.compare, comparison, loaded.gates)
+    on_regressed, on_inconclusive = (gate.result(seen) for gate in loaded.gates if isinstance(gate, FailOn))
+    assert (on_regressed.status, on_inconclusive.status) == ("passed", "failed")
+    assert len(on_inconclusive.lines) == comparison.summary.height + comparison.slices.height
 
 
 @pytest.mark.parametrize(

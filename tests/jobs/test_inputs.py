@@ -48,23 +48,30 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_table_is_refused_by_name_and_line(tmp_path: Path, name: str) -> None:
-    content, reason = BROKEN[name]
+def test_a_broken_record_is_counted_and_a_deep_one_costs_its_file(
+    tmp_path: Path, name: str, packed: bool
+) -> None:
+    content, _ = BROKEN[name]
     (tmp_path / "good.jsonl").write_bytes(GOOD)
-    file = tmp_path / "bad.jsonl"
-    file.write_bytes(content)
-    for path in (file, tmp_path / "*.jsonl"):
-        code, told = score(path)
+    file = tmp_path / ("bad.jsonl.gz" if packed else "bad.jsonl")
+    file.write_bytes(gzip.compress(content) if packed else content)
+    code, told = score(file, "--json")
+    if name.startswith("deep"):
         assert code == 3
         assert "bad.jsonl" in told
-        assert reason in told
-        assert len(told.splitlines()) == 1
-    assert not list((tmp_path / "out").glob("*") if (tmp_path / "out").exists() else [])
-    file.unlink()
-    (tmp_path / "bad.jsonl.gz").write_bytes(gzip.compress(content))
-    code, told = score(tmp_path / "bad.jsonl.gz")
-    assert (code, reason in told) == (3, True), told
+        assert "record 2: it is nested more than 128 levels deep" in told
+    elif name in ("empty", "blank"):
+        assert (code, "bad.jsonl" in told, "is empty" in told) == (3, True, True)
+        code, told = score(tmp_path / "*.jsonl*", "--json")
+        assert (code, json.loads(told)["left_out"]) == (0, {str(file): "empty"})
+    else:
+        lines = [line for line in content.splitlines() if line.strip()]
+        result = json.JSONDecoder().raw_decode(told)[0]
+        assert (code, result["rows"]) == (0, len(lines))
+        assert result["broken"] == (name != "not a number")
+        assert sum("1 record cannot be read" in each for each in result["warnings"]) == result["broken"]
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -79,20 +86,6 @@ def test_a_job_takes_the_other_files(tmp_path: Path, name: str) -> None:
     (tmp_path / "traces/bad.jsonl").write_bytes(GOOD.replace(b'"a"', b'"b"'))
     again = run(job)
     assert (again.added, again.exit_code()) == (1, 0)
-
-
-def test_the_way_out_of_a_broken_line(tmp_path: Path) -> None:
-    file = tmp_path / "bad.jsonl"
-    file.write_bytes(GOOD + b'{"output": "x", "exp')
-    assert "or read the file with --format generic" in score(file)[1]
-    code, told = score(file, "--format", "generic", "--json")
-    assert code == 0
-    assert json.loads(told)["rows"] == 2
-    kept = pl.read_parquet(tmp_path / "out/scored.parquet")
-    assert kept["output"].to_list() == ["x", None]
-    file.write_bytes(b"")
-    assert "name its --format" in score(file)[1]
-    assert score(file, "--format", "generic")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_the_row_of_a_gate_says_how_much_it_judged(tmp_path: Path) -> None:
         deliver(traces(range(50), model), tmp_path / f"traces/{model}.parquet", 1)
     told = run(job).lines()
     assert told[0] == "passed fail_on = regressed: 100 items judged"
-    assert told[1] == "passed levenshtein: min_pass_rate = 0.1 (50 rows judged)"
+    assert told[1] == "passed levenshtein: min_pass_rate = 0.1: 50 rows judged"
 
 
 @pytest.mark.parametrize("options", [[], ["--item", "item_id"]])

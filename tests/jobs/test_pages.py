@@ -12,8 +12,9 @@ import pytest
 
 import polars_evals as pe
 from polars_evals.jobs import ConfigError, run, scan_store
+from polars_evals.report.numbers import day
 from polars_evals.storage.objects import write_file
-from tests.jobs.support import COMPARED, DATA, deliver, invoke, make_job, traces
+from tests.jobs.support import COMPARED, DATA, command, deliver, invoke, make_job, traces
 
 
 def without(package: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -45,7 +46,7 @@ def test_the_page_shows_the_scores_over_time(tmp_path: Path, scored: Path) -> No
     line = pe.timeline(frame, time="ts", **settings)
     began = line.summary.drop_nulls("began")["began"][0]
     assert 'id="timeline"' in page.read_text()
-    assert f"{began:%Y-%m-%d}" in page.read_text()
+    assert f"since {day(began)}" in page.read_text()
     compared = pe.compare(frame, version="model", baseline="assistant-1.0", item="item_id", **settings)
     assert page.read_text() == compared.to_html(timeline=line)
     code, _, error = invoke("compare", scored, *COMPARED, "--exit-zero", "--html", page, "--time", "tss")
@@ -197,3 +198,20 @@ def test_two_reports_in_one_file_are_refused(tmp_path: Path) -> None:
     job = make_job(tmp_path, more='[report]\nsummary = "r.txt"\njunit = "r.txt"\n')
     with pytest.raises(ConfigError, match="`junit` and `summary` are the same file"):
         run(job)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+@pytest.mark.parametrize("kind", ["junit", "markdown", "summary"])
+def test_a_report_that_is_a_pipe_does_not_hold_the_run(tmp_path: Path, kind: str) -> None:
+    """Nobody reads it, so that it is named and the verdict stands; a reader gets it whole."""
+    job = make_job(tmp_path, more=f'[[gate]]\nmin_pass_rate = 0.99\n[report]\n{kind} = "pipe"\n')
+    traces(range(30)).write_parquet(tmp_path / "traces/a.parquet")
+    os.mkfifo(tmp_path / "pipe")
+    ended = command("run", job, timeout=60)
+    assert ended.returncode == 1
+    assert f"not written: {tmp_path / 'pipe'}" in ended.stdout
+    with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE, text=True) as reader:
+        ended = command("run", job, timeout=60)
+        told, _ = reader.communicate(timeout=60)
+    assert ended.returncode == 1
+    assert "min_pass_rate = 0.99" in told.replace("\\", "")

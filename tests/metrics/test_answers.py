@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from polars.exceptions import ComputeError
+from polars.exceptions import ComputeError, InvalidOperationError
 
 import polars_evals as pe
 from tests.cases import letters
@@ -29,6 +29,125 @@ def test_tool_calls_of_agentevals() -> None:
         pair = [(json.dumps(row["output"]), json.dumps(row["expected"]))]
         expr = pe.tool_calls("output", "expected", mode=row["mode"], arguments=row["arguments"])
         assert scores_of(expr, pair) == [row["score"]], row
+
+
+_ARGUMENTS = {"x": [1, {"y": 2.0}]}
+_MADE = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": json.dumps(_ARGUMENTS)}}
+_LANGCHAIN = {"name": "f", "args": _ARGUMENTS, "id": "call_1", "type": "tool_call"}
+_AI = {
+    "content": [
+        {"type": "text", "text": ""},
+        {"type": "tool_use", "id": "t", "name": "f", "input": _ARGUMENTS},
+    ],
+    "additional_kwargs": {"tool_calls": [_MADE]},
+    "response_metadata": {"model_name": "m"},
+    "type": "ai",
+    "name": None,
+    "id": "run-1",
+    "tool_calls": [_LANGCHAIN],
+    "invalid_tool_calls": [],
+}
+# Answers as the APIs and LangChain write them, whole.
+SHAPES: list[Any] = [
+    {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": None, "tool_calls": [_MADE], "refusal": None},
+                "finish_reason": "tool_calls",
+            }
+        ],
+        "usage": {"prompt_tokens": 1},
+    },
+    {
+        "id": "resp_1",
+        "object": "response",
+        "tools": [{"type": "function", "name": "f", "parameters": {}}],
+        "output": [
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "call_id": "call_1",
+                "name": "f",
+                "arguments": json.dumps(_ARGUMENTS),
+                "status": "completed",
+            },
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "wait"}]},
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "f", "arguments": json.dumps(_ARGUMENTS)},
+    },
+    {
+        "choices": [
+            {
+                "message": {
+                    "role": "assistant",
+                    "function_call": {"name": "f", "arguments": json.dumps(_ARGUMENTS)},
+                }
+            }
+        ]
+    },
+    {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": ""},
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_use", "id": "toolu_1", "name": "f", "input": _ARGUMENTS},
+        ],
+        "stop_reason": "tool_use",
+    },
+    {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"functionCall": {"name": "f", "args": _ARGUMENTS}}]},
+                "finishReason": "STOP",
+            }
+        ]
+    },
+    {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"text": "Let me look."},
+                    {"toolUse": {"toolUseId": "1", "name": "f", "input": _ARGUMENTS}},
+                ],
+            }
+        },
+        "stopReason": "tool_use",
+    },
+    _AI,
+    {"type": "ai", "data": _AI},
+    {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", "AIMessage"],
+        "kwargs": _AI,
+    },
+    {"messages": [{"type": "human", "content": "q"}, _AI, {"type": "tool", "name": "f", "content": "[]"}]},
+    [
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "HumanMessage"],
+            "kwargs": {"content": "q", "type": "human"},
+        },
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "AIMessage"],
+            "kwargs": _AI | {"tool_calls": []},
+        },
+    ],
+]
 
 
 def test_shapes_of_tool_calls() -> None:
@@ -53,9 +172,15 @@ def test_shapes_of_tool_calls() -> None:
             {"role": "assistant", "tool_calls": [call]},
             {"role": "tool", "name": "f"},
         ],
+        *SHAPES,
+        SHAPES[0] | {"choices": SHAPES[0]["choices"] * 2},
     ]
     pairs = [(json.dumps(shape), json.dumps([call])) for shape in shapes]
-    assert scores_of(pe.tool_calls("output", "expected"), pairs) == [1.0] * len(shapes)
+    scored = details_of(pe.tool_calls("output", "expected", details=True), pairs)
+    assert scored["score"].to_list() == [1.0] * len(shapes)
+    assert set(scored["calls"]) == {1}
+    assert set(scored["reason"]) == {None}
+    assert scores_of(pe.tool_calls("expected", "output"), pairs) == [1.0] * len(shapes)
     calls = [[{"name": "f", "arguments": {"x": 1, "y": None}}, {"name": "g", "arguments": None}], [], None]
     wanted = ['[{"name": "f", "arguments": {"x": 1}}, {"name": "g"}]', "", "[]"]
     frame = pl.DataFrame({"output": calls, "expected": wanted})
@@ -71,8 +196,107 @@ def test_pairs_of_calls_are_found_whatever_the_order() -> None:
     assert scores_of(pe.tool_calls("output", "expected", mode="unordered", arguments="subset"), pair) == [1.0]
     details = details_of(pe.tool_calls("output", "expected", mode="f1", details=True), pair)
     assert details.select("score", "matched", "output_calls").row(0) == (1.0, 2, ["f", "f"])
-    prose = [("prose", "prose"), ("prose", "[]"), ("1", "true")]
-    assert scores_of(pe.tool_calls("output", "expected"), prose) == [0.0, 1.0, 1.0]
+
+
+def test_text_that_holds_no_calls_says_so() -> None:
+    pairs = [
+        ("prose", "prose"),
+        ("prose", "[]"),
+        ('{"answer": 42, "name": "Ada"}', "[]"),
+        ('{"role": "assistant", "content": "Bern."}', ""),
+        ("I would call f", '[{"name": "f"}]'),
+    ]
+    scored = details_of(pe.tool_calls("output", "expected", details=True), pairs)
+    assert scored["score"].to_list() == [1.0, 1.0, 1.0, 1.0, 0.0]
+    assert scored["reason"].to_list() == [
+        "no tool calls in output; no tool calls in expected",
+        "no tool calls in output",
+        "no tool calls in output",
+        None,
+        "no tool calls in output",
+    ]
+    assert scored["calls"].to_list() == [0] * 5
+
+
+def test_calls_in_order_and_repeated_calls() -> None:
+    f, g, h = ({"name": name, "arguments": {"x": 1}} for name in "fgh")
+    cases: list[tuple[list[Any], list[Any], float]] = [
+        ([f, g, h], [f, h], 1.0),
+        ([f, g, h], [h, f], 0.0),
+        ([f, f, g], [f, f], 1.0),
+        ([f, g], [f, f], 0.0),
+        ([], [], 1.0),
+        ([f], [], 1.0),
+        ([], [f], 0.0),
+    ]
+    pairs = [(json.dumps(output), json.dumps(expected)) for output, expected, _ in cases]
+    scored = details_of(pe.tool_calls("output", "expected", mode="in_order", details=True), pairs)
+    assert scored["score"].to_list() == [score for *_, score in cases]
+    assert scored["repeated"].to_list() == [0, 0, 1, 0, 0, 0, 0]
+    empty = [("[]", json.dumps([f])), (json.dumps([f]), "[]"), ("[]", "[]")]
+    for mode, wanted in {
+        "subset": [1.0, 0.0, 1.0],
+        "superset": [0.0, 1.0, 1.0],
+        "f1": [0.0, 0.0, 1.0],
+    }.items():
+        assert scores_of(pe.tool_calls("output", "expected", mode=mode), empty) == wanted  # type: ignore[arg-type]
+
+
+SEARCH = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [{"type": "function", "function": {"name": "search", "parameters": SEARCH}}],
+        [{"type": "function", "name": "search", "parameters": SEARCH}],
+        [{"name": "search", "input_schema": SEARCH}],
+        {"tools": [{"name": "search", "inputSchema": SEARCH}]},
+        {
+            "functionDeclarations": [
+                {
+                    "name": "search",
+                    "parameters": {
+                        "type": "OBJECT",
+                        "properties": {"q": {"type": "STRING"}},
+                        "required": ["q"],
+                    },
+                }
+            ]
+        },
+        {"tools": [{"toolSpec": {"name": "search", "inputSchema": {"json": SEARCH}}}]},
+    ],
+    ids=["chat", "responses", "anthropic", "mcp", "gemini", "bedrock"],
+)
+def test_calls_are_checked_against_the_tools(tools: Any) -> None:
+    right, wrong = {"name": "search", "arguments": {"q": "x"}}, {"name": "search", "arguments": {"q": 1}}
+    outputs = [json.dumps(calls) for calls in ([right], [right, wrong], [{"name": "serch"}], [])]
+    frame = pl.DataFrame({"output": [*outputs, "prose", None], "tools": json.dumps(tools)})
+    for given in (tools, pl.col("tools")):
+        scored = frame.select(pe.tool_calls_valid("output", given, details=True)).unnest("tool_calls_valid")
+        assert scored["score"].to_list() == [1.0, 0.5, 0.0, 1.0, 1.0, 0.0]
+        assert scored["valid"].to_list() == [1, 1, 0, 0, 0, None]
+        assert scored["errors"].to_list()[1:3] == [
+            ['search: /q: value is not of type "string"'],
+            ['unknown tool "serch"; did you mean "search"?'],
+        ]
+        assert scored["reason"].to_list()[3:] == [None, "no tool calls in output", "no output"]
+    suite = pe.Suite.from_dict({"metric": [{"type": "tool_calls_valid", "tools": tools}]})
+    assert suite.score(frame)["tool_calls_valid_score"].to_list()[:2] == [1.0, 0.5]
+
+
+def test_tools_that_are_none() -> None:
+    for tools, message in [
+        ([{"parameters": {}}], "a tool has a `name`"),
+        ([], "has no tool"),
+        ([{"name": "f", "parameters": {"type": "nothing"}}], "not a valid JSON Schema"),
+        ([3], "must hold tools"),
+    ]:
+        with pytest.raises(ValueError, match=f"tool_calls_valid: `tools`.*{message}"):
+            pe.tool_calls_valid("output", tools)  # type: ignore[arg-type]
+    frame = pl.DataFrame({"output": ["[]"], "tools": ["no"]})
+    with pytest.raises(InvalidOperationError, match="tool_calls_valid: a row of `tools` is not JSON"):
+        frame.select(pe.tool_calls_valid("output", pl.col("tools")))
 
 
 def test_json_fields_of_autoevals() -> None:
@@ -109,6 +333,90 @@ def test_json_fields() -> None:
     for path in ("items", "$.a b[", 3):
         with pytest.raises(ValueError, match="json_fields: `ignore`"):
             pe.json_fields("output", "expected", ignore=[path])  # type: ignore[list-item]
+
+
+def test_json_fields_matched_by_a_key() -> None:
+    output = {"items": [{"id": 2, "n": "b"}, {"id": 1, "n": "a"}, {"n": "x"}], "total": 3}
+    expected = {"items": [{"id": 1.0, "n": "a"}, {"id": 2, "n": "c"}, {"id": 4, "n": "d"}], "total": 3}
+    pair = [(json.dumps(output), json.dumps(expected))]
+    assert scores_of(pe.json_fields("output", "expected"), pair) == [1 / 7]
+    scored = details_of(pe.json_fields("output", "expected", match_by="$.items[*].id", details=True), pair)
+    scores = {one["path"]: one["score"] for one in scored["fields"][0].to_list()}
+    assert scores == {
+        "$.items[id=1].id": 1.0,
+        "$.items[id=1].n": 1.0,
+        "$.items[id=2].id": 1.0,
+        "$.items[id=2].n": 0.0,
+        "$.items[id=4].id": 0.0,
+        "$.items[id=4].n": 0.0,
+        "$.items[0].n": 0.0,
+        "$.total": 1.0,
+    }
+    assert scored["score"].item() == 4 / 8
+    again = [('[{"k": 1, "v": 1}, {"k": 1, "v": 2}]', '[{"k": 1, "v": 1}, {"k": 1, "v": 2}]')]
+    assert scores_of(pe.json_fields("output", "expected", match_by="$[*].k"), again) == [1.0]
+    for path in ("$.items", "$.items[0].id", "$.items[*][0]"):
+        with pytest.raises(ValueError, match="`match_by` names a key"):
+            pe.json_fields("output", "expected", match_by=path)
+
+
+def test_objects_are_compared_as_json() -> None:
+    rows = [{"a": 1, "b": {"c": "é"}}, {"a": 2, "b": None}, None]
+    texts = ['{"b": {"c": "\\u00e9"}, "a": 1.0}', '{"a": 2}', "{}"]
+    frame = pl.DataFrame({"output": rows, "expected": texts})
+    for metric in (pe.json_match, pe.json_fields):
+        for left, right in (("output", "expected"), ("expected", "output"), ("output", "output")):
+            scored = frame.select(metric(left, right).struct.field("score")).to_series()
+            assert scored.to_list() == [1.0, 1.0, 0.0]
+    references = frame.select("output", expected=pl.concat_list(pl.col("output").shift(), "output"))
+    assert references.select(
+        pe.json_match("output", "expected").struct.field("score")
+    ).to_series().to_list() == [
+        1.0,
+        1.0,
+        0.0,
+    ]
+
+
+def test_graded_relevance_of_scikit_learn() -> None:
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        size = int(rng.integers(2, 12))
+        ids, grades = [f"d{n}" for n in range(size)], rng.integers(0, 4, size)
+        order = rng.permutation(size)
+        if not grades.any():
+            continue
+        frame = pl.DataFrame(
+            {"output": [[ids[n] for n in order]], "expected": [ids], "grades": [grades.tolist()]}
+        )
+        ranks = np.empty(size)
+        ranks[order] = np.arange(size, 0, -1)
+        for gain, gains in {"linear": grades, "exponential": 2**grades - 1}.items():
+            expr = pe.ndcg("output", "expected", grades="grades", gain=gain, k=5)  # type: ignore[arg-type]
+            score = frame.select(expr.struct.field("score")).item()
+            assert score == pytest.approx(ndcg_score([gains], [ranks], k=5), abs=1e-12)
+    suite = pe.Suite([pe.Metric("ndcg", grades_column="grades")])
+    assert suite.score(frame)["ndcg_score"].is_between(0, 1).all()
+    with pytest.raises(ComputeError, match="ndcg: `grades` must have a number for each id"):
+        pl.DataFrame({"output": [["a"]], "expected": [["a", "b"]], "grades": [[1]]}).select(
+            pe.ndcg("output", "expected", grades="grades")
+        )
+    with pytest.raises(ComputeError, match="ndcg: `grades` must be a list of numbers, got String"):
+        pl.LazyFrame(schema=dict.fromkeys("oe", pl.List(pl.String)) | {"g": pl.String}).select(
+            pe.ndcg("o", "e", grades="g")
+        ).collect_schema()
+
+
+def test_quotients_are_the_nearest_numbers() -> None:
+    frame = pl.DataFrame({"output": [list("abcdefghij")], "expected": [list("abcdef")]})
+    for k in range(1, 11):
+        hits = min(k, 6)
+        assert (
+            frame.select(pe.precision_at_k("output", "expected", k=k).struct.field("score")).item()
+            == hits / k
+        )
 
 
 def test_retrieval_of_ir_measures() -> None:
@@ -198,7 +506,9 @@ def test_a_model_in_a_folder(tmp_path: Path) -> None:
 
 def test_encoders_that_are_none(tmp_path: Path) -> None:
     for encoder, message in [
-        (tmp_path / "none", r"there is no model in .*nothing is downloaded here.*from_pretrained"),
+        (tmp_path / "none", r"there is no folder .*nothing is downloaded.*from_pretrained"),
+        ("all-MiniLM-L6-v2", r"there is no folder \"all-MiniLM-L6-v2\".*SentenceTransformer"),
+        (tmp_path, "holds no model2vec model"),
         (3, "must be the folder of a model, or a function"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 
 import polars_evals as pe
-from tests.texts import details_of, frame_of, random_pairs, real_pairs, scores_of, some_pairs
+from tests.texts import (
+    details_of,
+    frame_of,
+    has_unspaced_letters,
+    random_pairs,
+    real_pairs,
+    scores_of,
+    some_pairs,
+    words_of_any_script,
+)
 
 Find = Callable[[str], list[str]]
 
@@ -62,9 +71,18 @@ def test_word_sets(tokenizer: str, case_sensitive: bool) -> None:
 @settings(max_examples=100, deadline=None)
 @given(pairs=some_pairs)
 def test_word_sets_of_any_text(pairs: list[tuple[str, str]]) -> None:
-    want = [sets_oracle(left.lower(), right.lower(), str.split) for left, right in pairs]
-    assert scores_of(pe.jaccard("output", "expected"), pairs) == [jaccard for jaccard, *_ in want]
-    assert scores_of(pe.recall("output", "expected"), pairs) == [recall for _, recall, *_ in want]
+    def split(left: str, right: str) -> Callable[[str], list[str]]:
+        return words_of_any_script if has_unspaced_letters(left, right) else str.split
+
+    for tokenizer in ("whitespace", "auto"):
+        want = [
+            sets_oracle(left.lower(), right.lower(), split(left, right) if tokenizer == "auto" else str.split)
+            for left, right in pairs
+        ]
+        scores = scores_of(pe.jaccard("output", "expected", tokenizer=tokenizer), pairs)
+        assert scores == [jaccard for jaccard, *_ in want]
+        scores = scores_of(pe.recall("output", "expected", tokenizer=tokenizer), pairs)
+        assert scores == [recall for _, recall, *_ in want]
 
 
 @settings(max_examples=50, deadline=None)
@@ -75,7 +93,12 @@ def test_properties(pairs: list[tuple[str, str]]) -> None:
         assert scores_of(metric("output", "expected"), pairs) == scores_of(
             metric("output", "expected"), swapped
         )
-    more = [(f"{output} {expected}", expected) for output, expected in pairs if expected.split()]
+    # Beside letters of a script without spaces, punctuation is no word.
+    more = [
+        (f"{output} {expected}", expected)
+        for output, expected in pairs
+        if expected.split() and not has_unspaced_letters(output, expected)
+    ]
     assert scores_of(pe.recall("output", "expected"), more) == [1.0] * len(more)
 
 
@@ -109,13 +132,34 @@ def squad_f1(output: str, expected: str) -> float:
 
 def test_token_f1() -> None:
     pairs = random_pairs(30, 2000) + real_pairs(50)
-    assert scores_of(pe.token_f1("output", "expected"), pairs) == [squad_f1(*pair) for pair in pairs]
+    squad = [squad_f1(*pair) for pair in pairs]
+    assert scores_of(pe.token_f1("output", "expected", tokenizer="whitespace"), pairs) == squad
+    usual = scores_of(pe.token_f1("output", "expected"), pairs)
+    spaced = [not has_unspaced_letters(*pair) for pair in pairs]
+    assert sum(spaced) > 300
+    for score, wanted, is_spaced in zip(usual, squad, spaced, strict=True):
+        assert score == wanted or not is_spaced
+
+
+def test_token_f1_of_scripts_without_spaces() -> None:
+    pairs = [
+        ("答えは東京です。", "東京"),
+        ("the 東京 is (a) city", "東京 city"),
+        ("กรุงเทพ", "กรุงเทพมหานคร"),
+        ("ดี", "ด"),
+    ]
+    scored = details_of(pe.token_f1("output", "expected", details=True), pairs)
+    assert scored["output_tokens"].to_list() == [7, 4, 6, 1]
+    assert scored["overlap"].to_list() == [2, 3, 6, 0]
+    characters = pe.token_f1("output", "expected", tokenizer="characters", details=True)
+    assert details_of(characters, pairs)["output_tokens"].to_list() == [8, 8, 7, 2]
 
 
 @settings(max_examples=100, deadline=None)
 @given(pairs=some_pairs)
 def test_token_f1_of_any_text(pairs: list[tuple[str, str]]) -> None:
-    assert scores_of(pe.token_f1("output", "expected"), pairs) == [squad_f1(*pair) for pair in pairs]
+    scores = scores_of(pe.token_f1("output", "expected", tokenizer="whitespace"), pairs)
+    assert scores == [squad_f1(*pair) for pair in pairs]
 
 
 def test_token_f1_details() -> None:

@@ -46,9 +46,12 @@ def test_defaults() -> None:
         ("a", ""),
         ("", "a"),
         ("...", "?!"),
+        ("🙂", "🙂 "),
         ("a b c d", "x"),
     ]
-    assert details_of(pe.wer("output", "expected"), pairs)["score"].to_list() == [1, 1, 0, 0, 1, 0]
+    assert details_of(pe.wer("output", "expected"), pairs)["score"].to_list() == [1, 1, 0, 0, 0, 1, 0]
+    unicode = pe.wer("output", "expected", tokenizer="unicode")
+    assert details_of(unicode, pairs)["score"].to_list() == [1, 1, 0, 0, 1, 1, 0]
     assert details_of(pe.cer("output", "expected"), [(" Ab ", "aB")])["score"].item() == 1.0
     auto = details_of(
         pe.wer("output", "expected", tokenizer="auto"), [("你好世界", "你好世人"), ("a-b", "a b")]

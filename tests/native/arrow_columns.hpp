@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "columns.hpp"
+#include "core/columns.hpp"
 
 using Texts = std::vector<std::unique_ptr<std::string>>;  // a missing string is a null
 

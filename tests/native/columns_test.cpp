@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "batches.hpp"
+#include "core/batches.hpp"
 #include "edit/levenshtein/targets.hpp"
 #include "core/rounding.hpp"
 #include "unicode/decode.hpp"

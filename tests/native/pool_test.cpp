@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "pairs.hpp"
+#include "core/pairs.hpp"
 #include "arrow_columns.hpp"
 
 namespace {
@@ -74,6 +74,36 @@ void stop_when_asked() {
     check(after > 0 && !pe::is_stopped(), "the pool works on");
 }
 
+// Calls from several threads at once: no more threads compute than the pool has, and a call that is left alone gets help.
+void share_the_threads() {
+    constexpr std::size_t size = 3;
+    pe::Pool& pool = make_pool(size, FewThreads(size));
+    std::atomic<int> computing{0}, most{0}, rows_done{0};
+    std::atomic<bool> is_checked{false};
+    const auto call = [&](std::size_t rows) {
+        pe::Dealer dealer(rows, size, [](std::size_t) { return std::size_t{4096}; });
+        pool.run([&] {
+            for (std::size_t begin, end; dealer.next(begin, end);) {
+                const int now = ++computing;
+                if (is_checked && now > most) most = now;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                rows_done += static_cast<int>(end - begin);
+                --computing;
+            }
+        });
+    };
+    std::vector<std::thread> callers;
+    for (std::size_t i = 0; i < size; ++i) callers.emplace_back(call, 1600);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    is_checked = true;
+    for (std::thread& caller : callers) caller.join();
+    check(rows_done == 1600 * static_cast<int>(size), "all rows of all calls");
+    check(most <= static_cast<int>(size) + 1, "calls that come together share the threads");
+    most = 0;
+    call(1600);
+    check(most > 1, "a call that is alone is helped");
+}
+
 struct Last {
     pe::Text expected;
 };
@@ -116,6 +146,7 @@ int main(int argc, char** argv) {
     std::mt19937 random(static_cast<std::uint32_t>(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1));
     work_with_threads_that_started();
     stop_when_asked();
+    share_the_threads();
     for (const std::size_t some : {std::size_t{0}, std::size_t{1}, rows / 100, rows, 4 * rows}) deal_every_pair(some, random);
     std::printf("pool: threads that do not start, a stop, %zu pairs dealt\n", 5 * rows);
 }

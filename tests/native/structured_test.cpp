@@ -12,7 +12,7 @@
 #include "json/document.hpp"
 #include "json/equal.hpp"
 #include "words/ngram_cosine.hpp"
-#include "vectors.hpp"
+#include "plugin/vectors.hpp"
 
 namespace {
 
@@ -104,8 +104,8 @@ void multiply_vectors(std::size_t rounds, Random& random) {
                 value = random() % 5 ? static_cast<double>(random() % 2001) / 1000 - 1 : odd[random() % std::size(odd)];
             vector.shrink_to_fit();
         }
-        const pe::Vector left{values[0].data(), values[0].size()}, right{values[1].data(), values[1].size()};
-        const double score = pe::cosine(left, right).score;
+        const pe::plugin::Vector left{values[0].data(), values[0].size()}, right{values[1].data(), values[1].size()};
+        const double score = pe::plugin::cosine(left, right).score;
         check(score >= 0 && score <= 1, "a cosine of vectors lies in [0, 1]");
     }
 }

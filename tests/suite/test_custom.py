@@ -78,7 +78,7 @@ def broken(output: pl.Expr) -> pl.Expr:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (broken, r"metric \"broken\": KeyError: 'tone'"),
+        (broken, r"metric \"x\": KeyError: 'tone'"),
         (lambda output: 3, "must return an expression, got 3"),
         (lambda: pl.lit(1), "must take the output as its first argument"),
     ],
@@ -276,3 +276,57 @@ def test_metrics_of_an_installed_package(tmp_path: Path) -> None:
     assert "[1.0, 0.0]" in ran.stdout
     assert "function:kind_words.warmth" in ran.stdout
     assert 'the metric "lost" of kind_words:lost cannot be loaded' in ran.stdout
+
+
+def same_words(output: str, expected: str, *, fold: bool = False) -> float | None:
+    """The share of words in common, row by row."""
+    if output == "No":
+        return None
+    left, right = (set((text.lower() if fold else text).split()) for text in (output, expected))
+    return len(left & right) / len(left | right)
+
+
+def test_functions_of_one_row() -> None:
+    df = pl.DataFrame({"output": ["a B", "No", None, "x"], "expected": ["a b", "b", "c", None]})
+    for missing, wanted in {
+        "fail": [1.0, 0.0, 0.0, 0.0],
+        "null": [1.0, None, None, None],
+        "unlabelled": [1.0, None, 0.0, None],
+    }.items():
+        suite = pe.Suite([pe.Metric(same_words, rows=True, fold=True, missing=missing)])
+        assert suite.score(df)["same_words_score"].to_list() == wanted
+        assert suite.score(df.lazy()).collect(engine="streaming").equals(suite.score(df))
+    assert pickle.loads(pickle.dumps(suite)) == suite
+    assert "rows:yes" in suite.signature["same_words"]
+    literal = pe.Suite([pe.Metric(same_words, rows=True, expected=pl.lit("a B"))])
+    assert literal.score(df)["same_words_score"].to_list() == [1.0, 0.0, 0.0, 0.0]
+    assert literal.score(df[:0])["same_words_score"].to_list() == []
+    pe.metric(name="in_common", rows=True)(same_words)
+    assert pe.Suite(["in_common"]).score(df)["in_common_score"].to_list()[0] == 1 / 3
+    del custom.REGISTERED["in_common"]
+    with pytest.raises(ValueError, match="levenshtein: `rows` is for a function of your own"):
+        pe.Metric("levenshtein", rows=True)
+    with pytest.raises(Exception, match=r"metric \"mine\": row 1, 'No': KeyError"):
+        pe.Suite([pe.Metric(lambda output: {"a B": 1}[output], rows=True, name="mine")]).score(df)
+
+
+def test_names_of_ours_are_taken() -> None:
+    for name in ("rouge", "column"):
+        with pytest.raises(ValueError, match=f'"{name}" is a metric of polars-evals.*my_{name}'):
+            pe.metric(name=name)(polite)
+        assert name not in custom.REGISTERED
+
+
+def test_errors_of_encoders_name_the_metric() -> None:
+    suite = pe.Suite([pe.Metric("semantic", name="meaning", encoder=lambda texts: [1 / 0 for _ in texts])])
+    with pytest.raises(Exception, match=r"metric \"meaning\": .*`encoder` failed: ZeroDivisionError"):
+        suite.score(pl.DataFrame({"output": ["a"], "expected": ["b"]}))
+
+
+def test_missing_is_unlabelled() -> None:
+    df = pl.DataFrame({"output": ["a", None, "a", None], "expected": ["a", "b", None, None]})
+    for function in (polite, same_length):
+        wanted = [0.0, 0.0] if function is polite else [0.0, None]
+        scores = scored(pe.Metric(function, name="m", missing="unlabelled"), frame=df)["m_score"].to_list()
+        assert scores[1] == 0.0
+        assert scores[3] == wanted[1]

@@ -147,7 +147,7 @@ ERRORS = {
     "unknown key": ('[[metrics]]\ntype = "a"', 'evals.toml: unknown key "metrics"; did you mean "metric"?'),
     "unknown key, nothing near": (
         "zzz = 1",
-        'evals.toml: unknown key "zzz"; a suite has metric, measure, output, expected',
+        'evals.toml: unknown key "zzz"; a suite has metric, measure, aggregate, output, expected',
     ),
     "column": (
         'output = 5\n[[metric]]\ntype = "a"',
@@ -159,7 +159,7 @@ ERRORS = {
     ),
     "both kinds": (
         '[[metric]]\ntype = "contains"\n[[evaluators]]\ntype = "levenshtein"',
-        'evals.toml: unknown key "evaluators"; a suite has metric, measure, output, expected',
+        'evals.toml: unknown key "evaluators"; a suite has metric, measure, aggregate, output, expected',
     ),
     "not TOML": (
         "[[metric]\n",

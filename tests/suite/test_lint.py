@@ -123,12 +123,16 @@ def test_scripts_that_are_not_seen(metric: pe.Metric, finding: str | None) -> No
 @pytest.mark.parametrize(
     ("metric", "finding"),
     [
-        (pe.Metric("jaccard"), "unspaced_script"),
+        (pe.Metric("jaccard"), None),
         (pe.Metric("rouge", tokenizer="unicode"), "unspaced_script"),
         (pe.Metric("response", match_type="semantic"), "unspaced_script"),
-        (pe.Metric("token_f1"), "unspaced_script"),
+        (pe.Metric("jaccard", tokenizer="whitespace"), "unspaced_script"),
+        (pe.Metric("wer", tokenizer="unicode"), "unspaced_script"),
+        (pe.Metric("token_f1", tokenizer="whitespace"), "unspaced_script"),
+        (pe.Metric("token_f1"), None),
+        (pe.Metric("similarity"), None),
         (pe.Metric("bleu"), "unspaced_script"),
-        (pe.Metric("similarity"), "unspaced_script"),
+        (pe.Metric("gleu"), "unspaced_script"),
         (pe.Metric("rouge"), None),
         (pe.Metric("response"), None),
         (pe.Metric("jaccard", tokenizer="auto"), None),
@@ -146,6 +150,17 @@ def test_scripts_without_spaces(metric: pe.Metric, finding: str | None) -> None:
     assert findings.select("finding", "column", "rows", "example").rows() == (
         [(finding, "output", 2, "東京です")] if finding else []
     )
+
+
+def test_what_to_choose_for_scripts_without_spaces() -> None:
+    df = pl.DataFrame({"output": ["東京です"], "expected": ["東京です"]})
+    for metric, advice in {
+        "bleu": 'use tokenize="char"',
+        "gleu": 'use bleu with tokenize="char", or chrf',
+    }.items():
+        assert advice in pe.Suite([metric]).check(df).filter(finding="unspaced_script")["advice"][0]
+    response = pe.Suite([pe.Metric("response", match_type="recall")]).check(df)
+    assert 'use tokenizer="characters"' in response["advice"][0]
 
 
 def test_what_must_not_be_there_need_not_match_itself() -> None:

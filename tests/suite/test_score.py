@@ -44,7 +44,7 @@ def suite() -> pe.Suite:
 def test_a_suite_gives_what_the_expression_gives(case: Case) -> None:
     kind = metric_type(case.name)
     is_complete = kind.has_expected or case.columns == "output"
-    columns = {} if is_complete else dict.fromkeys(kind.by_column, "expected")
+    columns: dict[str, Any] = {} if is_complete else dict.fromkeys(kind.by_column, "expected")
     suite = pe.Suite([pe.Metric(case.name, name="m", details=True, **case.options, **columns)])
     expected = case.frame.with_columns(case(details=True).alias("m")).unnest("m", separator="_")
     assert_frame_equal(suite.score(case.frame), expected)
@@ -165,8 +165,69 @@ def test_names() -> None:
 def test_what_is_not_a_suite() -> None:
     with pytest.raises(ValueError, match="a suite needs at least one metric"):
         pe.Suite([])
-    with pytest.raises(TypeError, match=r"a suite is made of pe\.Metric"):
-        pe.Suite(["levenshtein"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"a suite is made of pe\.Metric.*pe\.Metric\(function\)"):
+        pe.Suite([lambda output: output])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match='unknown metric "levenstein"; did you mean "levenshtein"'):
+        pe.Suite("levenstein")
+
+
+def test_suites_of_names_and_sums_of_suites() -> None:
+    suite = pe.Suite(["levenshtein", "rouge"])
+    assert suite == pe.Suite([pe.Metric("levenshtein"), pe.Metric("rouge")])
+    assert pe.Suite("levenshtein") == pe.Suite(["levenshtein"])
+    assert len(suite) == 2
+    more = suite + "exact_match" + pe.Suite([pe.Metric("contains", expected="word")], measures="cost")
+    assert [metric.name for metric in more] == ["levenshtein", "rouge1", "exact_match", "contains"]
+    assert [*more.measures] == ["cost"]
+    with pytest.raises(ValueError, match='two metrics are named "levenshtein"'):
+        suite + suite
+    with pytest.raises(TypeError):
+        suite + 3
+
+
+def test_fields_have_metrics_of_their_own(tmp_path: Path) -> None:
+    order = '{"customer": {"name": "Ada Lovelace"}, "total": 12.50, "items": [{"id": "a1"}]}'
+    answers = [
+        order,
+        '```json\n{"customer": {"name": "Ada Lovelace"}, "total": "12.5", "items": [{"id": "A1"}]}\n```',
+        '{"customer": {"name": "Ada"}, "items": []}',
+        "Ada Lovelace",
+    ]
+    df = pl.DataFrame({"output": answers, "expected": [order] * 4})
+    suite = pe.Suite(
+        [
+            pe.Metric("levenshtein", field="$.customer.name"),
+            pe.Metric("numeric_match", name="total", field="$.total"),
+            pe.Metric("exact_match", field="$.items[0].id", details=True),
+            pe.Metric("json_match", name="items", field="$.items[*].id"),
+        ],
+        clean=["fence"],
+    )
+    scored = suite.score(df)
+    assert scored["levenshtein_customer_name_score"].to_list() == [1.0, 1.0, 0.25, 0.0]
+    assert scored["total_score"].to_list() == [1.0, 1.0, 0.0, 0.0]
+    assert scored["exact_match_items_0_id_score"].to_list() == [1.0, 1.0, 0.0, 0.0]
+    assert scored["exact_match_items_0_id_cleaning"].to_list()[2] == "no fence, no $.items[0].id"
+    assert scored["items_score"].to_list() == [1.0, 0.0, 0.0, 0.0]
+    for lazy in (suite.score(df.lazy()), suite.score(df.lazy()).filter(pl.col("total_label") == "pass")):
+        assert lazy.collect(engine="streaming").equals(scored.join(lazy.collect(), on="output", how="semi"))
+        assert "python_udf" not in lazy.explain()
+    for ending in ("toml", "yaml", "json"):
+        suite.save(tmp_path / f"evals.{ending}")
+        assert pe.Suite.load(tmp_path / f"evals.{ending}") == suite
+    # Structs and lists hold fields too; a literal is compared as it is.
+    parsed = df.select(output=pl.lit(order), expected=pl.lit(order).str.json_decode(ORDER)).head(1)
+    assert pe.Suite([pe.Metric("exact_match", field="$.customer.name")]).score(parsed)[
+        "exact_match_customer_name_score"
+    ].to_list() == [1.0]
+    literal = pe.Metric("exact_match", name="m", field="$.customer.name", expected=pl.lit("Ada Lovelace"))
+    assert pe.Suite([literal]).score(df)["m_score"].to_list() == [1.0, 0.0, 0.0, 0.0]
+    for field, message in {"customer": "takes a JSON path", "$.a[": 'is no JSON path from "\\["'}.items():
+        with pytest.raises(ValueError, match=f"levenshtein: `field`.*{message}"):
+            pe.Metric("levenshtein", field=field)
+
+
+ORDER = pl.Struct({"customer": pl.Struct({"name": pl.String}), "total": pl.Float64})
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -256,7 +317,7 @@ def test_metrics_with_the_same_expression_share_their_work() -> None:
     ]
     scored = pe.Suite(metrics).score(df)
     assert scored["regex_match_score"].to_list() == scored["regex_match_2_score"].to_list() == [1.0, 0.0]
-    assert pe.Suite(metrics).score(df.lazy()).explain().count("python_udf") == 1
+    assert pe.Suite(metrics).score(df.lazy()).explain().count(":paired(") == 1
 
 
 def test_an_expression_that_cannot_be_serialized_is_its_own() -> None:

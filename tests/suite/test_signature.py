@@ -1,4 +1,7 @@
 import json
+import re
+import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +10,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.suite.metric import metric_type
-from polars_evals.suite.signature import NO_SCORE, written
+from polars_evals.clean import STEPS
+from polars_evals.suite.metric import metric_names, metric_type
+from polars_evals.suite.signature import ALGORITHMS, NO_SCORE, written
 from tests.cases import CASES, Case
 
-VERSION = f"polars-evals:{pe.__version__}"
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "tests/oracles/algorithms.json"
+VERSIONS = ROOT / "docs/versions.md"
 
 
 def signature(kind: str, **options: Any) -> str:
@@ -22,13 +28,14 @@ def signature(kind: str, **options: Any) -> str:
 def test_signatures_name_every_option_and_the_version() -> None:
     suite = pe.Suite([pe.Metric("levenshtein", name="strict", threshold=1), pe.Metric("exact_match")])
     assert suite.signature == {
-        "strict": f"levenshtein|threshold:1.0|case:lower|max_chars:10000|decimals:2|missing:fail|{VERSION}",
+        "strict": "levenshtein|threshold:1.0|case:lower|max_chars:10000|decimals:2|missing:fail"
+        "|levenshtein:1",
         "exact_match": "exact_match|threshold:1.0|case:lower|trim:yes|normalize_whitespace:no|missing:fail"
-        f"|{VERSION}",
+        "|exact_match:1",
     }
     assert (
         signature("levenshtein", case_sensitive=True, max_chars=None, decimals=None, missing="null")
-        == f"levenshtein|threshold:0.7|case:mixed|max_chars:none|decimals:none|missing:null|{VERSION}"
+        == "levenshtein|threshold:0.7|case:mixed|max_chars:none|decimals:none|missing:null|levenshtein:1"
     )
 
 
@@ -48,6 +55,60 @@ def test_every_option_that_changes_a_score_changes_the_signature(case: Case) -> 
             continue
         differs = signature(case.name, **required, **{option: value}) != plain
         assert differs == (option not in NO_SCORE and value != kind.options[option].default), option
+
+
+def test_another_release_changes_no_signature(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    suite = pe.Suite(["levenshtein", "rouge", pe.Metric("exact_match", clean=["fence"], field="$.a")])
+    before = suite.signature
+    suite.sink_parquet(pl.DataFrame({"output": ["a"], "expected": ["a"]}), tmp_path / "old.parquet")
+    for module in [module for name, module in sys.modules.items() if name.startswith("polars_evals")]:
+        if hasattr(module, "__version__"):
+            monkeypatch.setattr(module, "__version__", "99.0.0")
+    assert pe.__version__ == "99.0.0"
+    assert suite.signature == before
+    suite.sink_parquet(pl.DataFrame({"output": ["b"], "expected": ["a"]}), tmp_path / "new.parquet")
+    assert pe.signatures([tmp_path / "old.parquet", tmp_path / "new.parquet"]) == before
+
+
+def test_another_algorithm_changes_the_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = pe.Suite(["levenshtein", "rouge", pe.Metric("exact_match", clean=["fence"], field="$.a")])
+    before = suite.signature
+    assert before["exact_match_a"].endswith('|field:"$.a"|exact_match:1|clean_fence:1|clean_field:1')
+    monkeypatch.setitem(ALGORITHMS, "rouge", 2)
+    monkeypatch.setitem(ALGORITHMS, "clean_fence", 3)
+    changed = suite.signature
+    assert changed["levenshtein"] == before["levenshtein"]
+    assert changed["rouge1"] == before["rouge1"].removesuffix(":1") + ":2"
+    assert "clean_fence:3" in changed["exact_match_a"]
+
+
+def digest_of(case: Case) -> str:
+    """What a metric gives on the columns of its case, to nine decimals."""
+    scores = case.frame.select(case().struct.field("score").round(9)).to_series().to_list()
+    return sha256(json.dumps(scores).encode()).hexdigest()[:16]
+
+
+def digests() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for case in CASES:
+        key = f"{case.name} {json.dumps(case.options, default=lambda value: value.__name__)}"
+        found[key] = {"version": ALGORITHMS.get(case.name, 1), "scores": digest_of(case)}
+    return found
+
+
+def test_scores_change_with_the_version_of_their_algorithm() -> None:
+    """A new digest needs a new version; `python -m tests.suite.test_signature` writes the table again."""
+    known = json.loads(TABLE.read_text("utf-8"))
+    for key, now in digests().items():
+        assert key in known, f"{key} is not in {TABLE.name}: write it again"
+        if now["version"] == known[key]["version"]:
+            assert now["scores"] == known[key]["scores"], f"{key}: raise its version in ALGORITHMS"
+
+
+def test_the_docs_list_every_algorithm() -> None:
+    listed = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", VERSIONS.read_text("utf-8"), re.MULTILINE))
+    steps = [f"clean_{step}" for step in (*STEPS, "after", "regex", "field")]
+    assert listed == {name: str(ALGORITHMS.get(name, 1)) for name in (*metric_names(), *steps)}
 
 
 def test_what_changes_no_score_is_not_in_the_signature() -> None:
@@ -165,3 +226,7 @@ def test_a_name_may_be_any_text(tmp_path: Path) -> None:
     suite.sink_parquet(df, tmp_path / "scored.parquet")
     assert pe.signatures(tmp_path / "scored.parquet") == suite.signature
     assert json.loads(json.dumps(suite.to_dict())) == suite.to_dict()
+
+
+if __name__ == "__main__":
+    TABLE.write_text(json.dumps(digests(), indent=1) + "\n", "utf-8")

@@ -24,8 +24,7 @@ public:
             }
         }
         find_tags(text);
-        if (tags_.empty()) return found ? found_text(text) : strip_unmarked(text);
-        keep_outside(text);
+        if (tags_.empty() || !keep_outside(text)) return found ? found_text(text) : strip_unmarked(text);
         return found_text(unwrapped(pieces_.view()));
     }
 
@@ -48,7 +47,7 @@ private:
                                         {"<|begin_of_solution|>", "<|end_of_solution|>"}};
     static constexpr Text start_mark = "<|start|>", channel_mark = "<|channel|>", message_mark = "<|message|>";
     static constexpr Text end_marks[] = {"<|end|>", "<|return|>", "<|call|>", start_mark, channel_mark};
-    static constexpr std::size_t longest_attributes = 200, longest_header = 200;
+    static constexpr std::size_t longest_attributes = 200, longest_header = 200, most_looks = 32;
 
     void find_tags(Text text) {
         tags_.clear();
@@ -66,7 +65,6 @@ private:
             read_from("\xe2\x97\x81");
             std::sort(tags_.begin(), tags_.end(), [](const Tag& a, const Tag& b) { return a.begin < b.begin; });
         }
-        if (!tags_.empty()) leave_out_code(code_.find(text));
     }
     // Whether there are marks that begin with no "<".
     static bool has_other_marks(Text text) {
@@ -86,15 +84,6 @@ private:
             }
         }
         return false;
-    }
-    // A tag in code is a word.
-    void leave_out_code(const std::vector<Region>& regions) {
-        std::size_t region = 0, kept = 0;
-        for (const Tag& tag : tags_) {
-            while (region < regions.size() && regions[region].end <= tag.begin) ++region;
-            if (region == regions.size() || regions[region].begin > tag.begin) tags_[kept++] = tag;
-        }
-        tags_.resize(kept);
     }
     static bool read_tag(Text text, std::size_t at, Tag& tag) {
         if (text[at] != '<') return false;
@@ -120,25 +109,46 @@ private:
     }
 
     // A closing tag without its opening ends reasoning that began with the text; an opening one without its end begins
-    // reasoning up to the end of the text.
-    void keep_outside(Text text) {
+    // reasoning up to the end of the text. A tag in code is a word, but once reasoning has begun the first closing tag ends
+    // it, wherever it stands: what is code behind it does not depend on fences inside. False if all tags are words.
+    bool keep_outside(Text text) {
         pieces_.clear();
-        std::size_t from = 0;
+        std::size_t from = 0, looks = 0;
         const Tag* open = nullptr;
+        bool found = false;
+        regions_ = code_.find(text);
+        region_ = 0;
         for (const Tag& tag : tags_) {
+            if (tag.begin < from) continue;
             if (open) {
                 if (!tag.closes || tag.name != open->name) continue;
                 open = nullptr;
+            } else if (is_code(tag.begin)) {
+                continue;
             } else if (tag.closes) {
                 pieces_.clear();
             } else {
                 keep(text.substr(from, tag.begin - from));
                 open = &tag;
+                found = true;
                 continue;
             }
+            found = true;
             from = tag.end;
+            // Looked for again where code that began in the reasoning goes on behind it; not without limit.
+            if (is_code(from - 1) && looks++ < most_looks) find_code_from(text, from);
         }
-        if (!open) keep(text.substr(from));
+        if (!open && found) keep(text.substr(from));
+        return found;
+    }
+    bool is_code(std::size_t at) {
+        while (region_ < regions_.size() && regions_[region_].end <= at) ++region_;
+        return region_ < regions_.size() && regions_[region_].begin <= at;
+    }
+    void find_code_from(Text text, std::size_t from) {
+        regions_ = code_.find(text.substr(from));
+        for (Region& region : regions_) region = {region.begin + from, region.end + from};
+        region_ = 0;
     }
     // Pieces that were apart stay apart.
     void keep(Text piece) {
@@ -225,6 +235,8 @@ private:
     }
 
     CodeRegions code_;
+    std::vector<Region> regions_;  // of code in the text at hand, and the first one that is not passed
+    std::size_t region_ = 0;
     std::vector<Tag> tags_;
     unicode::PaddedText pieces_, messages_;
 };

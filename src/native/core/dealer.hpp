@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,24 @@
 #include "interrupt.hpp"
 
 namespace pe {
+
+// How many threads compute, of how many there should be. A thread that helps another's call takes no further piece while there
+// are too many, and comes back when there are fewer.
+class Crowd {
+public:
+    std::atomic<std::size_t> computing{0};
+    std::size_t most = 0;
+
+    bool has_room() const { return computing < most; }
+    // Whether this thread, a helper, is to leave.
+    static bool sends_away() {
+        if (helps == nullptr || helps->computing.load(std::memory_order_relaxed) <= helps->most) return false;
+        was_sent_away = true;
+        return true;
+    }
+    static inline thread_local const Crowd* helps = nullptr;
+    static inline thread_local bool was_sent_away = false;
+};
 
 // Pieces shrink towards the end, so that all threads finish at about the same time, and are limited in bytes, because rows
 // differ in length by orders of magnitude. `size_of(row)` says how many bytes a row has; it is asked once for each, in order.
@@ -19,7 +38,7 @@ public:
 
     // The next rows, from `begin` to `end`; false when none is left, or nothing more is wanted.
     bool next(std::size_t& begin, std::size_t& end) {
-        if (is_stopped()) return false;
+        if (is_stopped() || Crowd::sends_away()) return false;
         std::lock_guard<std::mutex> lock(mutex_);
         const std::size_t wanted = std::clamp((rows_ - row_) / (4 * threads_), fewest_rows, most_rows);
         begin = row_;

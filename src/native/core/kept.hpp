@@ -1,6 +1,7 @@
 // Workspaces that are kept from call to call, because what they have learnt is worth something to the next one.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -57,5 +58,13 @@ private:
     const int exceptions_;
     bool is_worth_keeping_ = true;
 };
+
+template <class Workspace>
+inline constexpr bool is_kept = false;
+template <class Workspace>
+inline constexpr bool is_kept<Kept<Workspace>> = true;
+
+// A pair of texts so long that a workspace that held it is not kept.
+constexpr std::size_t bulky_bytes = 1 << 20;
 
 }  // namespace pe

@@ -1,12 +1,11 @@
 // One pool of threads for the whole process.
 //
-// Callers are threads of Polars, of which there are as many as the pool has. They sleep while the pool works for them, so
-// that no more threads than that compute at any time, however many batches come in at once.
+// A call works on its own thread. Threads of the pool help it as long as fewer threads compute than there are processors: they
+// leave while Polars makes several calls at once, and come back when calls end.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "dealer.hpp"
 #include "interrupt.hpp"
 #include "portable.hpp"
 
@@ -33,33 +33,32 @@ public:
         }
         return *instance();
     }
-    // How many threads it has: none where the system would start none, and then the callers do the work.
+    // How many threads it has: none where the system would start none, and then nobody helps.
     std::size_t size() const { return size_; }
 
-    // Calls `work()` on every thread of the pool that is free before the first of the calls is over, and returns
-    // when all are over. `work` takes pieces of a common job until none is left, or until `is_stopped()`. Meanwhile the
-    // calling thread calls `watch()` now and then; if that throws, the job is stopped.
+    // Calls `work()` on this thread and on threads of the pool that are free before it is over, and returns when all are over.
+    // `work` takes pieces of a common job until none is left, or until `is_stopped()`. Meanwhile this thread calls `watch()` now
+    // and then; if that throws, the job is stopped.
     void run(const std::function<void()>& work, const std::function<void()>& watch = interrupts.throw_if_wanted) {
-        if (size_ == 0) return work();
         const Watched watched;
-        Job job{work, size_, 0, nullptr, {}, {false}};
-        const auto is_over = [&] { return job.to_start == 0 && job.running == 0; };
-        std::exception_ptr stopped;
+        Job job{work, 0, nullptr, {}, {false}};
+        Lookout lookout(watch, job.stopped);
         std::unique_lock<std::mutex> lock(mutex_);
+        ++crowd_.computing;
         jobs_.push_back(&job);
-        wake_.notify_all();
-        while (!stopped && !job.over.wait_for(lock, between_looks, is_over)) {
+        if (crowd_.has_room()) wake_.notify_all();
+        lock.unlock();
+        do_work(job, &lookout);
+        lock.lock();
+        forget(job);
+        --crowd_.computing;
+        if (!jobs_.empty()) wake_.notify_all();
+        while (!job.over.wait_for(lock, Lookout::between_looks, [&] { return job.helpers == 0; })) {
             lock.unlock();
-            try {
-                watch();
-            } catch (...) {
-                stopped = std::current_exception();
-                job.stopped = true;
-            }
+            lookout.look();
             lock.lock();
         }
-        job.over.wait(lock, is_over);
-        if (stopped) std::rethrow_exception(stopped);
+        if (lookout.error) std::rethrow_exception(lookout.error);
         if (job.error) std::rethrow_exception(job.error);
     }
 
@@ -69,6 +68,7 @@ public:
     // Works with the threads that start: a system may refuse more of them. The pool must outlive all of its threads.
     explicit Pool(std::size_t size, const Start& start = start_thread) {
         std::lock_guard<std::mutex> lock(mutex_);  // no thread serves before `size_` is final
+        crowd_.most = size;
         try {
             for (; size_ < size; ++size_) start([this] { serve(); });
         } catch (const std::system_error&) {
@@ -78,8 +78,7 @@ public:
 private:
     struct Job {
         const std::function<void()>& work;
-        std::size_t to_start;
-        std::size_t running;
+        std::size_t helpers;
         std::exception_ptr error;
         std::condition_variable over;
         std::atomic<bool> stopped;
@@ -90,35 +89,49 @@ private:
         Watched(const Watched&) = delete;
     };
 
-    static constexpr std::chrono::milliseconds between_looks{50};
-
     static void start_thread(std::function<void()> serve) { std::thread(std::move(serve)).detach(); }
 
     [[noreturn]] void serve() {
         name_this_thread("polars-evals");
+        Crowd::helps = &crowd_;
         std::unique_lock<std::mutex> lock(mutex_);
         while (true) {
-            wake_.wait(lock, [&] { return !jobs_.empty(); });
+            wake_.wait(lock, [&] { return !jobs_.empty() && crowd_.has_room(); });
+            // The job that waited longest, and then the others in turn.
             Job& job = *jobs_.front();
-            ++job.running;
-            if (--job.to_start == 0) jobs_.pop_front();
+            jobs_.pop_front();
+            jobs_.push_back(&job);
+            ++job.helpers;
+            ++crowd_.computing;
+            Crowd::was_sent_away = false;
             lock.unlock();
-            std::exception_ptr error;
-            try {
-                const Stoppable stoppable(job.stopped);
-                job.work();
-            } catch (const Stopped&) {
-            } catch (...) {
-                error = std::current_exception();
-            }
+            do_work(job, nullptr);
             lock.lock();
-            if (error && !job.error) job.error = error;
-            if (job.to_start > 0) {  // nothing is left to take: no further thread need start
-                job.to_start = 0;
-                jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
-            }
-            if (--job.running == 0) job.over.notify_one();
+            --crowd_.computing;
+            if (!Crowd::was_sent_away) forget(job);  // nothing is left to take
+            if (--job.helpers == 0) job.over.notify_one();
         }
+    }
+
+    void do_work(Job& job, Lookout* lookout) {
+        std::exception_ptr error;
+        try {
+            const Stoppable stoppable(job.stopped, lookout);
+            job.work();
+        } catch (const Stopped&) {
+        } catch (...) {
+            error = std::current_exception();
+        }
+        if (!error) return;
+        job.stopped = true;
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!job.error) job.error = error;
+    }
+
+    // No further thread helps.
+    void forget(const Job& job) {
+        const auto place = std::find(jobs_.begin(), jobs_.end(), &job);
+        if (place != jobs_.end()) jobs_.erase(place);
     }
 
     // A forked child has none of the threads: it forgets the pool and starts its own when it needs one.
@@ -139,6 +152,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::deque<Job*> jobs_;
+    Crowd crowd_;
 };
 
 }  // namespace pe

@@ -61,7 +61,7 @@ private:
         return rows_[row % step_];
     }
     void advance(State& state, std::size_t row) {
-        throw_if_stopped();
+        if (row % 16 == 0) throw_if_stopped();
         const auto found = masks_.find(to_[row]);
         const std::vector<std::uint64_t>& matches = found == masks_.end() ? zeros_ : found->second;
         std::uint64_t plus_carry = 1, minus_carry = 0;

@@ -69,7 +69,7 @@ private:
         sort_places(right, symbols, memory);
 
         for (std::size_t i = 1; i <= left.size; ++i) {
-            throw_if_stopped();
+            if (i % 16 == 0) throw_if_stopped();
             const auto symbol = left.data[i - 1];
             now[0] = static_cast<Cell>(i);
             fill_row(static_cast<Cell>(i), static_cast<Cell>(symbol), columns, by_column, above, now);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../arrow.hpp"
+#include "../core/arrow.hpp"
 
 #if defined(_WIN32)
 #define PE_EXPORT extern "C" __declspec(dllexport)

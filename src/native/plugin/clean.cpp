@@ -1,13 +1,14 @@
 // Cleaning of texts before they are scored, and what other expressions need of columns whose type they do not know.
 #include <functional>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../clean/choice.hpp"
 #include "../clean/code.hpp"
 #include "../clean/extract.hpp"
 #include "../clean/number.hpp"
 #include "../clean/reasoning.hpp"
 #include "../json/document.hpp"
+#include "../json/field.hpp"
 #include "functions.hpp"
 #include "scores.hpp"
 
@@ -30,6 +31,28 @@ private:
     std::string written_;
 };
 
+// The value at a path; where there is none, the text is null.
+class ExtractField {
+public:
+    explicit ExtractField(const Value& path) : field_(std::make_shared<json::Field>(steps_of(path))) {}
+    Found operator()(Text text) {
+        Text found;
+        return field_->find(text, found) ? Found{found, true} : clean::nothing_in(text);
+    }
+
+private:
+    static std::vector<json::PathStep> steps_of(const Value& path) {
+        std::vector<json::PathStep> steps;
+        for (const Value& step : path.items()) {
+            if (step.is_null()) steps.push_back({json::PathStep::any, {}, 0});
+            else if (step.is_text()) steps.push_back({json::PathStep::key, step.text(), 0});
+            else steps.push_back({json::PathStep::index, {}, step.whole()});
+        }
+        return steps;
+    }
+    std::shared_ptr<json::Field> field_;
+};
+
 // A step as a suite names it, and what it says where it finds nothing. One thread runs it.
 class Step {
 public:
@@ -43,21 +66,27 @@ public:
         else if (name == "boxed") find_ = clean::ExtractBoxed();
         else if (name == "after") find_ = clean::ExtractAfter(words_, options["case_sensitive"].flag());
         else if (name == "choice") find_ = clean::ExtractChoice(words_);
-        else throw std::invalid_argument("unknown step '" + name + "'");
+        else if (name == "field") {
+            find_ = ExtractField(options["path"]);
+            is_needed_ = true;
+        } else throw std::invalid_argument("unknown step '" + name + "'");
     }
     Step(const Step&) = delete;
     Found operator()(Text text) { return find_(text); }
     const std::string& nothing() const { return nothing_; }
+    // Whether nothing is left where it finds nothing.
+    bool is_needed() const { return is_needed_; }
 
 private:
+    bool is_needed_ = false;
     std::vector<std::string> words_;
     std::function<Found(Text)> find_;
     std::string nothing_;
 };
 
-void check_text(const std::string& name, Dtype dtype) {
-    if (is_text(dtype) || is_null(dtype)) return;
-    check_texts(name, "text", dtype);
+void check_text(const std::string& name, Dtype dtype, Accepts accepts = Accepts::texts) {
+    if (is_text(dtype) || is_null(dtype) || is_written(dtype, accepts)) return;
+    check_texts(name, "text", dtype, accepts);
     throw Refused(name + ": `text` must be text, got " + name_of(dtype) + "; for lists use .list.eval(...)");
 }
 
@@ -68,9 +97,11 @@ public:
     explicit Clean(const Value& options)
         : options_(options), name_(options["name"].text()), has_notes_(options["notes"].flag()) {
         if (options.has("given")) given_ = options["given"].text();
+        const std::vector<Value>& steps = options["steps"].items();
+        if (!steps.empty() && steps[0]["step"].text() == "field") accepts_ = Accepts::objects;
     }
     Field type(const Dtypes& columns) const override {
-        check_text(name_, *columns[0]);
+        check_text(name_, *columns[0], accepts_);
         if (!has_notes_) return {"", Type::text};
         return {"", Type::structure, {{"text", Type::text}, {"cleaning", Type::text}}};
     }
@@ -102,10 +133,13 @@ public:
                     if (found[row].data() != TextArray::no_text) text = found[row];
                     else add_note(space.note, given_);
                 }
+                bool is_left = true;
                 for (const auto& step : space.steps) {
                     const Found cleaned = (*step)(text);
                     if (!cleaned.found) {
                         add_note(space.note, step->nothing());
+                        is_left = !step->is_needed();
+                        if (!is_left) break;
                         continue;
                     }
                     // A step may answer with a buffer of its own, which the next step's answer can be a part of.
@@ -116,7 +150,8 @@ public:
                         text = space.text;
                     }
                 }
-                space.texts->write(row, text);
+                if (is_left) space.texts->write(row, text);
+                else texts.set_null(row);
                 if (!has_notes_) continue;
                 if (space.note.empty()) notes.set_null(row);
                 else space.notes->write(row, space.note);
@@ -144,23 +179,42 @@ private:
     static std::vector<Text> all_texts(const Input& input) {
         std::vector<Text> texts;
         for (std::size_t i = 0; i < input.chunks(); ++i)
-            append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts);
+            append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts, input.written());
         return texts;
     }
     Value options_;
     std::string name_, given_;
     bool has_notes_;
+    Accepts accepts_ = Accepts::texts;
 };
 
-// A column as String, for expressions of Polars; with `lists`, as List(String), a text as a list of one.
-class AsText : public Function {
+// A column of texts, or of lists of them. Without rows of lists, each text is a list of one.
+Column column_of(const TextLists& lists, std::size_t rows, bool is_list) {
+    Texts texts(lists.values.size());
+    Texts::Writer writer(texts);
+    for (std::size_t i = 0; i < lists.values.size(); ++i) {
+        if (lists.has(i)) writer.write(i, lists.values[i]);
+        else texts.set_null(i);
+    }
+    if (!is_list) return texts.finish();
+    Column column;
+    column.rows = rows;
+    std::vector<std::int64_t> starts{0};
+    for (std::size_t row = 0; row < rows; ++row)
+        starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
+    column.add_validity([&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; });
+    column.add_buffer(std::move(starts));
+    column.children.push_back(texts.finish());
+    return column;
+}
+
+// A column as List(String), for expressions of Polars: a text is a list of one.
+class AsTextLists : public Function {
 public:
-    explicit AsText(const Value& options)
-        : name_(options["name"].text()), argument_(options["argument"].text()), is_list_(options["lists"].flag()) {}
+    explicit AsTextLists(const Value& options) : name_(options["name"].text()), argument_(options["argument"].text()) {}
     Field type(const Dtypes& columns) const override {
-        if (is_list_) check_texts(name_, argument_.c_str(), *columns[0]);
-        else check_text(name_, *columns[0]);
-        return {"", is_list_ ? Type::texts : Type::text};
+        check_texts(name_, argument_.c_str(), *columns[0]);
+        return {"", Type::texts};
     }
     Column run(const std::vector<Input>& columns) const override {
         const Input& input = columns[0];
@@ -168,28 +222,40 @@ public:
         if (is_list(input.dtype())) lists = read_text_lists(input);
         else
             for (std::size_t i = 0; i < input.chunks(); ++i)
-                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values);
-        Texts texts(lists.values.size());
-        Texts::Writer writer(texts);
-        for (std::size_t i = 0; i < lists.values.size(); ++i) {
-            if (lists.has(i)) writer.write(i, lists.values[i]);
-            else texts.set_null(i);
-        }
-        if (!is_list_) return texts.finish();
-        Column column;
-        column.rows = input.size();
-        std::vector<std::int64_t> starts{0};
-        for (std::size_t row = 0; row < column.rows; ++row)
-            starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
-        column.add_validity([&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; });
-        column.add_buffer(std::move(starts));
-        column.children.push_back(texts.finish());
-        return column;
+                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values,
+                             input.written());
+        return column_of(lists, input.size(), true);
     }
 
 private:
     std::string name_, argument_;
-    bool is_list_;
+};
+
+// Objects as JSON, and lists of objects as lists of JSON texts or, with `whole`, as one text. Texts stay texts.
+class AsJson : public Function {
+public:
+    explicit AsJson(const Value& options) : name_(options["name"].text()), argument_(options["argument"].text()), whole_(options["whole"].flag()) {}
+    Field type(const Dtypes& columns) const override {
+        const Dtype dtype = *columns[0];
+        if (whole_ && is_list(dtype) && is_object(inner(dtype)) && is_writable(dtype)) return {"", Type::text};
+        check_texts(name_, argument_.c_str(), dtype, Accepts::objects);
+        return {"", is_list(dtype) ? Type::texts : Type::text};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const Input& input = columns[0];
+        const bool is_whole = whole_ && is_list(input.dtype()) && is_object(inner(input.dtype()));
+        TextLists lists;
+        if (is_list(input.dtype()) && !is_whole) lists = read_text_lists(input);
+        else
+            for (std::size_t i = 0; i < input.chunks(); ++i)
+                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values,
+                             input.written());
+        return column_of(lists, input.size(), !lists.rows.empty() || (is_list(input.dtype()) && !is_whole));
+    }
+
+private:
+    std::string name_, argument_;
+    bool whole_;
 };
 
 // Which texts Python can read as JSON, whatever is in them.
@@ -218,7 +284,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Function> make_clean(const Value& options) { return std::make_unique<Clean>(options); }
-std::unique_ptr<Function> make_as_text(const Value& options) { return std::make_unique<AsText>(options); }
+std::unique_ptr<Function> make_as_text_lists(const Value& options) { return std::make_unique<AsTextLists>(options); }
+std::unique_ptr<Function> make_as_json(const Value& options) { return std::make_unique<AsJson>(options); }
 std::unique_ptr<Function> make_json_readable(const Value& options) { return std::make_unique<JsonReadable>(options); }
 
 }  // namespace pe::plugin

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../arrow.hpp"
+#include "../core/arrow.hpp"
 #include "../core/text.hpp"
 
 namespace pe::plugin {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../core/rounding.hpp"
 #include "../edit/damerau.hpp"
 #include "../edit/hamming.hpp"
@@ -72,7 +72,7 @@ protected:
         std::int64_t* distance = common.details ? result.add_integers("distance") : nullptr;
         std::int64_t* left_chars = common.details ? result.add_integers("output_chars") : nullptr;
         std::int64_t* right_chars = common.details ? result.add_integers("expected_chars") : nullptr;
-        for_each_batch<EditScratch>(output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
+        for_each_batch<Kept<EditScratch>>(output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
             scratch.results.resize(batch.size());
             measure_(batch, options_, scratch);
             for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -106,7 +106,7 @@ protected:
         double* score = result.add_floats("score");
         std::int64_t* left_chars = common.details ? result.add_integers("output_chars") : nullptr;
         std::int64_t* right_chars = common.details ? result.add_integers("expected_chars") : nullptr;
-        for_each_batch<EditScratch>(output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
+        for_each_batch<Kept<EditScratch>>(output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 const std::size_t row = batch.rows[i];
                 EditResult sizes{};

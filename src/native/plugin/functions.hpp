@@ -27,6 +27,7 @@ std::unique_ptr<Function> make_choice(const Value& options);
 std::unique_ptr<Function> make_numeric_match(const Value& options);
 std::unique_ptr<Function> make_given(const Value& options);
 std::unique_ptr<Function> make_pairs(const Value& options);
+std::unique_ptr<Function> make_paired(const Value& options);
 std::unique_ptr<Function> make_levenshtein_distance(const Value& options);
 std::unique_ptr<Function> make_cosine(const Value& options);
 std::unique_ptr<Function> make_recall_at_k(const Value& options);
@@ -34,7 +35,8 @@ std::unique_ptr<Function> make_precision_at_k(const Value& options);
 std::unique_ptr<Function> make_ndcg(const Value& options);
 std::unique_ptr<Function> make_reciprocal_rank(const Value& options);
 std::unique_ptr<Function> make_clean(const Value& options);
-std::unique_ptr<Function> make_as_text(const Value& options);
+std::unique_ptr<Function> make_as_text_lists(const Value& options);
+std::unique_ptr<Function> make_as_json(const Value& options);
 std::unique_ptr<Function> make_json_readable(const Value& options);
 
 }  // namespace pe::plugin

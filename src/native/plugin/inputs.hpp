@@ -5,14 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "../columns.hpp"
+#include "../core/columns.hpp"
 #include "abi.hpp"
 #include "dtype.hpp"
+#include "written.hpp"
 
 namespace pe::plugin {
 
@@ -27,7 +29,9 @@ public:
     explicit Input(SeriesExport* series) : series_(*series) {
         for (std::size_t i = 0; i < series_.len; ++i) size_ += static_cast<std::size_t>(series_.arrays[i]->length);
     }
-    Input(Input&& other) noexcept : series_(other.series_), size_(other.size_) { other.series_.release = nullptr; }
+    Input(Input&& other) noexcept : series_(other.series_), written_(std::move(other.written_)), size_(other.size_) {
+        other.series_.release = nullptr;
+    }
     Input& operator=(Input&&) = delete;
     ~Input() {
         if (!series_.release) return;
@@ -40,9 +44,12 @@ public:
     std::size_t chunks() const { return series_.len; }
     const ArrowArray& chunk(std::size_t i) const { return *series_.arrays[i]; }
     TextColumn text_chunks() const { return TextColumn(series_.arrays, series_.len, dtype()); }
+    // The texts of values that are none, which live as long as this.
+    std::deque<std::string>& written() const { return written_; }
 
 private:
     SeriesExport series_;
+    mutable std::deque<std::string> written_;
     std::size_t size_ = 0;
 };
 
@@ -55,10 +62,24 @@ inline std::size_t count_rows(const std::vector<Input>& inputs, std::size_t coun
 
 inline std::size_t row_of(std::size_t row, std::size_t size) { return size == 1 ? 0 : row; }
 
-// Appends the texts of an array: of strings, of categories or of nothing.
-inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin, std::size_t end, std::vector<Text>& out) {
+// Appends the texts of an array: of strings, of categories, of nothing, or of what is written as text.
+inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin, std::size_t end, std::vector<Text>& out,
+                         std::deque<std::string>& written) {
     const Text none(TextArray::no_text, 0);
     if (is_null(dtype)) return out.resize(out.size() + end - begin, none);
+    if (!is_text(dtype)) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (!is_there(array, dtype, i)) {
+                out.push_back(none);
+                continue;
+            }
+            std::string& text = written.emplace_back();
+            if (is_object(dtype) || is_list(dtype)) append_json(array, dtype, i, text);
+            else append_scalar(array, dtype, i, text);
+            out.push_back(text);
+        }
+        return;
+    }
     if (!dtype.dictionary) {
         const TextArray texts(array, dtype.format);
         for (std::size_t i = begin; i < end; ++i) out.push_back(texts.is_valid(i) ? texts[i] : none);
@@ -85,7 +106,8 @@ inline TextColumn read_texts(const Input& input) {
     std::vector<Text> texts;
     texts.reserve(input.size());
     for (std::size_t i = 0; i < input.chunks(); ++i)
-        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts);
+        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts,
+                     input.written());
     return TextColumn(std::move(texts));
 }
 
@@ -141,7 +163,7 @@ struct TextLists {
 inline TextLists read_text_lists(const Input& input) {
     TextLists lists;
     lists.rows = read_lists(input, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
-        append_texts(values, inner(input.dtype()), begin, end, lists.values);
+        append_texts(values, inner(input.dtype()), begin, end, lists.values, input.written());
     });
     return lists;
 }

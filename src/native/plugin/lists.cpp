@@ -1,12 +1,14 @@
 // Metrics over lists: distances of tokens, cosines of vectors, ranked ids.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <unordered_map>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../vectors.hpp"
+#include "vectors.hpp"
 #include "functions.hpp"
 #include "scores.hpp"
 
@@ -49,7 +51,7 @@ public:
     TokenReader(TextLists& lists, Dtype dtype, Writing writing) : lists_(lists), dtype_(dtype), writing_(writing) {}
 
     void append(const ArrowArray& array, std::size_t begin, std::size_t end) {
-        if (is_text(dtype_) || is_null(dtype_)) return append_texts(array, dtype_, begin, end, lists_.values);
+        if (is_text(dtype_) || is_null(dtype_)) return append_texts(array, dtype_, begin, end, lists_.values, none_);
         switch (dtype_.format[0]) {
             case 'b': return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], i), false); });
             case 'c': return numbers<std::int8_t>(array, begin, end);
@@ -132,6 +134,7 @@ private:
     TextLists& lists_;
     Dtype dtype_;
     Writing writing_;
+    std::deque<std::string> none_;  // texts are views, never written
 };
 
 TextLists read_tokens(const Input& input, Writing writing) {
@@ -187,7 +190,7 @@ public:
         Result result(pairs.count());
         std::int64_t* distance = result.add_integers("distance");
         const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
-        for_each_batch<Scratch>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+        for_each_batch<Kept<Scratch>>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
             constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
             if (is_uniform) {
                 scratch.results.resize(batch.size());
@@ -357,7 +360,7 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                 if (!right.is_valid(b)) reason = Reason::no_expected;
                 else if (!left.is_valid(a)) reason = Reason::no_output;
                 else {
-                    const Cosine cosine = pe::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
+                    const Cosine cosine = plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
                     switch (cosine.comparison) {
                         case Comparison::no_expected: reason = Reason::no_expected; break;
@@ -408,13 +411,16 @@ double gain_of(std::size_t place) { return 1.0 / (std::log(static_cast<double>(p
 class RankedIds : public Function {
 public:
     RankedIds(const char* name, const Value& options, Ranking ranking)
-        : name_(name), ranking_(ranking), common_(options), k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()) {}
+        : name_(name), ranking_(ranking), common_(options), k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()),
+          is_exponential_(options.has("gain") && options["gain"].text() == "exponential") {}
 
     Field type(const Dtypes& columns) const override {
         const Dtype left = *columns[0], right = *columns[1];
         if (!is_list(left) && !is_null(left)) throw refused("output", left);
         if (!is_list(right) && format_of(right)[0] == '+') throw refused("expected", right);
         check_tokens(name_, left, right);
+        if (columns.size() > 2 && !is_null(*columns[2]) && !(is_list(*columns[2]) && (is_numeric(inner(*columns[2])) || is_null(inner(*columns[2])))))
+            throw Refused(name_ + ": `grades` must be a list of numbers, got " + name_of(*columns[2]));
         return {"", Type::structure, result_fields(common_, details)};
     }
     Column run(const std::vector<Input>& columns) const override {
@@ -427,23 +433,29 @@ public:
         std::int64_t* relevant = result.add_integers("relevant");
         std::int64_t* first_hit = result.add_integers("first_hit");
         Compared compared{std::vector<Reason>(rows), {}, {}};
-        std::unordered_map<Text, bool> ids;  // the relevant ones, and whether they came
+        const bool has_grades = columns.size() > 2;
+        const Vectors grades = has_grades ? read_vectors(columns[2]) : Vectors();
+        std::unordered_map<Text, double> ids;  // the relevant ones, and what they gain
+        std::vector<double> gains;
         std::unordered_map<Text, bool> seen;
         for (std::size_t row = 0; row < rows; ++row) {
             const Bounds &ranked = output[row], &wanted = expected[row];
             ids.clear();
             seen.clear();
-            for (std::size_t i = wanted.begin; wanted.is_valid && i < wanted.end; ++i)
-                if (expected.has(i)) ids.emplace(expected.values[i], false);
+            for (std::size_t i = wanted.begin; wanted.is_valid && i < wanted.end; ++i) {
+                const double gained = has_grades ? gain_of_grade(grades, row, i - wanted.begin, wanted.size()) : 1.0;
+                if (expected.has(i) && gained > 0) ids.emplace(expected.values[i], gained);
+            }
             std::size_t place = 0, found = 0, first = 0;
             double gain = 0;
             for (std::size_t i = ranked.begin; ranked.is_valid && i < ranked.end && place < k_; ++i) {
                 // An id that is repeated counts once, at its first place.
                 if (!output.has(i) || !seen.emplace(output.values[i], true).second) continue;
                 ++place;
-                if (ids.find(output.values[i]) == ids.end()) continue;
+                const auto hit = ids.find(output.values[i]);
+                if (hit == ids.end()) continue;
                 if (++found == 1) first = place;
-                gain += gain_of(place);
+                gain += hit->second * gain_of(place);
             }
             hits[row] = static_cast<std::int64_t>(found);
             relevant[row] = ids.empty() ? Result::no_whole : static_cast<std::int64_t>(ids.size());
@@ -451,7 +463,12 @@ public:
             compared.reasons[row] = ids.empty() ? Reason::no_expected : !ranked.is_valid ? Reason::no_output : Reason::none;
             score[row] = 0.0;
             if (compared.reasons[row] != Reason::none) result.set_no_score(row);
-            else score[row] = std::min(score_of(found, ids.size(), first, gain), 1.0);
+            else {
+                gains.clear();
+                if (ranking_ == Ranking::ndcg)
+                    for (const auto& id : ids) gains.push_back(id.second);
+                score[row] = std::min(score_of(found, ids.size(), first, gain, gains), 1.0);
+            }
         }
         return make_result(result, compared, common_, details);
     }
@@ -462,7 +479,20 @@ private:
     Refused refused(const char* argument, Dtype dtype) const {
         return Refused(name_ + ": `" + argument + "` must be a list of ids, texts or numbers, got " + name_of(dtype));
     }
-    double score_of(std::size_t found, std::size_t relevant, std::size_t first, double gain) const {
+    // What an id gains by its grade; one without a grade, or with one of 0, is not relevant.
+    double gain_of_grade(const Vectors& grades, std::size_t row, std::size_t at, std::size_t ids) const {
+        row = row_of(row, grades.rows.size());
+        const Bounds& graded = grades.rows[row];
+        if (!graded.is_valid) return 0;
+        if (graded.size() != ids)
+            throw Refused(name_ + ": `grades` must have a number for each id of `expected`; a row has " +
+                          std::to_string(graded.size()) + " for " + std::to_string(ids) + " ids");
+        if (grades.has_null[row]) throw Refused(name_ + ": `grades` must not have nulls in its lists");
+        const double grade = grades.data[row][at];
+        if (!(grade >= 0) || std::isinf(grade)) throw Refused(name_ + ": `grades` must be 0 or more, got " + std::to_string(grade));
+        return is_exponential_ ? std::exp2(grade) - 1.0 : grade;
+    }
+    double score_of(std::size_t found, std::size_t relevant, std::size_t first, double gain, std::vector<double>& gains) const {
         switch (ranking_) {
             case Ranking::recall: return static_cast<double>(found) / static_cast<double>(relevant);
             case Ranking::precision: return static_cast<double>(found) / static_cast<double>(k_);
@@ -470,7 +500,8 @@ private:
             default: break;
         }
         double best = 0;
-        for (std::size_t place = 1; place <= std::min(relevant, k_); ++place) best += gain_of(place);
+        std::sort(gains.begin(), gains.end(), std::greater<>());
+        for (std::size_t place = 1; place <= std::min(relevant, k_); ++place) best += gains[place - 1] * gain_of(place);
         return gain / best;
     }
 
@@ -478,6 +509,7 @@ private:
     Ranking ranking_;
     Common common_;
     std::size_t k_;
+    bool is_exponential_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace pe::plugin {
 class Value {
 public:
     bool is_null() const { return kind_ == Kind::null; }
+    bool is_text() const { return kind_ == Kind::text; }
     bool flag() const { return expect(Kind::flag).whole_ != 0; }
     double real() const { return expect(Kind::number).real_; }
     std::int64_t whole() const { return expect(Kind::number).whole_; }
@@ -44,8 +45,10 @@ public:
     }
 
     static Value parse(Text json) {
+        Value value;
         const char* at = json.data();
-        return Value().read(at, at + json.size());
+        value.read(at, at + json.size());
+        return value;
     }
     static Value unpickle(const std::uint8_t* bytes, std::size_t size) {
         return parse(second_text(reinterpret_cast<const char*>(bytes), size));
@@ -92,7 +95,7 @@ private:
     static void skip(const char*& at, const char* end) {
         while (at < end && (*at == ' ' || *at == ',' || *at == ':' || *at == '\n')) ++at;
     }
-    Value read(const char*& at, const char* end) {
+    void read(const char*& at, const char* end) {
         skip(at, end);
         if (at == end) throw std::invalid_argument("the options of the function end early");
         switch (*at) {
@@ -101,14 +104,14 @@ private:
             case '"':
                 kind_ = Kind::text;
                 text_ = read_text(at, end);
-                return *this;
-            case 'n': at += 4; return *this;
+                return;
+            case 'n': at += 4; return;
             case 't':
             case 'f':
                 kind_ = Kind::flag;
                 whole_ = *at == 't';
                 at += *at == 't' ? 4 : 5;
-                return *this;
+                return;
             default: break;
         }
         const char* const begin = at;
@@ -119,19 +122,20 @@ private:
         for (const char* digit = begin; is_whole && digit < at; ++digit)
             if (*digit != '-') whole_ = 10 * whole_ + (*digit - '0');
         if (*begin == '-') whole_ = -whole_;
-        return *this;
     }
-    Value read_all(Kind kind, char close, const char*& at, const char* end) {
+    void read_all(Kind kind, char close, const char*& at, const char* end) {
+        constexpr std::size_t usual = 12;
         kind_ = kind;
+        items_.reserve(usual);
+        if (kind == Kind::object) keys_.reserve(usual);
         for (++at, skip(at, end); at < end && *at != close; skip(at, end)) {
             if (kind == Kind::object) {
                 keys_.push_back(read_text(at, end));
                 skip(at, end);
             }
-            items_.push_back(Value().read(at, end));
+            items_.emplace_back().read(at, end);
         }
         ++at;
-        return std::move(*this);
     }
     // As Python writes texts: with escapes for quotes, backslashes and control characters only.
     static std::string read_text(const char*& at, const char* end) {

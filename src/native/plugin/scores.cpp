@@ -288,18 +288,29 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     return made;
 }
 
-}  // namespace
-
-void check_texts(const std::string& metric, const char* argument, Dtype dtype) {
-    if (is_text(dtype) || is_null(dtype) || is_text_list(dtype)) return;
-    throw Refused(metric + ": `" + argument + "` must be text (String, Categorical, Enum) or a list of texts, got " +
-                  name_of(dtype));
+// How to make texts of a column.
+std::string way_to_text(Dtype dtype) {
+    if (is_object(dtype)) return "; write it as JSON with .struct.json_encode(), or take one of its fields with .struct.field(...)";
+    if (!is_list(dtype)) return "; cast it with .cast(pl.String)";
+    if (is_object(inner(dtype))) return "; write its values as JSON with .list.eval(pl.element().struct.json_encode())";
+    return is_list(inner(dtype)) ? "; join the inner lists with .list.eval(pl.element().list.join(...))" : "; cast it with .cast(pl.List(pl.String))";
 }
 
-void check_sides(const std::string& metric, const char* expected_name, const Dtypes& columns) {
-    check_texts(metric, "output", *columns[0]);
-    check_texts(metric, expected_name, *columns[1]);
-    if (is_list(*columns[0]) && is_text(*columns[1]))
+}  // namespace
+
+void check_texts(const std::string& metric, const char* argument, Dtype dtype, Accepts accepts) {
+    if (is_text(dtype) || is_null(dtype) || is_text_list(dtype)) return;
+    if (is_written(is_list(dtype) ? inner(dtype) : dtype, accepts)) return;
+    const char* const wanted = accepts == Accepts::numbers ? "text, numbers, Booleans or a list of them"
+                               : accepts == Accepts::objects ? "JSON text, a Struct or a list of them"
+                                                             : "text (String, Categorical, Enum) or a list of texts";
+    throw Refused(metric + ": `" + argument + "` must be " + wanted + ", got " + name_of(dtype) + way_to_text(dtype));
+}
+
+void check_sides(const std::string& metric, const char* expected_name, const Dtypes& columns, Accepts accepts) {
+    check_texts(metric, "output", *columns[0], accepts);
+    check_texts(metric, expected_name, *columns[1], accepts);
+    if (is_list(*columns[0]) && !is_list(*columns[1]) && !is_null(*columns[1]))
         throw Refused(metric + ": `output` is a list of turns but `" + expected_name +
                       "` a single text; make it a list with a text for each turn");
 }

@@ -10,12 +10,22 @@
 #include <utility>
 #include <vector>
 
-#include "../result.hpp"
+#include "../core/result.hpp"
+#include "../words/tokenizers.hpp"
 #include "function.hpp"
 
 namespace pe::plugin {
 
 enum class Reason : std::uint8_t { none, no_expected, no_output, turn_counts, lengths, zeros };
+
+// A tokenizer by its name; `automatic` is what "auto" stands for.
+inline words::Tokenizer named_tokenizer(const Value& name, words::Tokenizer automatic) {
+    return name.choose<words::Tokenizer>({{"rouge", words::Tokenizer::rouge},
+                                          {"whitespace", words::Tokenizer::whitespace},
+                                          {"unicode", words::Tokenizer::unicode},
+                                          {"characters", words::Tokenizer::characters},
+                                          {"auto", automatic}});
+}
 
 // The options that every metric has.
 struct Common {
@@ -52,9 +62,9 @@ struct Pairs {
     std::size_t count() const { return form == Form::single ? rows : starts.back(); }
 };
 
-// Refuses columns that are neither texts nor lists of texts, and turns beside a single text.
-void check_texts(const std::string& metric, const char* argument, Dtype dtype);
-void check_sides(const std::string& metric, const char* expected_name, const Dtypes& columns);
+// Refuses columns that are neither texts nor lists of texts, nor what else is accepted, and turns beside a single text.
+void check_texts(const std::string& metric, const char* argument, Dtype dtype, Accepts accepts = Accepts::texts);
+void check_sides(const std::string& metric, const char* expected_name, const Dtypes& columns, Accepts accepts = Accepts::texts);
 
 // Reads two columns. Without a second one, the first is both. `words`: the columns 2 and 3 hold the texts themselves, as
 // lists: what is compared in their place.
@@ -92,8 +102,8 @@ public:
           has_words_(options.has("words") && options["words"].flag()) {}
 
     Field type(const Dtypes& columns) const override {
-        if (summary.alone) check_texts(name_, "output", *columns[0]);
-        else check_sides(name_, expected_name_, columns);
+        if (summary.alone) check_texts(name_, "output", *columns[0], accepts);
+        else check_sides(name_, expected_name_, columns, accepts);
         return {"", Type::structure, result_fields(common, details_)};
     }
     Column run(const std::vector<Input>& columns) const override {
@@ -109,6 +119,7 @@ protected:
 
     Common common;
     Summary summary;
+    Accepts accepts = Accepts::texts;
 
 private:
     std::string name_;

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "../arrow.hpp"
+#include "../core/arrow.hpp"
 #include "../core/text.hpp"
 
 namespace pe::plugin {
 
-enum class Type { real, whole, flag, text, texts, reals, label, structure };
+enum class Type { real, whole, flag, text, texts, reals, label, structure, structures };
 
 // A column's name and type.
 struct Field {
     std::string name;
     Type type;
-    std::vector<Field> fields = {};  // of a structure
+    std::vector<Field> fields = {};  // of a structure, or of each structure in a list
 };
 
 // The values of a column, owned.
@@ -220,6 +220,7 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
     };
     if (field.type == Type::structure)
         for (const Field& child : field.fields) add(child);
+    if (field.type == Type::structures) add({"item", Type::structure, field.fields});
     if (field.type == Type::reals) add({"item", Type::real});
     if (field.type == Type::texts) add({"item", Type::text});
     if (field.type == Type::label) {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "../batches.hpp"
+#include "../core/batches.hpp"
 #include "../clean/choice.hpp"
 #include "../clean/number.hpp"
 #include "../edit/alignment.hpp"
@@ -74,6 +74,7 @@ public:
           trims_(options.has("trim") && options["trim"].flag()),
           joins_white_(options.has("normalize_whitespace") && options["normalize_whitespace"].flag()),
           negates_(options.has("negate") && options["negate"].flag()) {
+        if (comparison == Comparison::equal || comparison == Comparison::contains) accepts = Accepts::numbers;
         // "Not any" holds when the negated score of every value is 1.0, "not all" when that of one is.
         if (comparison == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
     }
@@ -172,12 +173,13 @@ class NgramSimilarity : public TextMetric {
 public:
     explicit NgramSimilarity(const Value& options)
         : TextMetric("similarity", options, {}),
-          options_{options["unit"].text() == "words", !options["case_sensitive"].flag(), options["n"].count()} {}
+          options_{options["unit"].text() == "words", !options["case_sensitive"].flag(), options["n"].count(),
+                   named_tokenizer(options["tokenizer"], words::Tokenizer::automatic_whitespace)} {}
 
 protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
-        for_each_batch<words::NgramCosine>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
+        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
             for (std::size_t i = 0; i < batch.size(); ++i) score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
         });
     }
@@ -207,7 +209,7 @@ protected:
         std::int64_t* kinds[3] = {};
         const char* const names[] = {"substitutions", "insertions", "deletions"};
         for (int i = 0; i < 3 && common.details; ++i) kinds[i] = result.add_integers(names[i]);
-        for_each_batch<Scratch>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+        for_each_batch<Kept<Scratch>>(output, expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
             scratch.left.clear();
             scratch.right.clear();
             for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -241,7 +243,9 @@ class JsonMatch : public TextMetric {
 public:
     explicit JsonMatch(const Value& options)
         : TextMetric("json_match", options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
-          subset_(options["subset"].flag()) {}
+          subset_(options["subset"].flag()) {
+        accepts = Accepts::objects;
+    }
 
 protected:
     struct Scratch {
@@ -270,7 +274,9 @@ class Choice : public TextMetric {
 public:
     explicit Choice(const Value& options)
         : TextMetric("choice", options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
-          choices_(options["choices"].texts()) {}
+          choices_(options["choices"].texts()) {
+        accepts = Accepts::numbers;
+    }
 
 protected:
     struct Scratch {
@@ -312,7 +318,9 @@ public:
     explicit NumericMatch(const Value& options)
         : TextMetric("numeric_match", options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
           abs_tol_(options["abs_tol"].real()),
-          rel_tol_(options["rel_tol"].real()) {}
+          rel_tol_(options["rel_tol"].real()) {
+        accepts = Accepts::numbers;
+    }
 
 protected:
     struct Side {
@@ -390,18 +398,34 @@ public:
         std::int64_t* place = result.add_integers("place");
         std::size_t at = 0;
         const Input& given = columns[summary_.alone ? 1 : 2];
-        for (std::size_t i = 0; i < given.chunks(); ++i) {
-            const ArrowArray& chunk = given.chunk(i);
-            for (std::size_t row = 0; row < static_cast<std::size_t>(chunk.length); ++row)
-                set(result, score, at++, chunk, static_cast<std::size_t>(chunk.offset) + row, given.dtype());
-        }
-        if (at == 1)
+        const auto read = [&](const ArrowArray& values, Dtype dtype, std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row)
+                set(result, score, at++, values, static_cast<std::size_t>(values.offset) + row, dtype);
+        };
+        if (is_list(given.dtype())) {
+            // What `paired` listed, row by row: a score for each pair of both texts, unless one is no pattern.
+            read_lists(given, [&](const ArrowArray&, const ArrowArray& values, std::size_t begin, std::size_t end) {
+                read(values, inner(given.dtype()), begin, end);
+            });
+            if (at != result.size()) throw std::invalid_argument("not a result for each pair");
+            check_patterns(pairs, result);
+        } else
+            for (std::size_t i = 0; i < given.chunks(); ++i)
+                read(given.chunk(i), given.dtype(), 0, static_cast<std::size_t>(given.chunk(i).length));
+        if (at == 1 && !is_list(given.dtype()))
             for (; at < result.size(); ++at) set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
         for (std::size_t i = 0; i < result.size(); ++i) place[i] = static_cast<std::int64_t>(i);
         return make_result(pairs, result, common_, details_, summary_);
     }
 
 private:
+    void check_patterns(const Pairs& pairs, const Result& result) const {
+        TextColumn::Cursor output(pairs.output, 0), pattern(pairs.expected, 0);
+        for (std::size_t i = 0; i < result.size(); ++i, output.next(), pattern.next()) {
+            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row())) continue;
+            throw Refused(metric_ + ": a row of `" + expected_ + "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
+        }
+    }
     void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {
         if (pair >= result.size()) return;
         score[pair] = 0;
@@ -445,6 +469,33 @@ private:
     bool is_alone_;
 };
 
+// The same as a list for each row, so that the expression stays one of rows.
+class PairedTexts : public Function {
+public:
+    explicit PairedTexts(const Value& options)
+        : metric_(options["metric"].text()), expected_(options["expected"].text()), pairs_(options) {}
+    Field type(const Dtypes& columns) const override {
+        check_sides(metric_, expected_.c_str(), columns);
+        return {"", Type::structures, pairs_.type(columns).fields};
+    }
+    Column run(const std::vector<Input>& columns) const override {
+        const Pairs pairs = read_pairs(columns, false, false);
+        Column column;
+        column.rows = pairs.rows;
+        column.add_no_validity();
+        std::vector<std::int64_t> starts;
+        for (std::size_t row = 0; row <= pairs.rows; ++row)
+            starts.push_back(static_cast<std::int64_t>(pairs.form == Form::single ? row : pairs.starts[row]));
+        column.add_buffer(std::move(starts));
+        column.children.push_back(pairs_.run(columns));
+        return column;
+    }
+
+private:
+    std::string metric_, expected_;
+    PairTexts pairs_;
+};
+
 }  // namespace
 
 std::unique_ptr<Function> make_exact_match(const Value& options) { return std::make_unique<TextComparison>("exact_match", options, Comparison::equal); }
@@ -459,5 +510,7 @@ std::unique_ptr<Function> make_choice(const Value& options) { return std::make_u
 std::unique_ptr<Function> make_numeric_match(const Value& options) { return std::make_unique<NumericMatch>(options); }
 std::unique_ptr<Function> make_given(const Value& options) { return std::make_unique<Given>(options); }
 std::unique_ptr<Function> make_pairs(const Value& options) { return std::make_unique<PairTexts>(options); }
+
+std::unique_ptr<Function> make_paired(const Value& options) { return std::make_unique<PairedTexts>(options); }
 
 }  // namespace pe::plugin

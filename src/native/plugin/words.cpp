@@ -5,7 +5,7 @@
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../pairs.hpp"
+#include "../core/pairs.hpp"
 #include "../words/bleu.hpp"
 #include "../words/chrf.hpp"
 #include "../words/gleu.hpp"
@@ -39,10 +39,21 @@ template <class Scored>
 struct Detail {
     Detail(const char* name, double Scored::*real) : name(name), real(real) {}
     Detail(const char* name, std::size_t Scored::*count) : name(name), count(count) {}
-    const char* name;
+    Detail(std::string name, std::vector<std::size_t> Scored::*counts, std::size_t place)
+        : name(std::move(name)), counts(counts), place(place) {}
+    std::size_t count_of(const Scored& scored) const { return count ? scored.*count : (scored.*counts)[place]; }
+    std::string name;
     double Scored::*real = nullptr;
     std::size_t Scored::*count = nullptr;
+    std::vector<std::size_t> Scored::*counts = nullptr;
+    std::size_t place = 0;
 };
+
+// The n-grams that both texts have, by order: `overlap_1`, `overlap_2`, …
+template <class Scored>
+void add_overlaps(std::vector<Detail<Scored>>& details, std::vector<std::size_t> Scored::*overlap, std::size_t orders) {
+    for (std::size_t n = 1; n <= orders; ++n) details.emplace_back("overlap_" + std::to_string(n), overlap, n - 1);
+}
 
 template <class Scored>
 class TabledMetric : public WordMetric {
@@ -55,9 +66,9 @@ public:
         scores_ = result.add_floats("score");
         for (const Detail<Scored>& detail : details_) {
             // References may be ranked by something else than the score.
-            const bool is_wanted = common.details || detail.name == Text(summary.rank);
-            reals_.push_back(is_wanted && detail.real ? result.add_floats(detail.name) : nullptr);
-            counts_.push_back(is_wanted && detail.count ? result.add_integers(detail.name) : nullptr);
+            const bool is_wanted = common.details || Text(detail.name) == Text(summary.rank);
+            reals_.push_back(is_wanted && detail.real ? result.add_floats(detail.name.c_str()) : nullptr);
+            counts_.push_back(is_wanted && !detail.real ? result.add_integers(detail.name.c_str()) : nullptr);
         }
     }
     void score(Prepared& pair, std::size_t row) const override {
@@ -65,7 +76,7 @@ public:
         scores_[row] = scored.*wanted_;
         for (std::size_t i = 0; i < details_.size(); ++i) {
             if (reals_[i]) reals_[i][row] = scored.*details_[i].real;
-            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(scored.*details_[i].count);
+            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(details_[i].count_of(scored));
         }
     }
 
@@ -91,13 +102,9 @@ std::unique_ptr<WordMetric> tabled(const Value& options, Kernel kernel, double S
 }
 
 // Words that a regular expression found come joined.
-Tokenizer tokenizer_of(const Value& options) {
+Tokenizer tokenizer_of(const Value& options, Tokenizer automatic = Tokenizer::automatic) {
     if (options.has("words") && options["words"].flag()) return Tokenizer::separated;
-    return options["tokenizer"].choose<Tokenizer>({{"rouge", Tokenizer::rouge},
-                                                   {"whitespace", Tokenizer::whitespace},
-                                                   {"unicode", Tokenizer::unicode},
-                                                   {"characters", Tokenizer::characters},
-                                                   {"auto", Tokenizer::automatic}});
+    return named_tokenizer(options["tokenizer"], automatic);
 }
 
 std::unique_ptr<WordMetric> make_rouge(const Value& options, Needs& needs) {
@@ -138,14 +145,18 @@ struct SetsKernel {
 };
 
 std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&), std::size_t details) {
-    const SetsKernel kernel{{tokenizer_of(options), !options["case_sensitive"].flag(), needs}, score_of};
+    const SetsKernel kernel{{tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs}, score_of};
     return tabled<Sets>(options, kernel, &Sets::score, {set_details.begin(), set_details.begin() + static_cast<std::ptrdiff_t>(details)});
 }
 std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of, 4); }
 std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of, 3); }
 
 std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
-    return tabled<TokenF1Result>(options, TokenF1(needs), &TokenF1Result::f1,
+    const auto tokenizer = options["tokenizer"].choose<Tokenizer>({{"auto", Tokenizer::automatic_squad},
+                                                                   {"whitespace", Tokenizer::squad},
+                                                                   {"unicode", Tokenizer::squad_unicode},
+                                                                   {"characters", Tokenizer::squad_characters}});
+    return tabled<TokenF1Result>(options, TokenF1(tokenizer, needs), &TokenF1Result::f1,
                                  {{"precision", &TokenF1Result::precision},
                                   {"recall", &TokenF1Result::recall},
                                   {"output_tokens", &TokenF1Result::output_tokens},
@@ -167,17 +178,24 @@ std::unique_ptr<WordMetric> make_bleu(const Value& options, Needs& needs) {
     bleu.smooth_value = options["smooth_value"].real();
     bleu.max_ngram_order = options["max_ngram_order"].count();
     bleu.effective_order = options["effective_order"].flag();
-    return tabled<BleuResult>(options, Bleu(bleu, needs), &BleuResult::score,
-                              {{"brevity_penalty", &BleuResult::brevity_penalty},
-                               {"output_tokens", &BleuResult::output_tokens},
-                               {"expected_tokens", &BleuResult::expected_tokens}});
+    bleu.details = options["details"].flag();
+    std::vector<Detail<BleuResult>> details{{"brevity_penalty", &BleuResult::brevity_penalty},
+                                            {"output_tokens", &BleuResult::output_tokens},
+                                            {"expected_tokens", &BleuResult::expected_tokens}};
+    add_overlaps(details, &BleuResult::overlap, bleu.max_ngram_order);
+    return tabled<BleuResult>(options, Bleu(bleu, needs), &BleuResult::score, std::move(details));
 }
 
 std::unique_ptr<WordMetric> make_chrf(const Value& options, Needs& needs) {
     const ChrfOptions chrf{options["char_order"].count(),  options["word_order"].count(),   options["beta"].real(),
-                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag()};
-    return tabled<ChrfResult>(options, Chrf(chrf, needs), &ChrfResult::score,
-                              {{"precision", &ChrfResult::precision}, {"recall", &ChrfResult::recall}});
+                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag(),
+                           options["details"].flag()};
+    std::vector<Detail<ChrfResult>> details{{"precision", &ChrfResult::precision},
+                                            {"recall", &ChrfResult::recall},
+                                            {"output_characters", &ChrfResult::output_characters},
+                                            {"expected_characters", &ChrfResult::expected_characters}};
+    add_overlaps(details, &ChrfResult::overlap, chrf.char_order);
+    return tabled<ChrfResult>(options, Chrf(chrf, needs), &ChrfResult::score, std::move(details));
 }
 
 std::unique_ptr<WordMetric> make_gleu(const Value& options, Needs& needs) {
@@ -232,7 +250,7 @@ struct WordErrors {
 
 struct WerKernel {
     std::size_t words;
-    bool details;
+    bool details, is_automatic;
     WordErrors score(Prepared& pair) const {
         thread_local edit::LevenshteinWorkspace workspace;
         const Numbers &output = pair.words(words).output.words, &expected = pair.words(words).expected.words;
@@ -241,6 +259,7 @@ struct WerKernel {
         const std::size_t errors =
             edit::levenshtein_sequence(output.data(), output.size(), expected.data(), expected.size(), workspace);
         scored.score = edit::score_of_errors(errors, expected.size());
+        if (is_automatic && output.empty() && expected.empty()) scored.score = pair.are_equal_folded(pair.texts(), true);
         if (!details) return scored;
         const edit::EditCounts counts = edit::count_edits(expected.data(), expected.size(), output.data(), output.size());
         scored.substitutions = counts.substitutions;
@@ -251,8 +270,9 @@ struct WerKernel {
 };
 
 std::unique_ptr<WordMetric> make_wer(const Value& options, Needs& needs) {
-    const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer_of(options), !options["case_sensitive"].flag(), false}),
-                           options["details"].flag()};
+    const Tokenizer tokenizer = tokenizer_of(options, Tokenizer::automatic_unicode);
+    const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer, !options["case_sensitive"].flag(), false}),
+                           options["details"].flag(), is_automatic(tokenizer)};
     return tabled<WordErrors>(options, kernel, &WordErrors::score,
                               {{"substitutions", &WordErrors::substitutions},
                                {"insertions", &WordErrors::insertions},

@@ -24,15 +24,20 @@ struct Message {
     std::string finish;
 };
 
-inline Role role_named(Text name) {
-    for (const Text known : {"user", "human", "HumanMessage", "HumanMessageChunk", "user-prompt", "request"})
-        if (name == known) return Role::user;
-    for (const Text known : {"assistant", "ai", "model", "gpt", "bot", "chatgpt", "AIMessage", "AIMessageChunk", "response"})
-        if (name == known) return Role::assistant;
-    for (const Text known : {"system", "developer", "SystemMessage", "system-prompt"})
-        if (name == known) return Role::system;
-    for (const Text known : {"tool", "function", "ToolMessage", "FunctionMessage", "tool_result", "ipython", "observation"})
-        if (name == known) return Role::tool;
+inline Role role_named(Text written) {
+    std::string name(written.substr(0, 32));
+    for (char& c : name)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+    const auto is_one_of = [&](std::initializer_list<const char*> known) {
+        for (const char* one : known)
+            if (name == one) return true;
+        return false;
+    };
+    if (is_one_of({"user", "human", "humanmessage", "humanmessagechunk", "user-prompt", "request", "customer"})) return Role::user;
+    if (is_one_of({"assistant", "ai", "model", "gpt", "bot", "chatbot", "chatgpt", "agent", "aimessage", "aimessagechunk", "response"}))
+        return Role::assistant;
+    if (is_one_of({"system", "developer", "systemmessage", "system-prompt"})) return Role::system;
+    if (is_one_of({"tool", "function", "toolmessage", "functionmessage", "tool_result", "ipython", "observation"})) return Role::tool;
     return Role::none;
 }
 
@@ -120,7 +125,9 @@ private:
     static bool is_calls(Value list) {
         bool all = true;
         list.each([&](Value call) {
-            all = all && call.is(Kind::object) && word(call.member("type")) == "function" && call.member("function").is(Kind::object);
+            all = all && call.is(Kind::object) &&
+                  ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
+                   (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
         });
         return all;
     }
@@ -161,6 +168,7 @@ private:
         }
         if (const Value contents = object.member("contents")) {
             add_system(object);
+            if (const Value config = object.member("config"); config.is(Kind::object)) add_system(config);  // ADK
             if (contents.is(Kind::string)) return add_user(contents);
             return gather(contents, depth + 1);
         }
@@ -179,20 +187,26 @@ private:
             }
             if (output.is(Kind::array) && output.count() && is_item(output.at(-1))) return gather_list(output, depth + 1);
         }
-        if (const Value input = object.member("input"); input && object.member("instructions")) {
-            add_system(object);
-            if (input.is(Kind::string)) return add_user(input);
-            return gather(input, depth + 1);
-        }
-        return false;
+        return gather_prompt(object, depth);
     }
+    // What was asked under names of their own: {"system": "...", "prompt": "..."}.
+    bool gather_prompt(Value object, int depth) {
+        if (!first(object, systems)) return false;
+        const Value asked = first(object, {"prompt", "user_prompt", "input", "question", "query", "user", "user_input", "user_message"});
+        if (!asked) return false;
+        add_system(object);
+        if (asked.is(Kind::string)) return add_user(asked);
+        return gather(asked, depth + 1);
+    }
+    static constexpr std::initializer_list<const char*> systems = {"system",       "instructions",      "systemInstruction",
+                                                                   "system_prompt", "system_instruction", "systemPrompt"};
     // An entry of what OpenAI's Responses API takes and gives.
     static bool is_item(Value item) {
         const std::string type = item.is(Kind::object) ? word(item.member("type")) : "";
         return type == "message" || type == "function_call" || type == "function_call_output" || type == "reasoning";
     }
     void add_system(Value object) {
-        const Value system = first(object, {"system", "instructions", "systemInstruction", "system_instruction"});
+        const Value system = first(object, systems);
         if (!system) return;
         Message message;
         message.role = Role::system;
@@ -236,6 +250,13 @@ private:
         if (role == Role::none && (entry.member("content") || entry.member("kwargs"))) role = role_named(type);
         if (role == Role::none && (first(entry, {"message.content", "message.contents"}))) role = Role::assistant;
         if (role == Role::none && entry.member("parts")) role = role_named(word(entry.member("kind")));  // pydantic-ai
+        if (const Value content = entry.member("content"); content.is(Kind::object) && content.member("parts").is(Kind::array)) {
+            // What ADK writes of a model's response: {"content": {"parts": [...], "role": "model"}}.
+            if (role == Role::none) role = role_named(word(content.member("role")));
+            if (role == Role::none) role = Role::assistant;
+            body = content;
+        }
+        if (role == Role::none && is_gemini(entry.member("parts"))) role = Role::assistant;
         if (role == Role::none) {
             // A choice, or an OpenInference entry: {"message": {...}}.
             for (const char* name : {"message", "delta"})
@@ -259,6 +280,16 @@ private:
                 message.finish = word(first(about, {"finish_reason", "stop_reason"}));
         messages_.push_back(std::move(message));
         return true;
+    }
+    // Parts as Gemini writes them.
+    static bool is_gemini(Value parts) {
+        if (!parts.is(Kind::array) || parts.count() == 0) return false;
+        bool all = true;
+        parts.each([&](Value part) {
+            all = all && part.is(Kind::object) &&
+                  (part.member("text") || part.member("functionCall") || part.member("function_call") || part.member("inlineData"));
+        });
+        return all;
     }
     // Why the last message ended, as what is around it says. There is none where only reasoning was there.
     void finish_last(std::string finish, bool wins) {
@@ -303,10 +334,14 @@ private:
         if (!part.is(Kind::object)) return;
         if (const Value inner = part.member("message_content"); inner.is(Kind::object)) return read_part(inner, message);
         const std::string type = word(first(part, {"type", "message_content.type", "part_kind", "kind"}));
-        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse"))
+        if (const Value thought = part.member("thought"); thought && thought.raw() == "true") return;  // Gemini
+        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse") ||
+            part.member("function_call").is(Kind::object))
             return add_call(part, message);
-        if (type == "tool_result" || type == "tool_call_response" || type == "tool-return" || part.member("toolResult")) {
-            message.other.append(written_or_empty(first(part, {"content", "response", "result", "toolResult"})));
+        if (type == "tool_result" || type == "tool_call_response" || type == "tool-return" || type == "tool-result" ||
+            part.member("toolResult") || part.member("functionResponse") || part.member("function_response")) {
+            message.other.append(
+                written_or_empty(first(part, {"content", "response", "result", "output", "toolResult", "functionResponse", "function_response"})));
             if (message.role == Role::user) message.role = Role::tool;
             return;
         }
@@ -342,9 +377,9 @@ private:
     }
     void add_call(Value call, Message& message) {
         if (!call.is(Kind::object)) return;
-        for (const char* wrapper : {"tool_call", "function", "functionCall", "toolUse"})
+        for (const char* wrapper : {"tool_call", "function", "functionCall", "function_call", "toolUse"})
             if (const Value inner = call.member(wrapper); inner.is(Kind::object)) return add_call(inner, message);
-        const Value name = first(call, {"name", "tool_name", "tool_call.function.name", "function.name"});
+        const Value name = first(call, {"name", "tool_name", "toolName", "tool_call.function.name", "function.name"});
         if (!name.is(Kind::string)) {
             if (const Value function = call.member("function"); function.is(Kind::string))  // Inspect
                 add_named(function, call, message);

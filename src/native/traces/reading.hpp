@@ -37,12 +37,14 @@ public:
         if (name == "word") return &FieldReader::word;
         if (name == "json") return &FieldReader::json;
         if (name == "answer") return &FieldReader::answer;
+        if (name == "said") return &FieldReader::said;
         if (name == "stated") return &FieldReader::stated;
         if (name == "chat") return &FieldReader::chat;
         if (name == "decoded") return &FieldReader::decoded;
         if (name == "parsed") return &FieldReader::parsed;
         if (name == "opened") return &FieldReader::opened;
         if (name == "reference") return &FieldReader::reference;
+        if (name == "references") return &FieldReader::references;
         if (name == "target") return &FieldReader::target;
         if (name == "asked") return &FieldReader::asked;
         if (name == "item") return &FieldReader::item;
@@ -84,21 +86,30 @@ private:
         out.append(value.raw());
         return true;
     }
-    // The text of the last thing that the assistant said, where the value is chat; else the value's text.
+    // The text of the last message, where the value is chat that ends with the assistant; else the value's text.
     bool answer(Value value, std::string& out) {
         const std::vector<Message>& messages = chat_.read(value);
         if (messages.empty()) return !is_empty(value) && text(value, out);
-        for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
-            if (message->role != Role::assistant) continue;
-            if (!message->has_text || (message->text.empty() && !message->calls.empty())) return false;
-            out.append(message->text);
-            return true;
-        }
+        return messages.back().role == Role::assistant && append_said(messages.back(), out);
+    }
+    // The last thing that the assistant said, whoever has the last word.
+    bool said(Value value, std::string& out) {
+        const std::vector<Message>& messages = chat_.read(value);
+        for (auto message = messages.rbegin(); message != messages.rend(); ++message)
+            if (message->role == Role::assistant) return append_said(*message, out);
         return false;
+    }
+    static bool append_said(const Message& message, std::string& out) {
+        if (!message.has_text || (message.text.empty() && !message.calls.empty())) return false;
+        out.append(message.text);
+        return true;
     }
     // An object or a list that holds nothing says nothing.
     static bool is_empty(Value value) {
-        return (value.is(Kind::object) || value.is(Kind::array)) && value.count() == 0;
+        if (!value.is(Kind::object) && !value.is(Kind::array)) return false;
+        bool nothing = true;
+        value.each([&](Value member) { nothing = nothing && member.is(Kind::null); });
+        return nothing;
     }
     // The same where the platform writes the text "null" for none.
     bool stated(Value value, std::string& out) { return value.raw() != "\"null\"" && answer(value, out); }
@@ -120,15 +131,22 @@ private:
         const Value inner = value.is(Kind::string) ? shelf_.read(value.text()) : value;
         return inner && json(inner, out);
     }
+    // A text as it is; of a list of texts the only one, or all as JSON behind a mark, which tells them from text that is JSON.
+    bool references(Value value, std::string& out) {
+        if (!is_texts(value)) return !is_empty(value) && text(value, out);
+        if (value.count() == 1) return text(value.at(0), out);
+        out.append("\x1e").append(value.raw());
+        return true;
+    }
+    static bool is_texts(Value value) {
+        if (!value.is(Kind::array) || value.count() == 0) return false;
+        bool all = true;
+        value.each([&](Value entry) { all = all && entry.is(Kind::string); });
+        return all;
+    }
     bool reference(Value value, std::string& out) {
-        if (const Value inner = value.is(Kind::string) ? shelf_.opened(value) : value; inner.is(Kind::object)) {
-            bool nothing = true;
-            inner.each([&](Value member) { nothing = nothing && member.is(Kind::null); });
-            if (nothing) return false;
-        }
-        if (value.is(Kind::array) && value.count() == 0) return false;
-        if (value.is(Kind::array) && value.count() == 1 && value.at(0).is(Kind::string)) return text(value.at(0), out);
-        return answer(value, out);
+        if (const Value inner = value.is(Kind::string) ? shelf_.opened(value) : value; inner && is_empty(inner)) return false;
+        return is_texts(value) ? references(value, out) : answer(value, out);
     }
     // The same where a blank text stands for none.
     bool target(Value value, std::string& out) {
@@ -230,7 +248,7 @@ private:
     }
     static bool is_question(Value member) {
         return is_one_of(member, {"question", "input", "query", "prompt", "prompts", "text", "user_input", "message", "content", "messages", "request",
-                                  "user_message", "instruction", "inputs", "q", "kwargs"});
+                                  "user_message", "instruction", "inputs", "q", "kwargs", "task", "user_prompt", "user_query", "problem"});
     }
     // What tells nothing about the question: the model, its parameters, ids and times.
     static bool is_setting(Value member) {

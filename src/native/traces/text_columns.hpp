@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../arrow.hpp"
+#include "../core/arrow.hpp"
 #include "../core/text.hpp"
 
 namespace pe::traces {

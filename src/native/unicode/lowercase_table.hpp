@@ -1,4 +1,4 @@
-// Written by tools/make_lowercase.py; do not edit.
+// Written by make_lowercase.py; do not edit.
 #pragma once
 
 #include <cstdint>

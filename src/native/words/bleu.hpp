@@ -19,12 +19,14 @@ struct BleuOptions {
     double smooth_value = 0;
     std::size_t max_ngram_order = 4;
     bool effective_order = true;
+    bool details = false;  // whether to tell the shared n-grams of each order
 };
 
 struct BleuResult {
     double score = 0;  // in [0, 1]
     double brevity_penalty = 0;
     std::size_t output_tokens = 0, expected_tokens = 0;
+    std::vector<std::size_t> overlap;  // by order, where details are wanted
 };
 
 class Bleu {
@@ -42,6 +44,7 @@ public:
         for (std::size_t n = 1; n <= orders.size(); ++n) {
             orders[n - 1].correct = static_cast<double>(words.shared(n));
             orders[n - 1].total = static_cast<double>(result.output_tokens - std::min(result.output_tokens, n - 1));
+            if (options_.details) result.overlap.push_back(words.shared(n));
         }
         compute(orders, result);
         return result;

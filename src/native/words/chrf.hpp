@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "prepared.hpp"
 
@@ -12,11 +14,14 @@ struct ChrfOptions {
     std::size_t char_order = 6, word_order = 0;
     double beta = 2;
     bool lowercase = false, whitespace = false, eps_smoothing = false;
+    bool details = false;  // whether to tell the shared character n-grams of each order
 };
 
 struct ChrfResult {
     double score = 0;  // in [0, 1]
     double precision = 0, recall = 0;
+    std::size_t output_characters = 0, expected_characters = 0;
+    std::vector<std::size_t> overlap;  // of characters by order, where details are wanted
 };
 
 class Chrf {
@@ -31,9 +36,16 @@ public:
 
     ChrfResult score(Prepared& pair) const {
         Totals totals;
-        add_orders(pair.words(characters_), options_.char_order, totals);
+        PairedWords& characters = pair.words(characters_);
+        add_orders(characters, options_.char_order, totals);
+        ChrfResult told;
+        if (options_.details) {
+            told.output_characters = characters.output.words.size();
+            told.expected_characters = characters.expected.words.size();
+            for (std::size_t n = 1; n <= options_.char_order; ++n) told.overlap.push_back(characters.shared(n));
+        }
         if (options_.word_order > 0) add_orders(pair.words(words_), options_.word_order, totals);
-        return finish(totals);
+        return finish(totals, std::move(told));
     }
 
 private:
@@ -62,8 +74,7 @@ private:
         totals.recall += recall;
         ++totals.orders;
     }
-    ChrfResult finish(const Totals& totals) const {
-        ChrfResult result;
+    ChrfResult finish(const Totals& totals, ChrfResult result) const {
         const double factor = options_.beta * options_.beta;
         if (totals.orders > 0) {
             result.precision = totals.precision / static_cast<double>(totals.orders);

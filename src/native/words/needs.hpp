@@ -19,11 +19,11 @@ public:
         Reading reading;
         bool by_line;
         bool is_asked_for = false;  // by a metric, whatever the pair
-        // With the tokenizer `automatic` it is one of these two, pair by pair.
-        std::size_t narrow = 0, wide = 0;
+        // With an automatic tokenizer it is one of these two, pair by pair.
+        std::size_t usual = 0, wide = 0;
         std::size_t longest_ngrams = 1;
 
-        bool is_automatic() const { return reading.tokenizer == Tokenizer::automatic; }
+        bool is_automatic() const { return words::is_automatic(reading.tokenizer); }
         bool operator==(const Words& other) const {
             return texts == other.texts && reading == other.reading && by_line == other.by_line;
         }
@@ -38,8 +38,9 @@ public:
         words_[at].is_asked_for = true;
         raise_order(at, ngrams);
         if (!words_[at].is_automatic()) return at;
-        words_[at].narrow = add_choice(at, Tokenizer::rouge);
-        words_[at].wide = add_choice(at, Tokenizer::any_script);
+        const TokenizerChoices choices = choices_of(reading.tokenizer);
+        words_[at].usual = add_choice(at, choices.usual);
+        words_[at].wide = add_choice(at, choices.wide);
         return at;
     }
 

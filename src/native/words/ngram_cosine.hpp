@@ -63,14 +63,20 @@ private:
 struct NgramOptions {
     bool words, fold_case;
     std::size_t n;
+    Tokenizer tokenizer = Tokenizer::whitespace;  // of words
 };
 
 class NgramCosine {
 public:
     double operator()(Text output, Text expected, const NgramOptions& options) {
         if (vocabulary_.is_full()) vocabulary_.clear();
-        read_units(output, options, output_);
-        read_units(expected, options, expected_);
+        Tokenizer tokenizer = options.tokenizer;
+        if (options.words && is_automatic(tokenizer)) {
+            const TokenizerChoices choices = choices_of(tokenizer);
+            tokenizer = choices.is_wide(output) || choices.is_wide(expected) ? choices.wide : choices.usual;
+        }
+        read_units(output, options, tokenizer, output_);
+        read_units(expected, options, tokenizer, expected_);
         if (output_.empty() || expected_.empty()) return output_.empty() && expected_.empty() ? 1.0 : 0.0;
         // A text of fewer than n units is one shorter n-gram.
         if (std::min(output_.size(), expected_.size()) < options.n) return output_ == expected_ ? 1.0 : 0.0;
@@ -93,11 +99,11 @@ public:
     }
 
 private:
-    void read_units(Text text, const NgramOptions& options, std::vector<std::uint32_t>& units) {
+    void read_units(Text text, const NgramOptions& options, Tokenizer tokenizer, std::vector<std::uint32_t>& units) {
         if (!options.words) return unicode::decode(text, options.fold_case, text.size(), units);
         units.clear();
         words_.clear();
-        reader_.read(text, Tokenizer::whitespace, options.fold_case, words_);
+        reader_.read(text, tokenizer, options.fold_case, words_);
         vocabulary_.number(words_, false, units);
     }
     // Turns the units of both texts into the numbers of their n-grams, all below what is returned. An n-gram of up to 2k

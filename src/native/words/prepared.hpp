@@ -51,7 +51,8 @@ public:
     PairedWords& words(std::size_t place) { return words_[resolve(place)]; }
     Tokenizer tokenizer(std::size_t place) const { return readings_[resolve(place)].tokenizer; }
 
-    bool are_equal_folded(const Texts& texts) {
+    bool are_equal_folded(Texts texts, bool strips = false) {
+        if (strips) texts = {unicode::strip(texts.output), unicode::strip(texts.expected)};
         if (texts.output == texts.expected) return true;
         unicode::lower_into(texts.output, folded_[0]);
         unicode::lower_into(texts.expected, folded_[1]);
@@ -59,10 +60,14 @@ public:
     }
 
 private:
+    // Whether texts are wide, by the width of their letters and by their spaces: see `TokenizerChoices`.
+    struct Width {
+        bool is_known = false, is_expected_wide = false, is_wide = false;
+    };
     struct Normalized {
         Texts views;
         unicode::PaddedText output, expected;
-        bool is_expected_wide = false, is_wide = false;
+        Width widths[2];
     };
 
     static bool is_same(Text one, Text other) {
@@ -71,7 +76,8 @@ private:
     std::size_t resolve(std::size_t place) const {
         const Needs::Words& words = needs_->words()[place];
         if (!words.is_automatic()) return place;
-        return texts_[words.texts].is_wide ? words.wide : words.narrow;
+        const bool by_width = choices_of(words.reading.tokenizer).by_width;
+        return texts_[words.texts].widths[by_width].is_wide ? words.wide : words.usual;
     }
     void prepare(std::size_t place) {
         Normalized& texts = texts_[place];
@@ -92,13 +98,17 @@ private:
     // Which words this pair needs.
     void choose(std::size_t place, Normalized& texts) {
         wanted_.clear();
-        bool is_wide_known = false;
+        for (Width& width : texts.widths) width.is_known = false;
         for (std::size_t i = 0; i < needs_->words().size(); ++i) {
             const Needs::Words& words = needs_->words()[i];
             if (words.texts != place || !words.is_asked_for) continue;
-            if (words.is_automatic() && !std::exchange(is_wide_known, true)) {
-                if (is_new_) texts.is_expected_wide = has_wide_word(texts.views.expected);
-                texts.is_wide = texts.is_expected_wide || has_wide_word(texts.views.output);
+            if (words.is_automatic()) {
+                const TokenizerChoices choices = choices_of(words.reading.tokenizer);
+                Width& width = texts.widths[choices.by_width];
+                if (!std::exchange(width.is_known, true)) {
+                    if (is_new_) width.is_expected_wide = choices.is_wide(texts.views.expected);
+                    width.is_wide = width.is_expected_wide || choices.is_wide(texts.views.output);
+                }
             }
             const std::size_t resolved = resolve(i);
             bool is_there = false;

@@ -75,7 +75,10 @@ private:
 
     void cut(Text text, const Reading& reading) {
         switch (reading.tokenizer) {
-            case Tokenizer::squad: return squad_.read(text, words_);
+            case Tokenizer::squad:
+            case Tokenizer::squad_unicode:
+            case Tokenizer::squad_characters:
+            case Tokenizer::squad_any_script: return squad_.read(text, reading.tokenizer, words_);
             case Tokenizer::v13a: return bleu_.v13a(text, reading.fold_case, words_);
             case Tokenizer::intl: return bleu_.intl(text, reading.fold_case, words_);
             default: return tokens_.read(text, reading.tokenizer, reading.fold_case, words_);

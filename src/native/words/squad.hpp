@@ -12,14 +12,19 @@ namespace pe::words {
 class SquadReader {
 public:
     // Appends the words of a text. They stand in this reader, and at least 16 bytes are readable at each.
-    void read(Text text, WordList& words) {
+    void read(Text text, Tokenizer tokenizer, WordList& words) {
         unicode::lower_into(text, clean_);
         std::size_t size = 0;
         for (std::size_t i = 0; i < clean_.size(); ++i)
             if (!unicode::is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i]))) clean_.data()[size++] = clean_.data()[i];
         clean_.shrink(size);
         blank_articles();
-        reader_.split(clean_.view(), words);
+        switch (tokenizer) {
+            case Tokenizer::squad_unicode: return reader_.read(clean_.view(), Tokenizer::unicode, false, words);
+            case Tokenizer::squad_characters: return reader_.read(clean_.view(), Tokenizer::characters, false, words);
+            case Tokenizer::squad_any_script: return reader_.read(clean_.view(), Tokenizer::any_script, false, words);
+            default: return reader_.split(clean_.view(), words);
+        }
     }
 
 private:

@@ -14,7 +14,7 @@ struct TokenF1Result {
 
 class TokenF1 {
 public:
-    explicit TokenF1(Needs& needs) : words_(needs.add_words(needs.add_texts({}), {Tokenizer::squad, true, false})) {}
+    TokenF1(Tokenizer tokenizer, Needs& needs) : words_(needs.add_words(needs.add_texts({}), {tokenizer, true, false})) {}
 
     TokenF1Result score(Prepared& pair) const {
         PairedWords& words = pair.words(words_);

@@ -19,10 +19,12 @@ enum class Tokenizer {
     whitespace,  // what Python's str.split() gives
     unicode,     // runs of what \w matches in a Polars regular expression
     characters,  // every code point that is not white space
-    any_script,  // as unicode, but every character of a script without spaces is a word of its own
-    automatic,   // rouge or any_script, by the pair of texts: see `resolve`
+    any_script,  // as unicode, but every character of a script without spaces, with its marks, is a word of its own
+    automatic,   // rouge or any_script, by the pair of texts: see `choices_of`
+    automatic_whitespace, automatic_unicode, automatic_squad,  // those or any_script
     separated,   // words that were found before and joined with U+001F; a text that starts with U+001F has none
     squad,       // white space, without case, punctuation and articles: see squad.hpp
+    squad_unicode, squad_characters, squad_any_script,
     v13a, intl,  // sacrebleu's for BLEU: see bleu_tokenizers.hpp
     chrf,        // white space, one punctuation mark at the end of a word or else at its start apart
     code_points, // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
@@ -47,10 +49,41 @@ inline bool has_wide_word(Text text) {
     return false;
 }
 
-// The tokenizer of a pair of texts: both must be cut in the same way.
-inline Tokenizer resolve(Tokenizer tokenizer, Text left, Text right) {
-    if (tokenizer != Tokenizer::automatic) return tokenizer;
-    return has_wide_word(left) || has_wide_word(right) ? Tokenizer::any_script : Tokenizer::rouge;
+// Whether a text has a letter of a script without spaces. None of them takes fewer than three bytes.
+inline bool has_unspaced_letter(Text text) {
+    const unicode::CharacterPages& kinds = unicode::CharacterPages::get();
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data() + unicode::ascii_eights(text.data(), end); at < end;) {
+        if (static_cast<unsigned char>(*at) < 0xE0) {
+            at += *at == ' ' ? 1 + unicode::ascii_eights(at + 1, end) : 1;
+            continue;
+        }
+        const std::uint8_t kind = kinds(unicode::next(at, end));
+        if ((kind & unicode::kind_unspaced) && (kind & unicode::kind_alphanumeric)) return true;
+    }
+    return false;
+}
+
+// What an automatic tokenizer is for a pair of texts, both of which must be cut in the same way: the usual one, or `wide`
+// where either text has a letter or digit outside ASCII (`by_width`), or else a letter of a script without spaces.
+struct TokenizerChoices {
+    Tokenizer usual, wide;
+    bool by_width;
+    bool is_wide(Text text) const { return by_width ? has_wide_word(text) : has_unspaced_letter(text); }
+};
+
+inline bool is_automatic(Tokenizer tokenizer) {
+    return tokenizer == Tokenizer::automatic || tokenizer == Tokenizer::automatic_whitespace ||
+           tokenizer == Tokenizer::automatic_unicode || tokenizer == Tokenizer::automatic_squad;
+}
+
+inline TokenizerChoices choices_of(Tokenizer tokenizer) {
+    switch (tokenizer) {
+        case Tokenizer::automatic_whitespace: return {Tokenizer::whitespace, Tokenizer::any_script, false};
+        case Tokenizer::automatic_unicode: return {Tokenizer::unicode, Tokenizer::any_script, false};
+        case Tokenizer::automatic_squad: return {Tokenizer::squad, Tokenizer::squad_any_script, false};
+        default: return {Tokenizer::rouge, Tokenizer::any_script, true};
+    }
 }
 
 class TokenReader {
@@ -168,8 +201,11 @@ private:
             unicode::for_each_wide(bytes_, [&](std::uint32_t code, std::size_t begin, std::size_t end) {
                 // Of the commonest ideographs all is known without a look at the table.
                 const std::uint8_t kind = code - 0x4E00 < 0xA000 - 0x4E00 ? kinds_of_ideographs : kinds(code);
-                const bool is_alone = splits_unspaced && (kind & unicode::kind_unspaced);
-                if (!is_alone && !(kind & unicode::kind_word)) return;
+                const bool is_unspaced = splits_unspaced && (kind & unicode::kind_unspaced);
+                const bool is_alone = is_unspaced && (kind & unicode::kind_alphanumeric);
+                if (!is_unspaced && !(kind & unicode::kind_word)) return;
+                // A mark belongs to the letter before it.
+                if (is_unspaced && !is_alone && alone_end > 0 && begin == alone_end) alone_end = end;
                 if (begin != run_end) {
                     runs_.set(run_begin, run_end);
                     run_begin = begin;

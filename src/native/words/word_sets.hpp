@@ -10,13 +10,13 @@ namespace pe::words {
 class WordSets {
 public:
     WordSets(Tokenizer tokenizer, bool fold_case, Needs& needs, const Needs::Texts& normalization = {})
-        : is_automatic_(tokenizer == Tokenizer::automatic),
+        : is_automatic_(is_automatic(tokenizer)),
           texts_(needs.add_texts(normalization)),
           words_(needs.add_words(texts_, {tokenizer, fold_case, false})) {}
 
     SetSizes score(Prepared& pair) const {
         SetSizes sizes = pair.words(words_).sets();
-        if (is_automatic_ && sizes.all() == 0) sizes.alike = pair.are_equal_folded(pair.texts(texts_));
+        if (is_automatic_ && sizes.all() == 0) sizes.alike = pair.are_equal_folded(pair.texts(texts_), true);
         return sizes;
     }
 

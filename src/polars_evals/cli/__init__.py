@@ -2,6 +2,7 @@
 
 import os
 import sys
+from signal import SIGINT
 
 
 def main() -> None:
@@ -13,6 +14,8 @@ def main() -> None:
         from polars_evals.cli.app import app
 
         app(prog_name="polars-evals")
+    except KeyboardInterrupt:
+        sys.exit(128 + SIGINT)
     except Exception as error:
         # Errors are explained inside of the commands. What got out is no verdict either.
         print(f"polars-evals: unexpected {type(error).__name__}: {error}", file=sys.stderr)

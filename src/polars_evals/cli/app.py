@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, traces
-from polars_evals.cli.comparing import compares, named_measures, slices
+from polars_evals.cli import console, questions, start, traces
+from polars_evals.cli.comparing import compares, leave, named_measures, need_pairs, slices, with_defaults
 from polars_evals.cli.console import (
     deliver,
     explained,
@@ -23,23 +23,27 @@ from polars_evals.cli.console import (
     tell,
 )
 from polars_evals.cli.options import (
+    Adjust,
     All,
     Alpha,
     AsJson,
     ByColumn,
     Cluster,
+    Columns,
     FailOnInconclusive,
+    Format,
+    Keep,
     Markdown,
     Measures,
     Metrics,
     MinEffect,
+    Rows,
     Scored,
+    Unanswered,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from polars_evals.drift import Comparison, ComparisonSpec
+    from polars_evals.drift import ComparisonSpec
 
 GROUPS = {
     "Score": ("score", "traces", "metrics"),
@@ -80,6 +84,9 @@ app = typer.Typer(
 )
 
 
+start.add_to(app)
+
+
 def print_version(wanted: bool) -> None:
     """Print the version and leave."""
     if wanted:
@@ -110,28 +117,27 @@ def score(
         list[str], typer.Argument(help="Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns.")
     ],
     *,
-    output: Annotated[str, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The Parquet file to write. Not needed with --check.")
+    ] = None,
     suite: Annotated[Path | None, typer.Option(help="Suite file (TOML, YAML or JSON).")] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option("--metric", help="A metric with its defaults, instead of a suite; repeat for several."),
     ] = None,
-    format_name: Annotated[
-        str, typer.Option("--format", help="Trace format; auto tells by the columns.")
-    ] = "auto",
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column", help="Where a canonical column is: `output=answer.text`; repeat for several."
-        ),
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Look for what would make the scores mean less than they seem to."),
+    ] = False,
+    format_name: Format = "auto",
+    columns: Columns = None,
+    keep: Keep = None,
+    rows: Rows = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="File with the expected values (Parquet, JSON Lines or CSV).")
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")] = None,
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
-        ),
-    ] = None,
+    on: Annotated[str, typer.Option(help="Column that the files and --dataset share.")] = "item_id",
+    expected: Annotated[str, typer.Option(help="Column of --dataset with the expected values.")] = "expected",
     engine: Annotated[
         str,
         typer.Option(
@@ -141,13 +147,32 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
-    with explained():
-        from polars_evals.cli.score import choose_input, choose_suite, score_files
+    with stoppable(), explained():
+        from polars_evals.cli.score import check_files, choose_input, choose_suite, finding_lines, score_files
         from polars_evals.report.terminal import score_lines
 
-        source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
+        if output is None and not check:
+            raise ValueError("--output names the Parquet file to write; --check alone writes nothing")
+        source = choose_input(
+            inputs,
+            format_name,
+            columns or [],
+            keep=keep or [],
+            rows=rows,
+            dataset=None if dataset is None else (dataset, on, expected),
+        )
+        chosen = choose_suite(suite, metrics)
+        findings = check_files(source, chosen) if check else None
+        if output is None:
+            found = json.dumps(findings, indent=2) if as_json else finding_lines(findings or [])
+            show(found, as_json=as_json)
+            return
         with progress("scoring"):
-            result = score_files(source, choose_suite(suite, metrics), output, engine)
+            result = score_files(source, chosen, output, engine)
+        if findings is not None:
+            result["findings"] = findings
+            if not as_json:
+                show(finding_lines(findings))
         for warning in result.get("warnings", ()):
             tell(f"polars-evals: warning: {warning}")
         show(json.dumps(result, indent=2) if as_json else score_lines(result), as_json=as_json)
@@ -184,7 +209,8 @@ def compare(
 
         if time is not None and html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
-        comparison = compare_spec(scan_scored(scored), spec)
+        frame = scan_scored(scored)
+        comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
         if time is not None:
             page["timeline"] = timeline_of(
@@ -207,6 +233,8 @@ def timeline(
     by: ByColumn = None,
     metrics: Metrics = None,
     measures: Measures = None,
+    adjust: Adjust = None,
+    unanswered: Unanswered = "auto",
     reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
@@ -223,7 +251,8 @@ def timeline(
 
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, measures=named_measures(measures), reference=reference, min_effect=min_effect,
+            metrics=metrics, measures=named_measures(measures), adjust=adjust,
+            unanswered=unanswered, reference=reference, min_effect=min_effect,  # type: ignore[arg-type]
             alpha=alpha,
         )  # fmt: skip
         paths = deliver(line, {"html": html, "markdown": markdown})
@@ -241,7 +270,7 @@ def run(
     fail_on_inconclusive: FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
 
@@ -263,7 +292,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
-    with explained(as_json=as_json):
+    with explained():
         from polars_evals.jobs.upkeep import status as status_of
 
         found = status_of(job, last=last)
@@ -283,7 +312,7 @@ def maintain(
     as_json: AsJson = False,
 ) -> None:
     """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
-    with stoppable(), explained(as_json=as_json):
+    with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted, verb
 
@@ -328,24 +357,6 @@ def demo(
         from polars_evals.cli.demo import run_demo
 
         show(run_demo(output, as_json=as_json), as_json=as_json)
-
-
-def need_pairs(comparison: Comparison) -> None:
-    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
-    from polars_evals._errors import InputError
-    from polars_evals.jobs.gates.comparison import nothing_compared
-
-    if lone := nothing_compared(comparison, comparison.summary):
-        raise InputError("\n".join(lone))
-
-
-def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
-    """Leave with the exit code of the worst verdict."""
-    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
-
-    if "regressed" in verdicts:
-        raise typer.Exit(GATE_FAILED)
-    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
 
 
 questions.add_to(app)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
 
 from polars_evals.cli.console import explained
 from polars_evals.cli.options import (
@@ -13,28 +16,33 @@ from polars_evals.cli.options import (
     By,
     Candidates,
     Cluster,
+    FoundVersion,
     Item,
     Margin,
     Measures,
     Metrics,
     MinEffect,
     Unanswered,
-    Version,
 )
+
+# What is found in the scored rows.
+AUTO = "auto"
 
 # Which way is better.
 WAYS = ("lower", "higher")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-    from polars_evals.drift import ComparisonSpec
+    import polars as pl
+
+    from polars_evals.drift import Comparison, ComparisonSpec
 
 
 def spec_of(
     *,
-    version: Version,
-    baseline: Baseline,
+    version: FoundVersion = None,
+    baseline: Baseline = None,
     candidate: Candidates = None,
     item: Item = None,
     cluster: Cluster = None,
@@ -50,10 +58,38 @@ def spec_of(
     from polars_evals.drift import ComparisonSpec
 
     return ComparisonSpec(
-        version=version, baseline=baseline, candidate=candidate or None, item=item, cluster=cluster,
-        by=slices(by), metrics=metrics or None, measures=named_measures(measures), min_effect=min_effect,
-        alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
+        version=version or AUTO, baseline=baseline or AUTO, candidate=candidate or None, item=item,
+        cluster=cluster, by=slices(by), metrics=metrics or None, measures=named_measures(measures),
+        min_effect=min_effect, alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
+    """Find what was not given: the column of versions, the baseline (the first version) and the item."""
+    import polars as pl
+
+    from polars_evals._errors import ConfigError
+
+    columns, found = scored.collect_schema(), spec
+    if spec.version == AUTO and AUTO not in columns:
+        counts = {name: scored.select(pl.col(name).drop_nulls().n_unique()).collect().item()
+                  for name in ("model", "version") if name in columns}  # fmt: skip
+        several = [name for name, count in counts.items() if count > 1]
+        if not several:
+            raise ConfigError(
+                "no column tells versions apart (looked for two values of `model` or `version`); "
+                "name it with --version"
+            )
+        found = replace(found, version=several[0])
+        has_items = "item_id" in columns and scored.select(pl.col("item_id").count()).collect().item()
+        if found.item is None and has_items:
+            found = replace(found, item="item_id")
+    if spec.baseline == AUTO:
+        versions = scored.select(pl.col(found.version).drop_nulls().cast(pl.String)).head(1).collect()
+        if versions.is_empty():
+            raise ConfigError(f"the column {found.version!r} of --version has no values")
+        found = replace(found, baseline=versions.item())
+    return found
 
 
 def slices(by: list[str] | None) -> str | list[str | list[str]] | None:
@@ -102,3 +138,21 @@ def compares(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(typed)  # type: ignore[attr-defined]
     run.__annotations__ = hints | {"return": None}
     return run
+
+
+def need_pairs(comparison: Comparison) -> None:
+    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    from polars_evals._errors import InputError
+    from polars_evals.jobs.gates.comparison import nothing_compared
+
+    if lone := nothing_compared(comparison, comparison.summary):
+        raise InputError("\n".join(lone))
+
+
+def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
+    """Leave with the exit code of the worst verdict."""
+    from polars_evals._errors import GATE_FAILED, INCONCLUSIVE
+
+    if "regressed" in verdicts:
+        raise typer.Exit(GATE_FAILED)
+    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)

@@ -34,7 +34,15 @@ PLAIN = (
 )
 
 debug = False
+as_json = False
 log: Path | None = None
+
+
+def expect_json(wanted: bool) -> bool:
+    """Remember that the result is wanted as JSON, so that an error is told in it too."""
+    global as_json  # noqa: PLW0603
+    as_json = wanted
+    return wanted
 
 
 def tell(text: str) -> None:
@@ -83,10 +91,10 @@ codecs.register_error("polars-evals-plain", plain)
 
 
 @contextmanager
-def explained(*, as_json: bool = False) -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Turn what users can solve into a message and an exit code; anything else is a bug, and no verdict.
 
-    With `as_json` the error is also a JSON object on stdout.
+    Where JSON is wanted, the error is also a JSON object on stdout.
     """
     try:
         yield
@@ -99,10 +107,10 @@ def explained(*, as_json: bool = False) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
-        explain(error, as_json=as_json)
+        explain(error)
 
 
-def explain(error: BaseException, *, as_json: bool = False) -> NoReturn:
+def explain(error: BaseException) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
     code = exit_code_of(error)
     told = str(error) or type(error).__name__

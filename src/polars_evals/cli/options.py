@@ -4,17 +4,48 @@ from typing import Annotated
 
 import typer
 
+from polars_evals.cli import console
+
 Scored = Annotated[
     list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", callback=console.expect_json, help="Print the result or error as JSON."),
+]
 Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
-Baseline = Annotated[str, typer.Option(help="The version to compare with.")]
+FoundVersion = Annotated[
+    str | None,
+    typer.Option(
+        "--version",
+        help="Column that tells the versions apart. [default: `model`, or `version` if there is one model]",
+    ),
+]
+Baseline = Annotated[
+    str | None, typer.Option(help="The version to compare with. [default: the first in the file]")
+]
 Candidates = Annotated[
     list[str] | None,
     typer.Option("--candidate", help="The version to judge; repeat for several. [default: all]"),
 ]
-Item = Annotated[str | None, typer.Option(help="Column that names the test case, to pair the versions on.")]
+Item = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the test case, to pair the versions on. [default: item_id, without --version]"
+    ),
+]
+Format = Annotated[str, typer.Option("--format", help="Trace format; auto tells by what the files hold.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Where a canonical column is: `output=answer.text`; repeat for several."),
+]
+Keep = Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")]
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
+    ),
+]
 Cluster = Annotated[
     str | None, typer.Option(help="Column that groups items which are not independent, such as the session.")
 ]
@@ -42,6 +73,10 @@ Unanswered = Annotated[
     typer.Option(
         help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
     ),
+]
+Adjust = Annotated[
+    list[str] | None,
+    typer.Option(help="Column whose mix may change, such as the topic: weigh it out; repeat for several."),
 ]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]

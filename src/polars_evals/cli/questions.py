@@ -6,8 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polars_evals.cli.comparing import named_measures
 from polars_evals.cli.console import deliver, explained, show_result
-from polars_evals.cli.options import All, Alpha, AsJson, Cluster, Markdown, Metrics, Scored, Version
+from polars_evals.cli.options import (
+    All,
+    Alpha,
+    AsJson,
+    Cluster,
+    Markdown,
+    Measures,
+    Metrics,
+    Scored,
+    Unanswered,
+    Version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +52,8 @@ def rank(
     baseline: Annotated[
         str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
     ] = None,
+    measures: Measures = None,
+    unanswered: Unanswered = "auto",
     alpha: Alpha = 0.05,
     html: Html = None,
     markdown: Markdown = None,
@@ -53,7 +67,8 @@ def rank(
 
         result = ranked(
             scan_scored(scored), version=version, item=item, metrics=metrics or None, cluster=cluster,
-            baseline=baseline, alpha=alpha,
+            measures=named_measures(measures), baseline=baseline, alpha=alpha,
+            unanswered=unanswered,  # type: ignore[arg-type]
         )  # fmt: skip
         answer(result, html, markdown, as_json=as_json, everything=everything)
 
@@ -77,6 +92,10 @@ def plan(
         float | None, typer.Option(help="Share of the variance that comes from answering again.")
     ] = None,
     version: Annotated[str | None, typer.Option(help="The pilot's column of versions.")] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The version that the others are compared with, where there are several."),
+    ] = None,
     item: Annotated[str | None, typer.Option(help="The pilot's column of test cases.")] = None,
     cluster: Cluster = None,
     metrics: Metrics = None,
@@ -93,7 +112,7 @@ def plan(
         result = planned(
             scan_scored(pilot) if pilot else None, spread=spread, min_effect=min_effect, alpha=alpha,
             power=power, cluster_size=cluster_size, icc=icc, runs=runs, run_share=run_share, version=version,
-            item=item, cluster=cluster, metrics=metrics or None,
+            baseline=baseline, item=item, cluster=cluster, metrics=metrics or None,
         )  # fmt: skip
         answer(result, html, markdown, as_json=as_json, everything=everything)
 

@@ -12,37 +12,64 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
-from polars_evals.jobs.inputs import Input
+from polars_evals.jobs.inputs import Input, scan_all
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
+from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
-from polars_evals.wording import did_you_mean
+from polars_evals.wording import counted, did_you_mean
 
 ROWS = get_args(Rows)
-ENGINES = ("polars", "ray", "spark")
+# Without a cluster.
+HERE = "polars"
 
 # What the options of the library are called here.
 OPTIONS = {
     r"\boutput must end in": "--output must end in",
     r"\bthe output (?=')": "--output ",
+    r"columns=\{[^}]*\} \(command line: ([^)]*)\)": r"\1",
     r"columns=\{[\"'](\w+)[\"']: \.\.\.(?:, [^}]*)?\}": r"--column \1=...",
     r"\bformat=\"(\w+)\"": r"--format \1",
     r"\bcolumns=": "--column",
+    r"\brows=\"(\w+)\"": r"--rows \1",
+    r"pe\.with_expected\(traces, dataset\)": "--dataset FILE",
     r"\b(keep|format)=": r"--\1",
 }
 
 
 def score_files(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files and say what came out."""
-    if engine not in ENGINES:
-        hint = did_you_mean(engine, ENGINES)
-        raise ConfigError(f'--engine must be one of {", ".join(ENGINES)}, got "{engine}"{hint}')
-    if engine != "polars":
+    if engine != HERE:
+        from polars_evals.cluster.engines import ENGINES
+
+        known = (HERE, *ENGINES)
+        if engine not in known:
+            hint = did_you_mean(engine, known)
+            raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
         return score_there(source, suite, output, engine)
     with stoppable(), in_options():
         return score_here(source, suite, output)
+
+
+def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
+    """Look for what would make the scores of files mean less than they seem to: `Suite.check`."""
+    with stoppable(), in_options():
+        return suite.check(scan_all(source, source.files())).to_dicts()
+
+
+def finding_lines(findings: list[dict[str, Any]]) -> str:
+    """Write findings for a terminal, the worst first."""
+    if not findings:
+        return "nothing found"
+    lines = []
+    for one in findings:
+        where = ", ".join(part for part in (one["metric"], one["column"]) if part)
+        rows = f"{counted(one['rows'], 'row')} ({one['share']:.0%})" if one["share"] is not None else ""
+        lines.append(f"{one['severity']}: {one['finding']}: {', '.join(filter(None, (where, rows)))}")
+        lines.append(f"  {one['advice']}" + (f"; such as {one['example']!r}" if one["example"] else ""))
+    return "\n".join(lines)
 
 
 def score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
@@ -65,12 +92,25 @@ def score_there(source: Input, suite: Suite, output: str | Path, engine: str) ->
 
 
 def choose_input(
-    paths: list[str], format_name: str, columns: list[str], *, keep: list[str], rows: str | None
+    paths: list[str],
+    format_name: str,
+    columns: list[str],
+    *,
+    keep: list[str],
+    rows: str | None,
+    dataset: tuple[str, str, str] | None = None,
 ) -> Input:
     """Take the files and how to read them from the options."""
     if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
-    return Input(paths, format_name, dict(map(mapped, columns)), keep, cast("Rows | None", rows))
+    return Input(
+        paths,
+        format_name,
+        dict(map(mapped, columns)),
+        keep,
+        cast("Rows | None", rows),
+        dataset=None if dataset is None else Dataset(*dataset),
+    )
 
 
 def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
@@ -91,12 +131,17 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (ConfigError, InputError, pl.exceptions.PolarsError, ValueError) as error:
-        told = str(error)
-        for words, option in OPTIONS.items():
-            told = re.sub(words, option, told)
+        told = in_words_of_the_command(str(error))
         if told == str(error):
             raise
         raise type(error)(told) from error
+
+
+def in_words_of_the_command(told: str) -> str:
+    """Name the options of the command in the place of those of the library."""
+    for words, option in OPTIONS.items():
+        told = re.sub(words, option, told)
+    return told
 
 
 def mapped(text: str) -> tuple[str, str]:

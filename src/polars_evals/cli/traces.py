@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from polars_evals.cli.console import explained, show
-from polars_evals.cli.options import AsJson
+from polars_evals.cli.options import AsJson, Columns, Format, Keep, Rows
 
 # A file that cannot be read, or holds no answers.
 _BAD_INPUT = 3
@@ -16,22 +16,29 @@ _BAD_INPUT = 3
 
 def add_to(app: typer.Typer) -> None:
     """Add this command to the others."""
-    app.command(epilog="Example: `polars-evals traces export.jsonl`")(traces)
+    app.command(epilog="Example: `polars-evals traces export.jsonl --column output=response`")(traces)
 
 
 def traces(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders or patterns.")],
     *,
-    format_name: Annotated[
-        str, typer.Option("--format", help="The platform; auto tells by what the files hold.")
-    ] = "auto",
+    format_name: Format = "auto",
+    columns: Columns = None,
+    keep: Keep = None,
+    rows: Rows = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what files are, how many records became rows, and why the others did not."""
     with explained():
+        from polars_evals.cli.score import choose_input, in_options, in_words_of_the_command
         from polars_evals.traces import check_traces
 
-        checked = check_traces(inputs, format_name)
-        show(json.dumps(checked.to_dict(), indent=2) if as_json else str(checked))
+        source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
+        with in_options():
+            checked = check_traces(
+                inputs, format_name, columns=source.columns, keep=source.keep, rows=source.rows
+            )
+        told = in_words_of_the_command(str(checked))
+        show(json.dumps(checked.to_dict(), indent=2) if as_json else told)
     if not checked.ok:
         raise typer.Exit(_BAD_INPUT)

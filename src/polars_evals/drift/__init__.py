@@ -5,6 +5,7 @@ from polars_evals.drift.baseline import against_baseline
 from polars_evals.drift.calibrate import Calibration, calibrate
 from polars_evals.drift.compare import compare, compare_spec
 from polars_evals.drift.comparison import Comparison
+from polars_evals.drift.labels import read_labels, sample_items
 from polars_evals.drift.plan import SamplePlan, plan
 from polars_evals.drift.rank import Ranking, rank
 from polars_evals.drift.runs import Runs, runs
@@ -27,6 +28,8 @@ __all__ = [
     "compare_spec",
     "plan",
     "rank",
+    "read_labels",
     "runs",
+    "sample_items",
     "timeline",
 ]

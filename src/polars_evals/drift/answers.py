@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label
+from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label, scores_and_labels
 from polars_evals.suite.measure import Measure
-from polars_evals.wording import have, verb
+from polars_evals.wording import counted, have, verb
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Null where a row has no answer, so that it is counted like everything that is missing.
 HAS_ANSWER = "has_answer"
+# The canonical column of references, and null where a row has none.
+EXPECTED, HAS_EXPECTED = "expected", "has_expected"
 # Where traces keep what became of a call.
 OUTPUT, ERROR, FINISH = "output", "error", "finish_reason"
 # What the makers of models call an answer that was cut off, or held back; in lower case.
@@ -115,19 +117,53 @@ def has_answer(schema: Schema, metrics: Sequence[str]) -> pl.Expr | None:
     return ~pl.any_horizontal(missing) if missing else None
 
 
+def scores_of_answers(schema: Schema, metrics: Sequence[str], unanswered: str) -> list[pl.Expr]:
+    """Return scores and labels, without those of rows that have no answer, and which rows have one."""
+    found = scores_and_labels(schema, metrics)
+    flags = []
+    known = has_answer(schema, metrics) if set_apart(schema, unanswered) else None
+    if known is not None:
+        found = [pl.when(known).then(one).alias(one.meta.output_name()) for one in found]
+        flags.append(pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER))
+    if EXPECTED in schema:
+        flags.append(pl.when(pl.col(EXPECTED).is_not_null()).then(pl.lit(value=True)).alias(HAS_EXPECTED))
+    return [*found, *flags]
+
+
 def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """Add the share that says which rows have an answer: a score in every metric."""
     if ANSWERED in metrics:
         return rows
-    share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics).cast(pl.Float64)
-    if ONLY_RUN in rows.columns:
-        share = pl.when(pl.col(ONLY_RUN).is_not_null()).then(share)
-    return rows.with_columns(share.alias(f"{ANSWERED}:score"), no_label(ANSWERED))
+    share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
+    told = pl.when(_can_be_missing(rows, share)).then(share.cast(pl.Float64))
+    return rows.with_columns(told.alias(f"{ANSWERED}:score"), no_label(ANSWERED))
 
 
-def answers_are_missing(nulls: Mapping[str, int], metrics: Sequence[str]) -> bool:
+def answers_are_missing(rows: pl.DataFrame, metrics: Sequence[str]) -> bool:
     """Say whether any row lacks a score that it could have."""
-    return any(nulls[f"{name}:score"] > nulls.get(ONLY_RUN, 0) for name in metrics)
+    has_scores = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
+    return bool(rows.select((~has_scores & _can_be_missing(rows, has_scores)).any()).item())
+
+
+def _can_be_missing(rows: pl.DataFrame, has_scores: pl.Expr) -> pl.Expr:
+    """Say which rows count: those that can be scored. One without a reference may have no score."""
+    counts = pl.lit(value=True)
+    if ONLY_RUN in rows.columns:
+        counts &= pl.col(ONLY_RUN).is_not_null()
+    if HAS_EXPECTED in rows.columns:
+        counts &= pl.col(HAS_EXPECTED).is_not_null() | has_scores
+    return counts
+
+
+def describe_unlabelled(rows: pl.DataFrame) -> list[str]:
+    """Say how many rows have no expected value. Where none has one, nothing is compared with it."""
+    missing = rows[HAS_EXPECTED].null_count() if HAS_EXPECTED in rows.columns else 0
+    if missing in (0, rows.height):
+        return []
+    return [
+        f"{missing:,} of {counted(rows.height, 'row')} {verb(missing, 'has', 'have')} no expected value; "
+        'metrics that need one score them 0.0, or leave them out with missing="unlabelled"'
+    ]
 
 
 def shares(rows: pl.DataFrame) -> list[str]:

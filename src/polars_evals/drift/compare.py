@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.columns import as_text, flat, item_key
+from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.flips import changed_labels, gather_flips, without_pair
-from polars_evals.drift.histogram import histogram
-from polars_evals.drift.inference import column, floats, testing
-from polars_evals.drift.inference.decide import judge
-from polars_evals.drift.inference.intervals import wilson
-from polars_evals.drift.inference.measure import IDENTITY, measure
-from polars_evals.drift.inference.quantiles import empty_statistics, statistics
-from polars_evals.drift.measures import judge_quantiles, measures_frame, of_quantiles, with_quantiles
+from polars_evals.drift.inference import column, floats
+from polars_evals.drift.inference.decide import correct, decide, summarize, test
+from polars_evals.drift.inference.estimate import IDENTITY, Estimates
+from polars_evals.drift.inference.intervals import welch_p, wilson
+from polars_evals.drift.items import without_pair
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.read import read
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
-from polars_evals.wording import have
+from polars_evals.wording import have, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,19 +26,34 @@ if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pair import Observations
-    from polars_evals.drift.read import Scores
     from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired", "baseline_mean",
-    "candidate_mean", "difference", "se", "ci_low", "ci_high", "correlation", "p_value", "q_value",
-    "p_permutation", "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
-    "pass_ci_high", "pass_p_value", "pass_q_value", "pass_p_permutation", "newly_failing", "newly_passing",
-    "p_mcnemar", "ks", "psi", "psi_chance", "mde", "n_needed", "sequential_low", "sequential_high",
-    "p_sequential", "sequential_verdict", "min_effect", "score_verdict", "pass_verdict", "not_worse",
-    "verdict", "reason",
+    "candidate_mean", "difference", "se", "ci_low", "ci_high", "worst_case", "correlation", "p_value",
+    "q_value", "p_permutation", "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference",
+    "pass_ci_low", "pass_ci_high", "pass_worst_case", "pass_p_value", "pass_q_value", "pass_p_permutation",
+    "newly_failing", "newly_passing", "p_mcnemar", "ks", "psi", "psi_chance", "mde", "n_needed",
+    "sequential_low", "sequential_high", "p_sequential", "sequential_verdict", "min_effect", "score_verdict",
+    "pass_verdict", "decided_by", "not_worse", "verdict", "reason",
 ]  # fmt: skip
 SLICES = [*IDENTITY, *SUMMARY[2:]]
+COMPONENTS = [
+    *IDENTITY, "component", "quantile", "n", "baseline_value", "candidate_value", "difference", "se",
+    "ci_low", "ci_high", "worst_case", "best_case", "p_value", "p_test", "q_value", "p_family",
+    "p_permutation", "sequential_low", "sequential_high", "sequential_worst_case", "sequential_best_case",
+    "p_sequential", "min_effect", "same",
+    "sequential_verdict", "verdict",
+]  # fmt: skip
+DISTRIBUTIONS = {
+    **dict.fromkeys(("candidate", "metric", "version"), pl.String), "bin_low": pl.Float64,
+    "bin_high": pl.Float64, "count": pl.Int64, "share": pl.Float64,
+}  # fmt: skip
+MEASURES = [
+    *IDENTITY, "statistic", "quantile", "n", "baseline_value", "candidate_value", "difference", "ci_low",
+    "ci_high", "ratio", "ratio_low", "ratio_high", "min_effect", "p_value", "q_value", "unit",
+    "lower_is_better", "verdict",
+]  # fmt: skip
 
 
 def compare(
@@ -61,7 +72,6 @@ def compare(
     margin: float | None = None,
     unanswered: Unanswered = "auto",
     seed: int = 0,
-    max_flips: int | None = 10_000,
 ) -> Comparison:
     """
     Compare the scores of model versions with those of a baseline.
@@ -71,7 +81,7 @@ def compare(
     scored
         A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label``
         (``"fail"`` or ``"pass"``) where pass rates are wanted. A LazyFrame is read for its scores once, and
-        once more for the texts of the flips.
+        once more where `items` or `flips` are asked for.
     version
         Column that tells the versions apart.
     baseline
@@ -87,7 +97,7 @@ def compare(
     by
         Columns or expressions to slice by, one row for each value; a pair in the list is sliced by both, as
         in ``["topic", ("topic", "language")]``. An expression needs a name of its own:
-        ``(pl.col("input").str.len_chars() > 1000).alias("long")``. The flips show these columns too.
+        ``(pl.col("input").str.len_chars() > 1000).alias("long")``. The items show these columns too.
         ``"auto"`` searches the columns with few values, and their pairs, for slices that moved differently
         from the rest.
     metrics
@@ -110,9 +120,6 @@ def compare(
         sets it apart where the frame has ``error`` or ``finish_reason``, as traces do.
     seed
         Fixes the random signs of the permutation test.
-    max_flips
-        How many flips to keep for each candidate and metric, the greatest loss first; None for all. The
-        counts in `summary` are always those of all.
 
     Returns
     -------
@@ -154,7 +161,7 @@ def compare(
     spec = ComparisonSpec(
         version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster, by=names,
         metrics=metrics, measures=measures, min_effect=min_effect, alpha=alpha, margin=margin,
-        unanswered=unanswered, seed=seed, max_flips=max_flips,
+        unanswered=unanswered, seed=seed,
     )  # fmt: skip
     return compare_spec(table, spec)
 
@@ -182,121 +189,92 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     'regressed: v2 against v1'
     """
     scores = read(scored, spec)
-    parts = [estimate(pair(scores.rows, scores.spec, one), scores) for one in scores.spec.candidates]
-    return replace(conclude(scores.spec, gather(parts, scores)), table=scores.table)
-
-
-@dataclass(frozen=True)
-class Estimates:
-    """
-    What is known before anything is tested.
-
-    Attributes
-    ----------
-    rows
-        What `measure` gives, a row for each candidate, metric and slice.
-    flips, unmatched, distributions
-        The frames of a `Comparison`.
-    only_runs
-        How many rows of the baseline have no other run to be scored against.
-    also_tried
-        The p-values of slices that a search tried and does not list; they count in the correction.
-    searches
-        The slices of a metric that a search is to choose from.
-    statistics
-        Means, quantiles and ratios of measures.
-    """
-
-    rows: pl.DataFrame
-    flips: pl.DataFrame
-    unmatched: pl.DataFrame
-    distributions: pl.DataFrame
-    notes: Sequence[str] = ()
-    only_runs: int = 0
-    also_tried: Floats = field(default_factory=lambda: np.array([], dtype=np.float64))
-    searches: Sequence[Search] = ()
-    statistics: pl.DataFrame = field(default_factory=empty_statistics)
-
-
-def estimate(pairs: Observations, scores: Scores) -> Estimates:
-    """Measure each metric of one candidate, over all items and by slice, and find the items behind it."""
-    spec = scores.spec
-    names = measured(scores.rows, spec)
-    searches = [Search(pairs, name, scores.traits) for name in names] if spec.automatic else []
-    return Estimates(
-        rows=pl.concat(
-            measure(pairs, metric=name, by=group, seed=spec.seed)
-            for name in names
-            for group in [(), *spec.slices]
-        ),
-        flips=changed_labels(pairs, metrics=spec.metrics, most=spec.max_flips, by=spec.traits),
-        unmatched=without_pair(pairs, metrics=spec.metrics),
-        distributions=pl.concat(histogram(pairs, baseline=spec.baseline, metric=name) for name in names),
-        searches=searches,
-        statistics=pl.concat(
-            [
-                empty_statistics(),
-                *(
-                    statistics(pairs, one, group, alpha=spec.alpha)
-                    for one in spec.measures.values()
-                    for group in [(), *spec.slices]
-                ),
-            ]
-        ),
-    )
-
-
-def gather(parts: Sequence[Estimates], scores: Scores) -> Estimates:
-    """Put the candidates below each other, with the slices that a search lists and the texts of the flips."""
-    spec, schema = scores.spec, scores.table.collect_schema()
-    rows, notes = pl.concat(part.rows for part in parts), scores.notes
-    also_tried = np.array([], dtype=np.float64)
-    if spec.automatic:
-        searches = [search for part in parts for search in part.searches]
-        found, also_tried, note = search_slices(rows, searches, scores.traits, spec)
-        rows, notes = pl.concat([rows, *found]), [*notes, note]
-    flips = gather_flips(
-        [part.flips for part in parts],
-        scores.table,
-        schema,
-        item=None if spec.item is None else item_key(schema, spec.item),
-        version=as_text(schema, spec.version),
-        baseline=spec.baseline,
-        by=spec.traits,
-    )
-    return Estimates(
-        rows=rows,
-        flips=flips,
-        unmatched=pl.concat(part.unmatched for part in parts),
-        distributions=pl.concat(part.distributions for part in parts),
-        notes=notes,
-        only_runs=scores.only_runs,
-        also_tried=also_tried,
-        statistics=pl.concat(part.statistics for part in parts),
-    )
-
-
-def conclude(spec: ResolvedSpec, estimates: Estimates) -> Comparison:
-    """Test, correct and judge what was estimated."""
-    tested = testing.test(estimates.rows, spec)
-    found = estimates.statistics
-    others = [floats(found.filter(of_quantiles())["p_value"]), estimates.also_tried]
-    corrected, q = testing.correct_all(tested, np.concatenate(others))
-    judged = judge(corrected, spec, only_runs=estimates.only_runs)
-    quantiles = judge_quantiles(found, q[: len(others[0])], spec)
-    judged = with_quantiles(judged, quantiles, spec)
+    resolved = scores.spec
+    estimates = Estimates(resolved)
+    unmatched, searches = [], []
+    absent: list[str] = []
+    distributions: list[dict[str, Any]] = []
+    for candidate in resolved.candidates:
+        pairs = pair(scores.rows, resolved, candidate)
+        slicings = [pairs.slicing(), *(pairs.slicing(by) for by in resolved.slices)]
+        names = measured(scores.rows, resolved)
+        for name in names:
+            for slicing in slicings:
+                estimates.add(pairs, name, slicing)
+            distributions += pairs.histogram(name, resolved.baseline)
+        if resolved.automatic:
+            searches += [Search(pairs, name, scores.traits) for name in names]
+        unmatched.append(without_pair(pairs, metrics=resolved.metrics))
+        absent += describe_absent(pairs, resolved)
+    also_tried, notes = None, [*scores.notes, *absent]
+    if resolved.automatic:
+        also_tried, note = search_slices(estimates, searches, scores.traits)
+        notes.append(note)
+    components, judged = judge(estimates, also_tried, only_runs=scores.only_runs)
     sliced = pl.col("slice").is_not_null()
     return Comparison(
         summary=judged.filter(~sliced).select(SUMMARY),
         slices=flat(judged.filter(sliced).select(SLICES)),
-        measures=measures_frame(found, quantiles, judged, spec),
-        flips=estimates.flips,
-        unmatched=estimates.unmatched,
-        pass_rates=_pass_rates(judged, spec),
-        distributions=estimates.distributions,
-        notes=(*estimates.notes, *_repeats(judged)),
-        spec=spec,
+        measures=_measures(components, resolved),
+        components=flat(components.select(COMPONENTS)),
+        unmatched=pl.concat(unmatched),
+        pass_rates=_pass_rates(judged, resolved),
+        distributions=pl.DataFrame(distributions, schema=DISTRIBUTIONS),
+        notes=(*notes, *_repeats(judged)),
+        spec=resolved,
+        table=scores.table,
     )
+
+
+def judge(
+    estimates: Estimates, also_tried: Floats | None, *, only_runs: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Test, correct and decide, and return the components and a row for all of each row."""
+    spec, (rows, facts) = estimates.spec, estimates.frames()
+    decided = decide(correct(test(rows, facts, spec), spec, also_tried), facts, spec)
+    return decided, summarize(decided, facts, spec, only_runs=only_runs)
+
+
+def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Return a row for each measure, slice and statistic: values, difference, ratio, unit and verdict."""
+    rows = components.filter(pl.col("metric").is_in(list(spec.measures)), pl.col("n") > 0)
+    about = (
+        pl.col("metric").replace_strict(
+            {name: getattr(one, key) for name, one in spec.measures.items()}, return_dtype=dtype, default=None
+        ).alias(key)
+        for key, dtype in (("unit", pl.String), ("lower_is_better", pl.Boolean))
+    )  # fmt: skip
+    ordered = rows.with_columns(*about, statistic="component").sort("row", maintain_order=True)
+    return flat(ordered.select(MEASURES))
+
+
+def describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
+    """
+    Say how many items of the baseline a candidate has no row of, and whether they are like the others.
+
+    Where the baseline scores otherwise on them, what is compared is another set of items than it seems.
+    """
+    if not pairs.paired:
+        return []
+    missing = pairs.frame["in_c"].is_null().to_numpy() & pairs.frame["in_b"].is_not_null().to_numpy()
+    count = int(missing.sum())
+    if not count:
+        return []
+    there = pairs.frame["in_b"].is_not_null().to_numpy()
+    told = []
+    for name in spec.metrics:
+        scores = pairs.values(name, "b")
+        groups = [scores[part & ~np.isnan(scores)] for part in (missing, there & ~missing)]
+        if min(map(len, groups)) == 0:
+            continue
+        p = welch_p(*groups)
+        clear = "" if np.isnan(p) else f", p = {p:.2g}"
+        told.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
+    note = (
+        f"{count:,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
+        f"{pairs.candidate} and {verb(count, 'is', 'are')} not compared"
+    )
+    return [f"{note}; there {spec.baseline} scores {'; '.join(told)}" if told else note]
 
 
 def _repeats(judged: pl.DataFrame) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_evals.drawing import drawing
-from polars_evals.drift.inference.decide import worst
-from polars_evals.drift.items import items_of
+from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
+from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class Comparison(Result):
     measures
         A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
-    flips
-        The items whose label changed, with their texts, greatest loss first.
+    components
+        A row for each thing that is judged of a row of `summary` or `slices`: ``mean``, ``pass_rate``,
+        ``median``, ``p95``, with its difference, interval, tests and verdict. Gates judge these.
     unmatched
         What could not be paired, and why.
     pass_rates
@@ -48,19 +50,19 @@ class Comparison(Result):
     spec
         What was compared, and how. `compare_spec` repeats it on other rows.
     table
-        The rows that were compared, for `items`; None for merged aggregates.
+        The rows that were compared, for `items`.
     """
 
     summary: pl.DataFrame
     slices: pl.DataFrame
     measures: pl.DataFrame
-    flips: pl.DataFrame
+    components: pl.DataFrame
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
     notes: tuple[str, ...]
     spec: ResolvedSpec
-    table: pl.LazyFrame | None = None
+    table: pl.LazyFrame
 
     @property
     def items(self) -> pl.LazyFrame:
@@ -95,11 +97,12 @@ class Comparison(Result):
         │ 1    ┆ 0.5             ┆ -0.4       │
         └──────┴─────────────────┴────────────┘
         """
-        if self.table is None:
-            raise ValueError(
-                "a comparison of merged aggregates has no items; compare the rows themselves to see them"
-            )
         return items_of(self.table, self.spec)
+
+    @cached_property
+    def flips(self) -> pl.DataFrame:
+        """The items whose label changed, with their texts, greatest loss first: a part of `items`."""
+        return flips_of(self.items, self.spec)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -108,11 +111,54 @@ class Comparison(Result):
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The worst verdict on each candidate: regressed, inconclusive, improved or no_change."""
-        rows = pl.concat(frame.select("candidate", "verdict") for frame in (self.summary, self.slices))
+        """
+        The verdict on each candidate: regressed, inconclusive, improved or no_change.
+
+        It is `regressed` where a component of any row, slices included, got worse after a correction that
+        makes one false alarm in the whole report unlikely. Otherwise the rows over all items decide: any that
+        improved, all that did not change, or else inconclusive.
+        """
         return {
-            one: worst(rows.filter(pl.col("candidate") == one)["verdict"]) for one in self.spec.candidates
+            one: verdict_of(
+                self.components.filter(pl.col("candidate") == one),
+                self.summary.filter(pl.col("candidate") == one)["verdict"],
+                self.spec.alpha,
+            )
+            for one in self.spec.candidates
         }
+
+    def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
+        """
+        Return the rows of `summary` and `slices` with verdicts that hold together, as a gate judges them.
+
+        Parameters
+        ----------
+        rows
+            Which rows are judged, by their columns ``candidate``, ``metric``, ``slice`` and ``by``; None for
+            all.
+        sequential
+            Whether the verdicts must hold for any number of looks while items are added, as in a job that
+            runs every day, or for one look.
+
+        Returns
+        -------
+        DataFrame
+            Verdict and ``decided_by`` by components that survive Holm's correction over all components of
+            these rows, and ``p_corrected`` of the one that decided.
+        """
+        chosen = self.components if rows is None else self.components.filter(rows)
+        corrected = family_wise(chosen, self.spec.alpha, sequential=sequential)
+        parts: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
+        for one in corrected.iter_rows(named=True):
+            parts.setdefault((one["candidate"], one["metric"], one["slice"]), []).append(one)
+        every = pl.concat([self.summary, self.slices], how="diagonal")
+        judged = every if rows is None else every.filter(rows)
+        found = [row_verdict(parts[key]) for key in judged.select("candidate", "metric", "slice").iter_rows()]
+        return judged.with_columns(
+            pl.Series("verdict", [verdict for verdict, _ in found], dtype=judged.schema["verdict"]),
+            pl.Series("decided_by", [one["component"] for _, one in found], dtype=pl.String),
+            pl.Series("p_corrected", [one["p_corrected"] for _, one in found], dtype=pl.Float64),
+        )
 
     @property
     def verdict(self) -> str:
@@ -135,7 +181,9 @@ class Comparison(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        names = ("summary", "slices", "measures", "flips", "unmatched", "pass_rates", "distributions")
+        names = (
+            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates", "distributions"
+        )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     @property

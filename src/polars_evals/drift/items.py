@@ -6,20 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_evals._polars import format_text
 from polars_evals.drawing import drawing
 from polars_evals.drift.answers import HAS_ANSWER
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
-from polars_evals.drift.flips import FLIPS, slice_columns
 from polars_evals.drift.read import scores
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from polars_evals.drift.pair import Observations
     from polars_evals.drift.spec import ResolvedSpec
 
 # Texts that an item has once, and the one that each version has.
 SHARED, OWN = ("input", "expected"), "output"
+SIDES = ["baseline", "candidate", "both"]
+FLIPS = ["newly_failing", "newly_passing"]
+TEXTS = ["input", "expected", "baseline_output", "candidate_output"]
+SCORES = ["baseline_score", "candidate_score", "difference", "baseline_label", "candidate_label"]
+UNMATCHED: dict[str, Any] = {
+    "candidate": pl.String,
+    "metric": pl.String,
+    "item": pl.String,
+    "missing": pl.Enum(SIDES),
+    "reason": pl.String,
+}
 
 
 class Items(pl.LazyFrame):
@@ -48,12 +60,12 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
-    answers = rows.group_by("version", "item").agg(
+    answers = rows.group_by("version", "item", maintain_order=True).agg(
         *(pl.col(f"{name}:score").mean() for name in names),
         *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
-    shared = rows.group_by("item").agg(
+    shared = rows.group_by("item", maintain_order=True).agg(
         *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
         *(pl.col(f"text:{name}").drop_nulls().first().alias(name) for name in SHARED),
         *(
@@ -137,3 +149,76 @@ def _schema(spec: ResolvedSpec) -> dict[str, Any]:
         **dict.fromkeys((*SHARED, "baseline_output", "candidate_output"), pl.String),
         **dict.fromkeys((f"output_{version}" for version in spec.versions), pl.String),
     }  # fmt: skip
+
+
+def flips_of(items: pl.LazyFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Return the items whose label changed, the greatest loss first."""
+    order = ["candidate", "metric", "flip", "item", *slice_columns(spec.traits), *TEXTS, *SCORES]
+    changed = items.filter(pl.col("flip").is_not_null()).select(order)
+    return changed.sort("difference", "item", "candidate", "metric").collect()
+
+
+def slice_columns(by: Iterable[str]) -> list[str]:
+    """Return the columns of slices that items show; a name that items have anyway keeps its meaning."""
+    return [name for name in by if name not in {"candidate", "metric", "flip", "item", *TEXTS, *SCORES}]
+
+
+def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return what could not be paired: items without a row in a version, rows without score or item."""
+    if not observations.paired:
+        return pl.DataFrame(schema=UNMATCHED)
+    scores = [f"{name}:{end}" for name in metrics for end in ("b", "c")]
+    there = observations.frame.select("in_b", "in_c", *scores).null_count()
+    if not (sum(there.row(0)) or observations.rows["item"].null_count()):
+        return pl.DataFrame(schema=UNMATCHED)
+    frame, candidate = observations.frame.lazy(), observations.candidate
+    no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
+    parts = [
+        _entries(
+            frame.filter(no_row),
+            candidate,
+            None,
+            pl.when(pl.col("in_b").is_null()).then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+            pl.lit("no row"),
+        )
+    ]
+    for m in metrics:
+        b, c = pl.col(f"{m}:b").is_null() & pl.col("in_b"), pl.col(f"{m}:c").is_null() & pl.col("in_c")
+        missing = (
+            pl.when(b & c)
+            .then(pl.lit("both"))
+            .when(b)
+            .then(pl.lit("baseline"))
+            .otherwise(pl.lit("candidate"))
+        )
+        found = frame.filter(b.fill_null(False) | c.fill_null(False))
+        parts.append(_entries(found, candidate, m, missing, pl.lit("no score")))
+    unknown = observations.rows.lazy().filter(pl.col("item").is_null())
+    counted = unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows"))
+    parts.append(rows_without_item(counted, candidate))
+    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
+
+
+def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
+    """Return the entries of ``rows`` that have no ``item``, by ``side`` (true: candidate)."""
+    return _entries(
+        counted,
+        candidate,
+        None,
+        pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+        pl.when(pl.col("rows") == 1)
+        .then(pl.lit("1 row without an item"))
+        .otherwise(format_text("{} rows without an item", "rows")),
+    )
+
+
+def _entries(
+    frame: pl.LazyFrame, candidate: str, metric: str | None, missing: pl.Expr, reason: pl.Expr
+) -> pl.LazyFrame:
+    return frame.select(
+        pl.lit(candidate, dtype=pl.String).alias("candidate"),
+        pl.lit(metric, dtype=pl.String).alias("metric"),
+        pl.col("item").cast(pl.String),
+        missing.cast(pl.Enum(SIDES)).alias("missing"),
+        reason.alias("reason"),
+    )

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift.answers import shares
-from polars_evals.drift.columns import APART, TRAIT, aggregated
+from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
+from polars_evals.drift.inference import floats
+from polars_evals.drift.inference.estimate import split
+from polars_evals.drift.inference.shape import histogram
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    import numpy.typing as npt
+
+    from polars_evals.drift.inference import Floats
+    from polars_evals.drift.inference.estimate import Codes
     from polars_evals.drift.spec import ResolvedSpec
 
 RIGHT = f"{APART}right"
@@ -35,6 +44,127 @@ class Observations:
     candidate: str
     paired: bool
     clustered: bool
+
+    @cached_property
+    def clusters(self) -> Codes | None:
+        """The cluster of each row of `frame`, as a number."""
+        return self.frame["cluster"].to_numpy() if self.clustered else None
+
+    @cached_property
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Which items have several rows in a version."""
+        return self.frame["many"].to_numpy()
+
+    def values(self, metric: str, end: str) -> Floats:
+        """Return a column of `frame`, NaN for null."""
+        return floats(self.frame[f"{metric}:{end}"])
+
+    def labelled(self, metric: str) -> bool:
+        """Say whether any row of both versions has a label."""
+        return all(self.frame[f"{metric}:{end}"].null_count() < self.frame.height for end in ("bp", "cp"))
+
+    def slicing(self, by: Sequence[str] = ()) -> Slicing:
+        """Put items and rows into the slices of some columns."""
+        if not by:
+            return Slicing((), [()], None, None)
+        values: list[tuple[str | None, ...]] = [()]
+        codes = row_codes = np.zeros(0, dtype=np.int64)
+        for name in by:
+            column = trait(name)
+            known = pl.concat(frame[column].unique() for frame in (self.frame, self.rows))
+            known = known.unique().sort(nulls_last=True)
+            of = [_codes(frame[column], known) for frame in (self.frame, self.rows)]
+            values = [(*value, one) for value in values for one in known.to_list()]
+            codes, row_codes = (
+                old * len(known) + new if len(old) else new
+                for old, new in zip((codes, row_codes), of, strict=True)
+            )
+        present = np.flatnonzero(np.bincount(codes, minlength=len(values)))
+        place = np.full(len(values), -1)
+        place[present] = np.arange(len(present))
+        return Slicing(tuple(by), [values[one] for one in present], place[codes], place[row_codes])
+
+    def samples(self, metric: str, slicing: Slicing) -> list[tuple[Floats, Floats]]:
+        """Return by slice the sorted scores of both versions, all rows of them."""
+        sides = []
+        for values, order in self._sorted(metric):
+            if slicing.row_codes is None:
+                sides.append([values])
+                continue
+            codes = slicing.row_codes[order]
+            inside = codes >= 0
+            sides.append(split(values[inside], codes[inside], len(slicing)))
+        return list(zip(*sides, strict=True))
+
+    def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
+        """Return how the scores of both versions are spread, all rows of them, bin by bin."""
+        values = [one for one, _ in self._sorted(metric)]
+        for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
+            yield {"candidate": self.candidate, "metric": metric} | row
+
+    def _sorted(self, metric: str) -> list[tuple[Floats, Codes]]:
+        """Return the sorted scores of each version, and their places among the rows."""
+        if metric not in self._cache:
+            scores, side = floats(self.rows[f"{metric}:score"]), self.rows["side"].to_numpy()
+            found = []
+            for which in (~side, side):
+                places = np.flatnonzero(which & ~np.isnan(scores))
+                order = np.argsort(scores[places])
+                found.append((scores[places][order], places[order]))
+            self._cache[metric] = found
+        return self._cache[metric]
+
+    @cached_property
+    def _cache(self) -> dict[str, list[tuple[Floats, Codes]]]:
+        return {}
+
+
+def _codes(column: pl.Series, known: pl.Series) -> Codes:
+    """Return the place of each value among those that are known; null is the last."""
+    values = pl.Enum(known.drop_nulls())
+    places = column.cast(values).to_physical().cast(pl.Int64)
+    return places.fill_null(len(known) - 1).to_numpy()
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """
+    The slices of some columns.
+
+    Attributes
+    ----------
+    by
+        The columns; none for all items as one slice.
+    values
+        What each slice has in them, sorted, null last.
+    codes, row_codes
+        The slice of each item, and of each row of both versions; None where all are in one.
+    """
+
+    by: tuple[str, ...]
+    values: list[tuple[str | None, ...]]
+    codes: Codes | None
+    row_codes: Codes | None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def identity(self, candidate: str, metric: str) -> dict[str, list[Any]]:
+        """Name the row of each slice."""
+        count = len(self)
+        by = list(self.by)
+        return {
+            "candidate": [candidate] * count,
+            "metric": [metric] * count,
+            "slice": [slice_name(by, value) if by else None for value in self.values],
+            "by": [by or None] * count,
+            "value": [list(value) if by else None for value in self.values],
+        }
+
+
+def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:
+    """Return ``topic=refunds, language=de``."""
+    return ", ".join(f"{name}={'null' if v is None else v}" for name, v in zip(by, value, strict=True))
 
 
 def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
@@ -65,10 +195,10 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
     right = _one_row_an_item(known.filter("side"), metrics, "c").with_columns(in_c=True)
     several = pl.any_horizontal(pl.col("many", f"many{RIGHT}").fill_null(value=False))
     frame = _join(left, right).with_columns(many=several).drop(f"many{RIGHT}")
-    for trait in _traits(rows):
-        other = trait + RIGHT
-        _check_constant(frame, trait, other, item)
-        frame = frame.with_columns(pl.coalesce(trait, other).alias(trait)).drop(other)
+    for name in _traits(rows):
+        other = name + RIGHT
+        _check_constant(frame, name, other, item)
+        frame = frame.with_columns(pl.coalesce(name, other).alias(name)).drop(other)
     rows = _sliced_as_items(rows, frame)
     return Observations(frame, rows, candidate, paired=True, clustered=clustered)
 
@@ -111,8 +241,8 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
         .agg(*(e.mean() for e in named), *_lowest_and_highest(traits), many=pl.len() > 1)
     )
     frame = aggregated(averaged)
-    for trait in traits:
-        _check_constant(frame, trait, trait + HIGHEST, "item")
+    for name in traits:
+        _check_constant(frame, name, name + HIGHEST, "item")
     return frame.select("item", *traits, *(e.meta.output_name() for e in named), "many")
 
 
@@ -121,12 +251,15 @@ def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     # Hashes join several times faster than text. Should two different items ever share one, it shows.
     for key in (pl.col("item").hash(), pl.col("item")):
         sides = [side.lazy().with_columns(key=key) for side in (left, right)]
-        joined = sides[0].join(sides[1], on="key", how="full", coalesce=True, suffix=RIGHT)
+        joined = sides[0].join(
+            sides[1], on="key", how="full", coalesce=True, suffix=RIGHT, maintain_order="left_right"
+        )
         frame = joined.drop("key").collect(engine="streaming")
         if not (frame["item"] != frame["item" + RIGHT]).any():
             break
     frame = frame.with_columns(item=pl.coalesce("item", "item" + RIGHT)).drop("item" + RIGHT)
-    # A fixed order makes sums of floats agree to the last bit from run to run; many rows would take too long.
+    # An order that does not depend on that of the rows makes sums of floats agree to the last bit; to sort
+    # many rows would take too long, and those in the same order still agree.
     return frame.sort("item") if frame.height <= 100_000 else frame
 
 

@@ -13,7 +13,7 @@ from polars_evals.drift import columns
 from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.runs import between_and_within
-from polars_evals.wording import have
+from polars_evals.wording import have, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,7 @@ class Spread:
 def plan(
     scored: Frame | None = None,
     *,
+    pilot: Frame | None = None,
     spread: float | None = None,
     min_effect: float = 0.02,
     alpha: float = 0.05,
@@ -61,6 +62,7 @@ def plan(
     runs: int = 1,
     run_share: float | None = None,
     version: str | None = None,
+    baseline: Any = None,
     item: str | None = None,
     cluster: str | None = None,
     metrics: Sequence[str] | None = None,
@@ -71,8 +73,10 @@ def plan(
     Parameters
     ----------
     scored
-        A pilot, to learn the spread from: scores of two versions on some items. It needs `version` and
-        `item`.
+        A pilot, to learn the spread from: scores of two versions or more on some items. It needs `version`
+        and `item`.
+    pilot
+        The same by its name.
     spread
         Standard deviation of the paired differences, instead of a pilot.
     min_effect
@@ -91,6 +95,9 @@ def plan(
         Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
     version, item, cluster, metrics
         Columns of the pilot, as in `compare`. The pilot's clusters tell `cluster_size` and `icc`.
+    baseline
+        The version of the pilot that the others are compared with, where there are more than two. The plan
+        is for the one whose differences vary most.
 
     Returns
     -------
@@ -101,7 +108,8 @@ def plan(
     -----
     Without clusters and runs this is the sample size of the paired t test. Clusters multiply it by 1 + (size
     − 1) · icc and leave as many degrees of freedom as there are clusters; runs divide the share of the
-    variance that comes from them.
+    variance that comes from them. `compare` with the same `min_effect` calls a true change of that size
+    regressed or improved in about this share of cases.
 
     Examples
     --------
@@ -120,6 +128,10 @@ def plan(
     if power <= alpha:
         raise ValueError(f"power must be above alpha, got power={power!r} and alpha={alpha!r}")
     notes: list[str] = []
+    if pilot is not None:
+        if scored is not None:
+            raise ValueError("plan takes one pilot, got two")
+        scored = pilot
     if scored is not None:
         if spread is not None or cluster_size is not None or icc is not None or run_share is not None:
             raise ValueError(
@@ -129,7 +141,9 @@ def plan(
             raise ValueError(
                 "a pilot needs version= and item=, the columns that tell versions and items apart"
             )
-        spreads, notes = _learn(scored, version=version, item=item, cluster=cluster, metrics=metrics)
+        spreads, notes = _learn(
+            scored, version=version, baseline=baseline, item=item, cluster=cluster, metrics=metrics
+        )
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
             notes.append("the pilot has one run an item and version: what more runs bring is not known")
     else:
@@ -177,16 +191,16 @@ def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: i
 
 def power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
     """Return the probability that a two-sided paired t test of `n` items finds an effect."""
-    from scipy.stats import nct, norm, t
+    from scipy.special import nctdtr, ndtr, stdtrit
 
     freedom = n / spread.cluster_size - 1
     error = spread.with_runs(runs) * sqrt(spread.design / n)
     if error == 0:
         return 1.0
-    limit, shift = t.isf(alpha / 2, freedom), effect / error
-    if freedom > 1e6:
-        return float(norm.sf(limit - shift) + norm.cdf(-limit - shift))
-    return float(nct.sf(limit, freedom, shift) + nct.cdf(-limit, freedom, shift))
+    limit, shift = -float(stdtrit(freedom, alpha / 2)), effect / error
+    if freedom > 1e5 or shift > 30:
+        return float(ndtr(shift - limit) + ndtr(-limit - shift))
+    return float(1 - nctdtr(freedom, shift, limit) + nctdtr(freedom, shift, -limit))
 
 
 def _given(
@@ -215,56 +229,85 @@ def _given(
 
 
 def _learn(
-    scored: Frame, *, version: str, item: str, cluster: str | None, metrics: Sequence[str] | None
+    scored: Frame,
+    *,
+    version: str,
+    baseline: Any,
+    item: str,
+    cluster: str | None,
+    metrics: Sequence[str] | None,
 ) -> tuple[dict[str, Spread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
-    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
-    if len(rows.versions) != 2:
+    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto")
+    versions, before = rows.versions, None
+    if baseline is not None:
+        before = columns.version_text(columns.lazy(scored).collect_schema(), version, baseline)
+        if before not in versions:
+            raise columns.absent("baseline", before, version, versions)
+    if len(versions) < 2:
         raise ValueError(
-            f"a pilot has two versions, but column {version!r} has {len(rows.versions)}: filter it first"
+            f"a pilot has two versions or more, but column {version!r} holds only {versions[0]!r}"
         )
-    spreads = {}
+    if before is None and len(versions) > 2:
+        raise ValueError(
+            f"a pilot of {len(versions)} versions needs baseline=, the version that the others are compared "
+            f"with: {listed(versions)}"
+        )
+    before = versions[0] if before is None else before
+    others = [one for one in versions if one != before]
+    spreads, notes = {}, list(rows.notes)
     for metric in rows.metrics:
-        score = f"{metric}:score"
-        sides = [rows.frame.filter(pl.col("version") == one).drop_nulls(score) for one in rows.versions]
-        within = [between_and_within(side, "item", score) for side in sides]
-        means = [
-            side.group_by("item", maintain_order=True).agg(
-                pl.col(score).mean(), pl.len().alias("runs"), *(["cluster"] if cluster else [])
-            )
-            for side in sides
-        ]
-        pairs = (
-            means[0]
-            .join(means[1], on="item", suffix=":b", maintain_order="left")
-            .with_columns(d=pl.col(f"{score}:b") - pl.col(score))
-        )
-        if pairs.height < 3:
+        found = {
+            one: _spread(rows.frame, metric, before, one, clustered=cluster is not None) for one in others
+        }
+        widest = max(others, key=lambda one: found[one].total * sqrt(found[one].design))
+        spreads[metric] = found[widest]
+        if found[widest].total == 0:
             raise ValueError(
-                f"{metric}: in the pilot {have(pairs.height, 'item')} a score in both versions; 3 are needed"
+                f"{metric}: no difference varies in the pilot, so it tells nothing about the items needed"
             )
-        observed = float(pairs["d"].var())  # type: ignore[arg-type]
-        noise = [0.0 if one.within is None else one.within for one in within]
-        averaged = sum(
-            value * float(pairs.select((1 / pl.col(runs)).mean()).item())
-            for value, runs in zip(noise, ("runs", "runs:b"), strict=True)
+        if len(others) > 1:
+            notes.append(f"{metric}: planned for {widest}, whose differences from {before} vary most")
+    return spreads, notes
+
+
+def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, clustered: bool) -> Spread:
+    """Return how the differences of two versions vary."""
+    score = f"{metric}:score"
+    sides = [frame.filter(pl.col("version") == one).drop_nulls(score) for one in (before, after)]
+    noise = [between_and_within(side, "item", score).within or 0.0 for side in sides]
+    own = [pl.col("cluster").drop_nulls().first()] if clustered else []
+    means = [
+        columns.aggregated(
+            side.lazy()
+            .group_by("item", maintain_order=True)
+            .agg(pl.col(score).mean(), pl.len().alias("runs"), *own)
         )
-        between = max(observed - averaged, 0.0)
-        total = between + sum(noise)
-        size, icc = 1.0, 0.0
-        if cluster is not None:
-            grouped = pairs.select("d", pl.col("cluster").list.first()).drop_nulls()
-            parts = between_and_within(grouped, "cluster", "d")
-            size = max(1.0, float(grouped.height / max(grouped["cluster"].n_unique(), 1)))
-            whole = parts.between + (parts.within or 0.0)
-            icc = parts.between / whole if whole > 0 else 0.0
-        spreads[metric] = Spread(sqrt(total), sum(noise) / total if total else 0.0, size, icc)
-    still = [name for name, one in spreads.items() if one.total == 0]
-    if still:
+        for side in sides
+    ]
+    pairs = (
+        means[0]
+        .join(means[1], on="item", suffix=":b", maintain_order="left")
+        .with_columns(d=pl.col(f"{score}:b") - pl.col(score))
+    )
+    if pairs.height < 3:
         raise ValueError(
-            f"{still[0]}: no difference varies in the pilot, so it tells nothing about the items needed"
+            f"{metric}: in the pilot {have(pairs.height, 'item')} a score in both versions; 3 are needed"
         )
-    return spreads, rows.notes
+    observed = float(pairs["d"].var())  # type: ignore[arg-type]
+    averaged = sum(
+        value * float(pairs.select((1 / pl.col(runs)).mean()).item())
+        for value, runs in zip(noise, ("runs", "runs:b"), strict=True)
+    )
+    total = max(observed - averaged, 0.0) + sum(noise)
+    size, icc = 1.0, 0.0
+    if clustered:
+        grouped = pairs.select("d", "cluster").drop_nulls()
+        parts = between_and_within(grouped, "cluster", "d")
+        size = max(1.0, float(grouped.height / max(grouped["cluster"].n_unique(), 1)))
+        whole = parts.between + (parts.within or 0.0)
+        icc = parts.between / whole if whole > 0 else 0.0
+    return Spread(sqrt(total), sum(noise) / total if total else 0.0, size, icc)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

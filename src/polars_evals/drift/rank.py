@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import NEGLIGIBLE
+from polars_evals.drift.inference import NEGLIGIBLE, floats
+from polars_evals.drift.inference.clusters import one_mean
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
 from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
+    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.spec import SomeMeasures, Unanswered
     from polars_evals.report import RankingPlots
 
 DRAWS = 20_000
 FEWEST_UNITS = 2
+# How far apart versions are before anything is known, in standard errors.
+PRIOR = 1.0
 SUMMARY: dict[str, Any] = {
     "metric": pl.String, "version": pl.String, "n": pl.Int64, "mean": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64,
@@ -38,18 +47,69 @@ PAIRS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Means of all versions over the same items, and how these means vary together."""
+class Means:
+    """
+    Means of all versions over the same items, and how these means vary together.
 
-    n: int
-    units: int
-    means: Floats
-    covariance: Floats
+    `values` has a row for each item and a column for each version, `clusters` a number for each item.
+    """
+
+    values: Floats
+    clusters: npt.NDArray[np.int64] | None
+    bounded: bool
+    sign: int
+
+    @cached_property
+    def n(self) -> int:
+        """The number of items."""
+        return len(self.values)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean of each version."""
+        return np.asarray(self.values.mean(axis=0)) if self.n else np.full(self.values.shape[1], np.nan)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """The number of items of each unit: a cluster, or an item."""
+        return np.ones(self.n) if self.clusters is None else np.bincount(self.clusters).astype(np.float64)
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the covariance."""
-        return self.units - 1
+    def units(self) -> int:
+        """The number of clusters, or of items."""
+        return len(self.sizes)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The covariance of the means."""
+        apart = self.values - self.means
+        if self.clusters is not None:
+            apart = np.stack([np.bincount(self.clusters, one) for one in apart.T], axis=1)
+        scale = self.units / max(self.units - 1, 1) / max(self.n, 1) ** 2
+        return np.asarray(scale * apart.T @ apart)
+
+    def spread(self, values: Floats) -> tuple[float, float, float]:
+        """
+        Return standard error and degrees of freedom of a mean, and the standard error with what is unseen.
+
+        Notes
+        -----
+        Rare values make a variance uncertain: the last one adds that of two more units, one on each side, of
+        the size that the fourth moment shows beyond a normal distribution's. It is 0 for normal values, and
+        that of two items which flip for pass and fail where few items do. Where nothing varies, two units at
+        the bounds are added.
+        """
+        total = values if self.clusters is None else np.bincount(self.clusters, values).astype(np.float64)
+        found = one_mean(self.sizes, total)
+        squares = float(((values - values.mean()) ** 2).mean())
+        if squares < NEGLIGIBLE**2:
+            centre = abs(float(values.mean()))
+            reach = centre if centre > NEGLIGIBLE else 1.0 if self.bounded else 0.0
+            constant = reach * np.sqrt(2 * self.units / (self.units + 1)) / (self.units + 2)
+            return (constant if centre > NEGLIGIBLE else 0.0), float(self.units - 1), constant
+        tails = float(((values - values.mean()) ** 4).mean()) / squares - 3 * squares
+        unseen = 2 * max(tails, 0.0) / found.effective**2 if self.bounded else 0.0
+        return float(np.sqrt(found.variance)), found.df, float(np.sqrt(found.variance + unseen))
 
 
 def rank(
@@ -58,8 +118,10 @@ def rank(
     version: str,
     item: str,
     metrics: Sequence[str] | None = None,
+    measures: SomeMeasures = None,
     cluster: str | None = None,
     baseline: Any = None,
+    unanswered: Unanswered = "auto",
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Ranking:
@@ -77,10 +139,18 @@ def rank(
         of an item are averaged.
     metrics
         Names of the metrics; None for every ``<name>_score`` column.
+    measures
+        Columns of numbers to rank by too, such as ``latency_ms``, as in `compare`; the best is the lowest
+        where lower is better.
     cluster
         Column that groups items which are not independent, such as the conversation or document.
     baseline
         Compare every version with this one. None compares all pairs.
+    unanswered
+        What errors and missing outputs are, as in `compare`: ``"apart"`` from the scores, ``"wrong"``, or
+        ``"auto"``, apart where a column ``error`` or ``finish_reason`` tells. Where answers are missing, the
+        share of ``answered`` items is ranked like a metric, and so are ``error``, ``truncated`` and
+        ``filtered``, of which less is better.
     alpha
         Level of the intervals.
     seed
@@ -93,10 +163,12 @@ def rank(
 
     Notes
     -----
-    All intervals of a metric hold at once with probability 1 − alpha: those of the means, and, separately,
-    those of the differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad,
-    Goeman and van Zwet 2019). `q_value` is Benjamini–Hochberg's over the pairs of all metrics. `p_best` is
-    the probability to be the best, given the means and how they vary together.
+    The intervals of a metric are simultaneous (1 − alpha): those of the means, and, separately, those of the
+    differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad, Goeman and van
+    Zwet 2019). Standard errors are cluster-robust (CR2) with their degrees of freedom. `q_value` is
+    Benjamini–Hochberg's over the pairs of all metrics. `p_best` is the probability to be the best. It allows
+    for versions that are close to each other: the leader of close versions owes part of its lead to chance
+    (a normal distribution of true means, whose spread the data tell).
 
     Examples
     --------
@@ -121,86 +193,35 @@ def rank(
     └─────────┴──────┴──────┴──────────┴───────────┘
     """
     columns.require_level(alpha)
-    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
+    rows = read_rows(
+        scored, version=version, item=item, metrics=metrics, measures=measures, cluster=cluster,
+        unanswered=unanswered, count_answers=True,
+    )  # fmt: skip
+    versions = rows.versions
     schema = columns.lazy(scored).collect_schema()
     before = None if baseline is None else columns.version_text(schema, version, baseline)
-    if before is not None and before not in rows.versions:
-        raise columns.absent("baseline", before, version, rows.versions)
-    notes, moments = list(rows.notes), dict[str, Moments]()
-    for metric in rows.metrics:
-        items = items_of(rows.frame, metric, rows.versions)
-        moments[metric], note = summed(items, rows.versions, metric)
-        notes += note
-    return ranking_of(
-        moments,
-        rows.versions,
-        notes=notes,
-        settings={
-            "version": version, "item": item, "cluster": cluster, "baseline": before,
-            "metrics": rows.metrics, "alpha": alpha, "seed": seed,
-        },
-    )  # fmt: skip
-
-
-def items_of(rows: pl.DataFrame, metric: str, versions: Sequence[str]) -> pl.DataFrame:
-    """Return a row for each item with a score in any version: a column for each version, and the cluster."""
-    clustered = "cluster" in rows.columns
-    scores = rows.filter(pl.col(f"{metric}:score").is_not_null())
-    keys = ["item", "cluster"] if clustered else ["item"]
-    if clustered:
-        of_item = scores.group_by("item", maintain_order=True).agg(pl.col("cluster").drop_nulls().first())
-        scores = scores.drop("cluster").join(of_item, on="item", how="left", maintain_order="left")
-    return columns.aggregated(
-        scores.lazy()
-        .group_by(keys, maintain_order=True)
-        .agg(
-            pl.col(f"{metric}:score").filter(pl.col("version") == one).mean().alias(f"v:{at}")
-            for at, one in enumerate(versions)
-        )
-    )
-
-
-def incomplete(lost: int) -> str:
-    """Say how many items not all versions have."""
-    return f"{counted(lost, 'item')} without a score in every version {verb(lost, 'was', 'were')} left out"
-
-
-def summed(items: pl.DataFrame, versions: Sequence[str], metric: str) -> tuple[Moments, list[str]]:
-    """Return means and covariance over the items that all versions have, and a note on the others."""
-    scores = [f"v:{at}" for at in range(len(versions))]
-    complete = items.drop_nulls(scores)
-    lost = items.height - complete.height
-    notes = [f"{metric}: {incomplete(lost)}"] if lost else []
-    values = complete.select(scores).to_numpy()
-    n = len(values)
-    means = values.mean(axis=0) if n else np.full(len(versions), np.nan)
-    apart = values - means
-    if "cluster" in complete.columns:
-        own = complete["cluster"].rank("dense").cast(pl.Int64).fill_null(-1 - pl.Series(range(n)))
-        sums = np.zeros((own.n_unique(), len(versions)))
-        np.add.at(sums, own.rank("dense").to_numpy() - 1, apart)
-        apart = sums
-    units = len(apart)
-    scale = units / max(units - 1, 1) / max(n, 1) ** 2
-    return Moments(n, units, means, scale * apart.T @ apart), notes
-
-
-def ranking_of(
-    moments: dict[str, Moments], versions: Sequence[str], *, notes: Sequence[str], settings: dict[str, Any]
-) -> Ranking:
-    """Turn means and covariances into ranks and intervals."""
+    if before is not None and before not in versions:
+        raise columns.absent("baseline", before, version, versions)
     if len(versions) < 2:
-        raise ValueError(
-            f"column {settings['version']!r} holds only {versions[0]!r}: there is nothing to rank"
-        )
-    tables, pairs = [], []
-    for metric, one in moments.items():
-        if one.units < FEWEST_UNITS:
-            what = "clusters" if settings["cluster"] else "items"
-            raise ValueError(
-                f"{metric}: {one.units} {what} have a score in every version; at least 2 are needed"
+        raise ValueError(f"column {version!r} holds only {versions[0]!r}: there is nothing to rank")
+    settings = {
+        "version": version, "item": item, "cluster": cluster, "baseline": before, "metrics": rows.metrics,
+        "measures": {name: one.plain for name, one in rows.measures.items() if not one.share},
+        "unanswered": unanswered, "alpha": alpha, "seed": seed,
+    }  # fmt: skip
+    notes, tables, pairs = list(rows.notes), [], []
+    for metric, means, lost in _means(rows):
+        if lost:
+            notes.append(
+                f"{metric}: {counted(lost, 'item')} without a score in every version "
+                f"{verb(lost, 'was', 'were')} left out"
             )
-        table, compared = _judged(one, metric, versions, settings)
+        if means.units < FEWEST_UNITS:
+            what = "clusters" if cluster else "items"
+            raise ValueError(
+                f"{metric}: {means.units} {what} have a score in every version; at least 2 are needed"
+            )
+        table, compared = _ranked(means, metric, versions, settings)
         tables.append(table)
         pairs.append(compared)
     asked = pl.concat(pairs)
@@ -213,106 +234,170 @@ def ranking_of(
     )
 
 
-def _judged(
-    one: Moments, metric: str, versions: Sequence[str], settings: dict[str, Any]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    from scipy.stats import t
+def _means(rows: Rows) -> Iterator[tuple[str, Means, int]]:
+    """Yield each metric with the items that all versions have, and the number of the others."""
+    frame, versions = rows.frame, rows.versions
+    item = frame["item"].rank("dense").to_numpy().astype(np.int64) - 1
+    version = frame["version"].cast(pl.Enum(versions)).to_physical().to_numpy().astype(np.int64)
+    place, shape = item * len(versions) + version, (int(item.max()) + 1, len(versions))
+    clusters = None
+    if "cluster" in frame.columns:
+        own = frame.select(item=pl.Series(item), cluster="cluster").drop_nulls().unique("item", keep="first")
+        names = own.with_columns(pl.col("cluster").rank("dense").cast(pl.Int64))
+        # An item without a cluster is one of its own.
+        clusters = -1 - np.arange(shape[0])
+        clusters[names["item"].to_numpy()] = names["cluster"].to_numpy()
+    for name in rows.names:
+        scores = floats(frame[f"{name}:score"])
+        known = ~np.isnan(scores)
+        size = np.bincount(place[known], minlength=shape[0] * shape[1])
+        with np.errstate(invalid="ignore"):
+            values = (np.bincount(place[known], scores[known], len(size)) / size).reshape(shape)
+        whole = ~np.isnan(values).any(axis=1)
+        lost = int((size.reshape(shape).sum(axis=1) > 0).sum() - whole.sum())
+        groups = None if clusters is None else np.unique(clusters[whole], return_inverse=True)[1]
+        measure = rows.measures.get(name)
+        bounded = measure is None or measure.share
+        bounded = bounded and bool(((scores[known] >= 0) & (scores[known] <= 1)).all())
+        sign = -1 if measure is not None and measure.lower_is_better else 1
+        yield name, Means(values[whole], groups, bounded, sign), lost
 
-    alpha, names = settings["alpha"], list(versions)
+
+def _ranked(
+    one: Means, metric: str, versions: Sequence[str], settings: dict[str, Any]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    alpha, names, count = settings["alpha"], list(versions), len(versions)
     rng = np.random.default_rng([settings["seed"], len(metric), *metric.encode()])
-    draws = rng.multivariate_normal(np.zeros(len(names)), one.covariance, size=DRAWS, method="eigh")
-    draws /= np.sqrt(rng.chisquare(one.freedom, size=(DRAWS, 1)) / one.freedom)
-    se = _errors(one)
-    half = _width(draws, se, alpha, one.freedom) * se
-    best = one.means + draws
-    winners = best >= best.max(axis=1, keepdims=True) - NEGLIGIBLE
-    p_best = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
-    couples = np.array(list(combinations(range(len(names)), 2)))
-    a, b = couples.T
-    difference = one.means[b] - one.means[a]
-    spread = _pair_errors(one, a, b, difference)
-    reach = _width(draws[:, b] - draws[:, a], spread, alpha, one.freedom) * spread
-    low, high = difference - reach, difference + reach
-    above, below = np.zeros(len(names), dtype=int), np.zeros(len(names), dtype=int)
-    # `b` is certainly better than `a`, or worse: all at once, so the ranks hold all at once.
-    np.add.at(above, a, low > 0)
-    np.add.at(above, b, high < 0)
-    np.add.at(below, b, low > 0)
-    np.add.at(below, a, high < 0)
-    order = (-np.round(one.means, 12)).argsort(kind="stable")
-    ranks = pl.Series(np.round(one.means, 12)).rank("min", descending=True).cast(pl.Int64)
+    # Few units make versions look more alike than they are, and the intervals too narrow.
+    own = min(1.0, count / one.units)
+    together = (1 - own) * one.covariance + own * np.diag(np.diag(one.covariance))
+    draws = rng.multivariate_normal(np.zeros(count), together, size=DRAWS, method="eigh")
+    low, high = _mean_intervals(one, draws, alpha)
+    couples = np.array(list(combinations(range(count), 2)))
+    compared = _pairs(one, draws, couples, alpha)
+    # One is certainly better than the other: at once for all pairs, so the ranks hold at once.
+    ahead, behind = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
+    for (a, b), pair in zip(couples, compared, strict=True):
+        if pair["ci_low"] > 0 or pair["ci_high"] < 0:
+            better, worse = (b, a) if one.sign * pair["difference"] > 0 else (a, b)
+            ahead[worse] += 1
+            behind[better] += 1
+    value = np.round(one.sign * one.means, 12)
     table = pl.DataFrame(
         {
-            "metric": metric, "version": names, "n": one.n, "mean": one.means, "ci_low": one.means - half,
-            "ci_high": one.means + half, "rank": ranks, "rank_low": 1 + above,
-            "rank_high": len(names) - below, "p_best": p_best,
+            "metric": metric, "version": names, "n": one.n, "mean": one.means, "ci_low": low, "ci_high": high,
+            "rank": pl.Series(value).rank("min", descending=True).cast(pl.Int64), "rank_low": 1 + ahead,
+            "rank_high": count - behind, "p_best": _p_best(one, rng),
         },
         schema=SUMMARY,
-    )[order.tolist()]  # fmt: skip
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.where(spread > 0, 2 * t.sf(np.abs(difference) / spread, one.freedom), 1.0)
-    pairs = pl.DataFrame(
-        {
-            "metric": metric, "a": [names[i] for i in a], "b": [names[i] for i in b], "n": one.n,
-            "difference": difference, "ci_low": low, "ci_high": high, "p_value": p, "q_value": None,
-        },
-        schema=PAIRS,
-    )  # fmt: skip
-    return table, _asked(pairs, one, names, settings, draws)
+    )[(-value).argsort(kind="stable").tolist()]  # fmt: skip
+    if settings["baseline"] is not None:
+        # Against one baseline, fewer intervals need to hold.
+        at = names.index(settings["baseline"])
+        couples = np.array([(at, other) for other in range(count) if other != at])
+        compared = _pairs(one, draws, couples, alpha)
+    rows = [
+        {"metric": metric, "a": names[a], "b": names[b], "n": one.n, **pair}
+        for (a, b), pair in zip(couples, compared, strict=True)
+    ]
+    return table, pl.DataFrame(rows, schema=PAIRS)
 
 
-def _asked(
-    pairs: pl.DataFrame, one: Moments, names: Sequence[str], settings: dict[str, Any], draws: Floats
-) -> pl.DataFrame:
-    """Return the pairs that were asked for; against one baseline, fewer intervals need to hold."""
-    before = settings["baseline"]
-    if before is None:
-        return pairs
-    at = names.index(before)
-    others = np.array([i for i in range(len(names)) if i != at])
-    difference = one.means[others] - one.means[at]
-    spread = _pair_errors(one, np.full(len(others), at), others, difference)
-    reach = _width(draws[:, others] - draws[:, [at]], spread, settings["alpha"], one.freedom) * spread
-    turned = pairs.filter((pl.col("a") == before) | (pl.col("b") == before))
-    p = {row["b"] if row["a"] == before else row["a"]: row["p_value"] for row in turned.to_dicts()}
-    return pl.DataFrame(
-        {
-            "metric": pairs["metric"][0], "a": before, "b": [names[i] for i in others], "n": one.n,
-            "difference": difference, "ci_low": difference - reach, "ci_high": difference + reach,
-            "p_value": [p[names[i]] for i in others], "q_value": None,
-        },
-        schema=PAIRS,
-    )  # fmt: skip
+def _pairs(one: Means, draws: Floats, couples: npt.NDArray[np.int64], alpha: float) -> list[dict[str, float]]:
+    """Return the differences with simultaneous intervals, and their p-values."""
+    a, b = couples.T
+    level = _level(draws[:, b] - draws[:, a], alpha)
+    found = []
+    for first, second in couples:
+        apart = one.values[:, second] - one.values[:, first]
+        se, df, safe = one.spread(apart)
+        difference, half = float(apart.mean()), -float(stdtrit(df, level / 2)) * safe
+        p = 2 * float(stdtr(df, -abs(difference) / se)) if se > 0 else 1.0
+        found.append(
+            {
+                "difference": difference,
+                "ci_low": difference - half,
+                "ci_high": difference + half,
+                "p_value": p,
+            }
+        )
+    return found
 
 
-def _pair_errors(one: Moments, a: Any, b: Any, difference: Floats) -> Floats:
-    """Return the standard errors of differences; a constant one has that of two more items without any."""
-    variance = one.covariance[a, a] + one.covariance[b, b] - 2 * one.covariance[a, b]
-    spread: Floats = np.sqrt(np.clip(variance, 0, None))
-    spread[spread < NEGLIGIBLE] = 0.0
-    n = one.units + 2
-    surely = np.abs(difference) * np.sqrt(2 * one.units / (n - 1)) / n
-    return np.where((spread == 0) & (np.abs(difference) > NEGLIGIBLE), surely, spread)
+def _mean_intervals(one: Means, draws: Floats, alpha: float) -> tuple[list[float], list[float]]:
+    level, low, high = _level(draws, alpha), [], []
+    for at, mean in enumerate(one.means):
+        se, df, safe = one.spread(one.values[:, at])
+        if one.bounded and 0 <= mean <= 1:
+            # The exact interval of a proportion, with the items that the standard error is worth.
+            worth = mean * (1 - mean) / se**2 if 0 < mean < 1 and se > 0 else float(one.units)
+            worth *= float(ndtri(level / 2) / stdtrit(df, level / 2)) ** 2
+            passed, failed = mean * worth, (1 - mean) * worth
+            ends = (
+                betaincinv(passed, failed + 1, level / 2) if passed > 0 else 0.0,
+                betaincinv(passed + 1, failed, 1 - level / 2) if failed > NEGLIGIBLE else 1.0,
+            )
+        else:
+            half = -float(stdtrit(df, level / 2)) * safe
+            ends = mean - half, mean + half
+        low.append(float(ends[0]))
+        high.append(float(ends[1]))
+    return low, high
 
 
-def _errors(one: Moments) -> Floats:
-    """Return the standard errors of the means; equal scores have that of two more items, at 0 and at 1."""
-    se = np.sqrt(np.clip(np.diag(one.covariance), 0, None))
-    n = one.units + 2
-    centre = (one.units * one.means + 1) / n
-    squares = one.units * (one.means - centre) ** 2 + centre**2 + (1 - centre) ** 2
-    return np.where(se < NEGLIGIBLE, np.sqrt(squares / (n - 1) / n), se)
+def _level(draws: Floats, alpha: float) -> float:
+    """Return the level of each interval at which all of them hold at once."""
+    spread = draws.std(axis=0)
+    free = spread > NEGLIGIBLE
+    if not free.all():
+        # Nothing tells how those that do not vary would go together with the others.
+        return float(-np.expm1(np.log1p(-alpha) / len(free)))
+    greatest = np.abs(draws / spread).max(axis=1)
+    return min(alpha, 2 * float(ndtr(-np.quantile(greatest, 1 - alpha))))
 
 
-def _width(draws: Floats, errors: Floats, alpha: float, freedom: int) -> float:
-    """Return how many standard errors all intervals need, for all of them to hold at once."""
-    from scipy.stats import t
+def _p_best(one: Means, rng: np.random.Generator) -> Floats:
+    """
+    Return the probability of each version to be the best.
 
-    free = errors > 0
-    if not free.any():
-        return 0.0
-    greatest = np.abs(draws[:, free] / errors[free]).max(axis=1)
-    return max(float(np.quantile(greatest, 1 - alpha)), float(t.isf(alpha / 2, freedom)))
+    Notes
+    -----
+    True means come from a normal distribution around a common level, with the spread τ. For each of some τ,
+    the data give a weight (the likelihood of the means, the level integrated out) and a normal distribution
+    of the true means, which are drawn; a half-Cauchy prior keeps τ near the size of the standard errors where
+    the data say little.
+    """
+    count = len(one.means)
+    freedom = max(one.units - 1, 3)
+    noise = one.covariance * freedom / (freedom - 2)
+    apart = np.eye(count) - 1 / count
+    scale = float(np.sqrt(max(np.trace(apart @ noise) / max(count - 1, 1), 0.0)))
+    if scale < NEGLIGIBLE:
+        best = one.sign * one.means >= (one.sign * one.means).max() - NEGLIGIBLE
+        return np.asarray(best / best.sum())
+    normal = rng.standard_normal((DRAWS // 10, count))
+    chances, weights = [], []
+    for tau in scale * np.geomspace(0.02, 50, 40):
+        whole = noise + tau**2 * np.eye(count)
+        inverse = np.linalg.inv(whole)
+        level_weight = float(inverse.sum())
+        level = float(inverse.sum(axis=0) @ one.means) / level_weight
+        rest = one.means - level
+        likelihood = -0.5 * (
+            np.linalg.slogdet(whole)[1] + np.log(level_weight) + float(rest @ inverse @ rest)
+        )
+        # The prior of log τ.
+        weights.append(likelihood + np.log(tau / (PRIOR**2 * scale**2 + tau**2)))
+        shrunk = level + tau**2 * inverse @ rest
+        pull = inverse.sum(axis=0)
+        left = tau**2 * np.eye(count) - tau**4 * (inverse - np.outer(pull, pull) / level_weight)
+        values, vectors = np.linalg.eigh(left)
+        draws = shrunk + normal * np.sqrt(np.clip(values, 0, None)) @ vectors.T
+        draws *= one.sign
+        winners = draws >= draws.max(axis=1, keepdims=True) - NEGLIGIBLE
+        chances.append((winners / winners.sum(axis=1, keepdims=True)).mean(axis=0))
+    weight = np.exp(np.array(weights) - max(weights))
+    return np.asarray(weight @ np.array(chances) / weight.sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

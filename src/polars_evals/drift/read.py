@@ -10,11 +10,12 @@ import polars as pl
 from polars_evals.drift import columns
 from polars_evals.drift.answers import (
     HAS_ANSWER,
+    HAS_EXPECTED,
     answers_are_missing,
     describe_unanswered,
-    has_answer,
+    describe_unlabelled,
     outcomes,
-    set_apart,
+    scores_of_answers,
     with_answers,
     without_idle,
 )
@@ -87,9 +88,11 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
         resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
+    notes += describe_unlabelled(rows)
     rows = without_idle(rows, resolved.metrics)
-    if answers_are_missing(nulls, resolved.metrics):
+    if answers_are_missing(rows, resolved.metrics):
         rows = with_answers(rows, resolved.metrics)
+    rows = rows.drop(HAS_EXPECTED, strict=False)
     return Scores(resolved, table, rows, traits, notes, nulls.get(columns.ONLY_RUN, 0))
 
 
@@ -118,14 +121,7 @@ def select_rows(
 
 def scores(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
     """Return scores and labels, without those of rows that have no answer, and which rows have one."""
-    found = columns.scores_and_labels(schema, spec.metrics)
-    known = has_answer(schema, spec.metrics) if set_apart(schema, spec.unanswered) else None
-    if known is None:
-        return found
-    return [
-        *(pl.when(known).then(one).alias(one.meta.output_name()) for one in found),
-        pl.when(known).then(pl.lit(value=True)).alias(HAS_ANSWER),
-    ]
+    return scores_of_answers(schema, spec.metrics, spec.unanswered)
 
 
 def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
@@ -168,8 +164,12 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
     notes += describe_unanswered(nulls)
     missing_scores = {name: nulls[f"{name}:score"] - known_of for name in spec.metrics}
     notes += [
-        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not "
-        f"in its numbers; see the row {columns.ANSWERED!r}"
+        f"{have(missing, 'row')} no {name} score and {verb(missing, 'is', 'are')} not in its numbers"
+        + (
+            ""
+            if HAS_EXPECTED in nulls and missing == nulls[HAS_EXPECTED]
+            else f"; see the row {columns.ANSWERED!r}"
+        )
         for name, missing in missing_scores.items()
         if missing > 0
     ]

@@ -23,8 +23,21 @@ if TYPE_CHECKING:
 
 # Windows that follow each other more closely than this tell nothing new.
 MOST_ALIKE = 0.9
+# How strongly the autocorrelation of few windows is corrected; found by simulation.
+BIAS = 8.0
 
 SIGMAS = 3.0
+# A change may begin at any window: this share of the error is for the first one after the reference, the rest
+# for all, about equally for as many as EARLY and then less and less.
+FIRST = 0.25
+EARLY = 10.0
+# The evidence of a quiet series exceeds 1 / alpha far less often than alpha, unless it is watched for ever.
+# So this much is added to its logarithm; up to 3% of quiet series alarm within 76 windows then.
+SLACK = float(np.log(3))
+# The sizes of change that are looked for, in `tau`.
+SIZES = (1.0, 4.0)
+# The rows of the reference that the spread of few rows is taken together with.
+SHRUNK = 20.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +109,12 @@ class Segment(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """Some windows in a row: their weight, number, mean, squares, products of neighbours, rows and sum."""
+    """
+    Some windows in a row: their weight, number, mean, squares, products of neighbours, rows and sum.
+
+    `inner` is the sum of squares of rows about their window's mean, `possible` what it would be if rows
+    only passed and failed.
+    """
 
     weight: Floats
     windows: Floats
@@ -105,6 +123,8 @@ class Arm(NamedTuple):
     products: Floats
     rows: Floats
     total: Floats
+    inner: Floats
+    possible: Floats
 
 
 class Level(NamedTuple):
@@ -126,62 +146,69 @@ class Monitor:
     autocorrelation ρ of all windows so far. The evidence of a change between two runs of windows is the
     smaller of two: that of Student's t over windows, and that of two binomial rates over rows, which holds
     at the edge, where almost every row passes. A row of a score that varies less than pass and fail do
-    counts as several.
+    counts as several. Where later rows vary more (or less) than earlier ones, relative to m(1 − m), they
+    count as fewer (or more): a judge that becomes more extreme has not moved the mean.
     """
 
     def __init__(self, windows: Windows, reference: Reference, tau: float) -> None:
         self.windows, self.reference = windows, reference
         n, x = windows.n, np.nan_to_num(windows.mean)
         size = reference.n / float(reference.used.sum())
-        alike = min((reference.excess - 1) / max(size - 1, 1.0), 1.0)
-        weight = n / (1 + np.maximum(n - 1, 0) * alike)
+        # The share of a window's variance that its rows do not explain.
+        self._alike = min((reference.excess - 1) / max(size - 1, 1.0), 1.0)
+        weight = n / (1 + np.maximum(n - 1, 0) * self._alike)
         between = np.sqrt(weight[1:] * weight[:-1])
         neighbours = (between * x[1:] * x[:-1], between * (x[1:] + x[:-1]), between)
-        self._sums = [
-            _running(v) for v in (weight, weight * x, weight * x**2, (n > 0).astype(np.float64), n, n * x)
-        ]
+        inner = np.nan_to_num(np.maximum(n - 1, 0) * windows.spread)
+        possible = np.where(np.isfinite(windows.spread), n * x * (1 - x), 0.0)
+        columns = (weight, weight * x, weight * x**2, (n > 0).astype(np.float64), n, n * x, inner, possible)
+        self._sums = [_running(v) for v in columns]
         self._pairs = [np.concatenate([[0.0], _running(v)]) for v in neighbours]
         rate = (reference.mean * reference.n + 0.5) / (reference.n + 1)
         self._rows = 1.0
+        self._tau = tau
         self._scale = tau**2
+        self._known = self._size = 0.0
         if windows.bounded:
             self._rows = min(1.0, reference.variance / (rate * (1 - rate)))
             self._scale = tau**2 / reference.variance
+            self._known, self._size = SHRUNK * rate * (1 - rate), size
 
     def watch(self, start: int, alpha: float) -> tuple[list[Segment], Floats, Floats]:
         """
         Return the segments, and two p-values after each window that may be looked at any number of times.
 
         The first tests all windows since `start` against those before, the second also those since every
-        later window, until the first change is found; NaN before `start`.
+        later window, until a second change is found; NaN before `start`.
 
         Notes
         -----
-        A change at the k-th window is allowed 1 / (k(k+1)) of the error, which sums to 1 over all k. Once a
-        change is found, its windows are what later ones are held against.
+        The evidence is a weighted sum over the windows at which a change may have begun; the weights sum to
+        1 over all windows to come. Once a change is found, its windows are what later ones are held against.
         """
         count = len(self.windows.n)
         whole, change = np.full(count, np.nan), np.full(count, np.nan)
         segments, best = [Segment(0, count, None)], [0.0, 0.0]
-        lowest, watched, share, threshold = 0, start, 0.0, np.log(1 / alpha)
+        lowest, watched, found_at, threshold = 0, start, start, np.log(1 / alpha) - SLACK
         for now in range(start, count):
             since = np.arange(watched, now + 1)
-            order = np.arange(1.0, len(since) + 1)
-            penalty = np.log(order * (order + 1))
-            found = self._evidence(lowest, since, now + 1, penalty, 0.0 if lowest else best[1])
-            at = int(found.argmax())
+            weights = _log_weights(len(since))
+            found = self._evidence(lowest, since, now + 1, weights, 0.0 if lowest else best[1])
+            total = _log_sum(found)
             if len(segments) == 1:
                 best[0] = max(best[0], float(self._evidence(0, np.array([start]), now + 1)[0]))
-                best[1] = max(best[1], float(found[at]))
+                best[1] = max(best[1], total)
             elif len(segments) == 2:
                 # The change that was found, as the windows since then confirm it.
-                first = np.array([lowest])
-                best[1] = max(best[1], float(self._evidence(0, first, now + 1, share)[0]))
-            if found[at] >= threshold:
-                lowest, watched, share = int(since[at]), now + 1, float(penalty[at])
+                upto = np.arange(start, found_at + 1)
+                again = self._evidence(0, upto, now + 1, _log_weights(len(upto)), best[1])
+                best[1] = max(best[1], _log_sum(again))
+            if total >= threshold:
+                lowest, watched = int(since[int(found.argmax())]), now + 1
+                found_at = now if len(segments) == 1 else found_at
                 segments[-1] = segments[-1]._replace(end=lowest)
                 segments.append(Segment(lowest, count, now))
-            whole[now], change[now] = np.exp(-np.array(best))
+            whole[now], change[now] = np.exp(-np.array([one + SLACK * (one > 0) for one in best]))
         return segments, whole, change
 
     def against_reference(self, segment: Segment) -> float:
@@ -222,10 +249,11 @@ class Monitor:
         from scipy.special import stdtrit
 
         arms = [self._arm(np.array([one.first]), one.end) for one in segments]
-        squares = sum(arm.squares for arm in arms)
-        windows = sum(arm.windows for arm in arms)
-        products = sum(arm.products for arm in arms)
-        inflation = _inflation(np.asarray(products), np.asarray(squares), np.asarray(windows))
+        both = Arm(*(np.sum(part, axis=0) for part in zip(*arms, strict=True)))
+        squares, windows = both.squares, both.windows
+        nothing = Arm(*(np.zeros_like(part) for part in both))
+        excess = self._excess(both, nothing, squares, windows + 2 - len(segments))
+        inflation = _inflation(both.products, squares, windows, excess)
         df = np.maximum((windows - len(segments)) / inflation, 1.0)
         variance = np.maximum(squares / np.maximum(windows - len(segments), 1.0), 0.0)
         quantile = -stdtrit(df, alpha / 2)
@@ -244,42 +272,74 @@ class Monitor:
 
     def _arm(self, first: Places, end: Places | int) -> Arm:
         last = np.broadcast_to(end, first.shape)
-        weight, total, square, windows, rows, summed = (one[last] - one[first] for one in self._sums)
+        weight, total, square, windows, rows, summed, inner, possible = (
+            one[last] - one[first] for one in self._sums
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(weight > 0, total / weight, 0.0)
         after = np.minimum(first + 1, last)
         product, both, pairs = (one[last] - one[after] for one in self._pairs)
         return Arm(
             weight, windows, mean, np.maximum(square - weight * mean**2, 0.0),
-            product - mean * both + mean**2 * pairs, rows, summed,
+            product - mean * both + mean**2 * pairs, rows, summed, inner, possible,
         )  # fmt: skip
 
-    def _evidence(
-        self, lowest: int, since: Places, end: int, penalty: Floats | float = 0.0, best: float = 0.0
-    ) -> Floats:
-        """Return the evidence of a change at each of some windows, less its penalty."""
-        before, after = self._arm(np.full_like(since, lowest), since), self._arm(since, end)
-        return self._ratio(before, after, penalty, best)
+    def _wider(self, before: Arm, after: Arm) -> Floats:
+        """Return how much more a window varies after than before because its rows do."""
+        if not self.windows.bounded:
+            return np.ones_like(after.weight)
+        # Few rows say little about their spread: they are taken together with some of the reference.
+        share = [
+            (arm.inner + self._known * self._rows) / (arm.possible + self._known) for arm in (before, after)
+        ]
+        explained = (1 - self._alike) / (1 - self._alike + self._size * self._alike)
+        return np.asarray(1 + explained * (share[1] / share[0] - 1))
 
-    def _ratio(self, before: Arm, after: Arm, penalty: Floats | float = 0.0, best: float = 0.0) -> Floats:
+    def _excess(self, before: Arm, after: Arm, squares: Floats, windows: Floats) -> Floats:
+        """Return the factor by which window means vary more than rows explain; not known of measures."""
+        rows = before.rows + after.rows
+        if not self.windows.bounded:
+            return np.full_like(rows, np.inf)
+        rate = (before.total + after.total + 0.5) / (rows + 1)
+        share = (before.inner + self._known * self._rows) / (before.possible + self._known)
+        row = share * rate * (1 - rate) * (before.weight + after.weight) / np.maximum(rows, 1.0)
+        return np.asarray(squares / np.maximum(windows - 2, 1.0) / row)
+
+    def _evidence(
+        self, lowest: int, since: Places, end: int, weights: Floats | float = 0.0, best: float = -np.inf
+    ) -> Floats:
+        """Return the evidence of a change at each of some windows, and its weight."""
+        before, after = self._arm(np.full_like(since, lowest), since), self._arm(since, end)
+        return self._ratio(before, after, weights, best)
+
+    def _ratio(self, before: Arm, after: Arm, weights: Floats | float = 0.0, best: float = -np.inf) -> Floats:
+        # What is far below the best evidence so far adds nothing to it.
+        floor = best - np.log(len(after.weight)) - 3
+        wider = self._wider(before, after)
         windows = before.windows + after.windows
-        squares = before.squares + after.squares
-        inflation = _inflation(before.products + after.products, squares, windows)
+        squares = before.squares + after.squares / wider
+        excess = self._excess(before, after, squares, windows)
+        inflation = _inflation(before.products + after.products / wider, squares, windows, excess)
+        weight = after.weight / wider
         with np.errstate(invalid="ignore", divide="ignore"):
-            n = before.weight * after.weight / (before.weight + after.weight) / inflation
+            n = before.weight * weight / (before.weight + weight) / inflation
             # A spread of nothing but rounding is none, and no reason to be sure.
             variance = np.maximum(squares / np.maximum(windows - 2, 1.0), 1e-18)
             t = (after.mean - before.mean) * np.sqrt(n / variance)
         df = np.maximum(windows - 2, 1e-3) / inflation
         enough = (after.windows > 0) & (before.windows > 1) & (windows >= 4)
-        found = np.where(enough, log_evidence(t, df, n, self._scale), -np.inf) - penalty
-        if self.windows.bounded and (doubtful := np.flatnonzero(found > best)).size:
-            each = self._rows * self.reference.excess * inflation[doubtful]
+        sizes = [log_evidence(t, df, n, self._scale * size**2) for size in SIZES]
+        found = np.where(enough, _log_mean(sizes), -np.inf)
+        found += weights
+        if self.windows.bounded and (doubtful := np.flatnonzero(found > floor)).size:
+            each = self._rows * np.maximum(excess[doubtful], 1.0) * inflation[doubtful]
+            later = each * wider[doubtful]
             rates = _two_rates(
-                *(v[doubtful] / each for v in (before.rows, before.total, after.rows, after.total))
-            )
-            share = penalty[doubtful] if isinstance(penalty, np.ndarray) else penalty
-            found[doubtful] = np.minimum(found[doubtful], rates - share)
+                before.rows[doubtful] / each, before.total[doubtful] / each,
+                after.rows[doubtful] / later, after.total[doubtful] / later, self._tau,
+            )  # fmt: skip
+            share = weights[doubtful] if isinstance(weights, np.ndarray) else weights
+            found[doubtful] = np.minimum(found[doubtful], rates + share)
         return found
 
 
@@ -287,24 +347,46 @@ def _running(values: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _inflation(products: Floats, squares: Floats, windows: Floats) -> Floats:
+def _log_weights(count: int) -> Floats:
+    """Return the logarithms of the weights of so many windows, which sum to 1 over all windows to come."""
+    order = np.arange(1.0, count + 1)
+    weights = (EARLY + 1) / ((order + EARLY) * (order + EARLY + 1)) * (1 - FIRST)
+    weights[0] += FIRST
+    return np.log(weights)
+
+
+def _log_mean(values: list[Floats]) -> Floats:
+    return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))
+
+
+def _log_sum(values: Floats) -> float:
+    top = float(values.max())
+    return top + float(np.log(np.exp(values - top).sum())) if np.isfinite(top) else -np.inf
+
+
+def _inflation(products: Floats, squares: Floats, windows: Floats, excess: Floats | float = np.inf) -> Floats:
     """Return how many windows that resemble their neighbours count as one."""
     with np.errstate(invalid="ignore", divide="ignore"):
         seen = np.where(squares > 0, products / squares, 0.0)
         # Deviations from means of the same windows look less alike than they are.
-        alike = np.clip(seen + 2 * (1 + 3 * seen) / np.maximum(windows, 1.0), 0.0, MOST_ALIKE)
+        alike = np.clip(seen + BIAS * (1 + 3 * seen) / np.maximum(windows, 1.0), 0.0, MOST_ALIKE)
+        # Windows that vary no more than their rows explain have nothing in which to resemble each other.
+        alike = np.minimum(alike, np.clip(1 - 1 / np.maximum(excess, 1e-9), 0.0, 1.0))
     return np.asarray((1 + alike) / (1 - alike))
 
 
-def _two_rates(n_before: Floats, passed_before: Floats, n_after: Floats, passed_after: Floats) -> Floats:
-    """Return the evidence that two rates differ: the second's likelihood under any rate, over the first's."""
+def _two_rates(
+    n_before: Floats, passed_before: Floats, n_after: Floats, passed_after: Floats, tau: float
+) -> Floats:
+    """Return the evidence that two rates differ: likelihood under rates about `tau` away over the same."""
     from scipy.special import betaln
 
-    a = 0.5
-    together = betaln(a + passed_before + passed_after, a + n_before + n_after - passed_before - passed_after)
-    return np.asarray(
-        betaln(a + passed_after, a + n_after - passed_after)
-        - betaln(a, a)
-        - together
-        + betaln(a + passed_before, a + n_before - passed_before)
-    )
+    a, failed_before, failed_after = 0.5, n_before - passed_before, n_after - passed_after
+    rate = (a + passed_before) / (2 * a + n_before)
+    other = []
+    for size in SIZES:
+        strength = np.maximum(rate * (1 - rate) / (size * tau) ** 2 - 1, 2 * a)
+        up, down = strength * rate, strength * (1 - rate)
+        other.append(betaln(up + passed_after, down + failed_after) - betaln(up, down))
+    same = betaln(a + passed_before + passed_after, a + failed_before + failed_after)
+    return np.asarray(_log_mean(other) - same + betaln(a + passed_before, a + failed_before))

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift.columns import aggregated, trait
-from polars_evals.drift.inference import floats, testing
+from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.clusters import residuals, robust_df, robust_variance
+from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.drift.inference.intervals import t_interval, tests_of
-from polars_evals.drift.inference.measure import measure
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Schema
     from polars_evals.drift.inference import Floats
+    from polars_evals.drift.inference.estimate import Estimates
     from polars_evals.drift.pair import Observations
-    from polars_evals.drift.spec import ResolvedSpec
 
 MOST_VALUES = 20
 FEWEST_ITEMS = 30
 FEWEST_CLUSTERS = 10
-# Texts are never slices, however few they are.
-TEXTS = {"input", "output", "expected"}
+# Questions and answers are never slices, however few they are; what is expected may be one of a few labels.
+TEXTS = {"input", "output"}
+# Slices that are as clear as each other differ in the last bits.
+TIE = 1 - 1e-9
 
 
 def may_be_searched(schema: Schema, taken: set[str]) -> list[str]:
@@ -91,11 +93,10 @@ class Search:
             else pl.DataFrame(schema=dict.fromkeys(["difference", "se", "df"], pl.Float64))
         )
 
-    def rows(self, index: int, seed: int) -> pl.DataFrame:
-        """Return the row of a slice, as `measure` makes it."""
+    def add(self, index: int, estimates: Estimates) -> None:
+        """Add the row of a slice to the estimates."""
         by, value = (self.tried[name][index].to_list() for name in ("by", "value"))
-        rows = measure(self.observations, metric=self.metric, by=by, seed=seed)
-        return rows.filter(pl.col("value") == pl.lit(value, dtype=pl.List(pl.String)))
+        estimates.add(self.observations, self.metric, self.observations.slicing(by), only=value)
 
     def tests(self, alpha: float) -> tuple[Floats, Floats, Floats]:
         """Return the interval and the p-value of every slice tried."""
@@ -106,17 +107,20 @@ class Search:
         Return those of the slices that moved which the others do not explain.
 
         A slice is listed when it moved differently from the rest of the items, and still did once the items
-        of the slices listed before it, the clearest first, were taken out.
+        of the slices listed before it, the clearest first, were taken out. Two slices that complement each
+        other are as clear as each other, and both are listed.
         """
         active, remaining, listed = self.cells, list(moved), list[int]()
         p, clarity = self._contrasts(active, remaining)
         passed = benjamini_hochberg(p) <= alpha
         while passed.any():
             order = np.where(passed, clarity, -1.0)
-            best = int(order.argmax())
-            listed.append(remaining[best])
-            active = active.filter(~self._inside(remaining[best]))
-            remaining = [i for i, ok in zip(remaining, passed, strict=True) if ok and i != listed[-1]]
+            tied = [remaining[i] for i in np.flatnonzero(order >= order.max() * TIE)]
+            # Columns that split the items alike name the same slices twice.
+            once = {tuple(np.round(self.tried.row(i)[2:4], 9)): i for i in reversed(tied)}
+            listed += sorted(once.values())
+            active = active.filter(~self._inside(min(tied)))
+            remaining = [i for i, ok in zip(remaining, passed, strict=True) if ok and i not in tied]
             p, clarity = self._contrasts(active, remaining)
             passed = p <= alpha / max(len(remaining), 1)
         return listed
@@ -188,34 +192,39 @@ class Search:
         means = [pl.col(f"mean_{arm}") for arm in self.arms]
         difference = means[0] if len(means) == 1 else means[1] - means[0]
         return aggregated(
-            sums.lazy().group_by(keys).agg(aggregations).filter(*enough).with_columns(difference=difference)
+            sums.lazy()
+            .group_by(keys, maintain_order=True)
+            .agg(aggregations)
+            .filter(*enough)
+            .with_columns(difference=difference)
         )
 
 
 def search_slices(
-    overall: pl.DataFrame, searches: Sequence[Search], traits: Sequence[str], spec: ResolvedSpec
-) -> tuple[list[pl.DataFrame], Floats, str]:
-    """Return the slices that moved, the p-values of the others that were tried, and a note on both."""
-    tested = testing.test(overall, spec)
-    effects = {
-        (c, m): effect for c, m, effect in tested.select("candidate", "metric", "min_effect").iter_rows()
-    }
-    before = np.concatenate([floats(tested[name]) for name in ("p_test", "pass_p_test")])
+    estimates: Estimates, searches: Sequence[Search], traits: Sequence[str]
+) -> tuple[Floats, str]:
+    """Add the slices that moved, and return the p-values of the others that were tried and a note on both."""
+    spec = estimates.spec
+    rows, _ = estimates.frames()
+    means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "baseline_value")
+    effects = {(c, m): spec.quantity(m).effect(level) for c, m, level in means.iter_rows()}
     tests = [search.tests(spec.alpha) for search in searches]
-    q = benjamini_hochberg(np.concatenate([before, *(p for _, _, p in tests)]))
-    start, found, unseen = len(before), [], []
-    for search, (low, high, p) in zip(searches, tests, strict=True):
+    # Slices are a family of their own, with half of alpha.
+    q = 2 * benjamini_hochberg(np.concatenate([p for _, _, p in tests]))
+    start, shown, unseen = 0, 0, []
+    for search, (_, _, p) in zip(searches, tests, strict=True):
         corrected = q[start : start + len(p)]
         start += len(p)
         effect = effects.get((search.observations.candidate, search.metric)) or 0.0
         large = np.abs(floats(search.tried["difference"])) >= effect
-        moved = np.flatnonzero(((low > 0) | (high < 0)) & large & (corrected <= spec.alpha))
+        moved = np.flatnonzero(large & (corrected <= spec.alpha))
         listed = search.listed([int(i) for i in moved], spec.alpha)
         unseen.append(np.delete(p, listed))
-        found += [search.rows(index, spec.seed) for index in listed]
+        shown += len(listed)
+        for index in listed:
+            search.add(index, estimates)
     also_tried = np.concatenate(unseen)
     if not traits:
-        return found, also_tried, "by='auto' found no column with 2 to 20 values that describes the items"
-    tried, shown = len(also_tried) + len(found), len(found)
-    tally = f"tried {tried:,} slices of {', '.join(traits)} and lists {shown:,}"
-    return found, also_tried, f"by='auto' {tally} that moved apart from the rest"
+        return also_tried, "by='auto' found no column with 2 to 20 values that describes the items"
+    tally = f"tried {len(also_tried) + shown:,} slices of {', '.join(traits)} and lists {shown:,}"
+    return also_tried, f"by='auto' {tally} that moved apart from the rest"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, get_args
 
 import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import OUTCOMES, needed_for_answers
-from polars_evals.suite.measure import AUTO, Measure, Measures, measures_of
+from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,6 +31,72 @@ Unanswered = Literal["auto", "apart", "wrong"]
 ROLES = ("version", "item", "cluster")
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """
+    What a row of a comparison is about: a metric, a measure, or a share of answers.
+
+    Attributes
+    ----------
+    name
+        The metric or column.
+    kind
+        A metric has scores and perhaps labels, a measure has a unit and quantiles, an outcome is a share of
+        items.
+    lower_is_better, unit, bounds, margin, quantiles
+        As for `Measure`.
+    min_effect
+        The smallest difference that matters; None for 5% of the baseline's value.
+    """
+
+    name: str
+    kind: Literal["metric", "measure", "outcome"] = "metric"
+    lower_is_better: bool = False
+    unit: str | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    min_effect: float | None = None
+    margin: float | None = None
+    quantiles: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, measure: Measure) -> Quantity:
+        """Take what is known of a measure."""
+        quantiles = USUAL if measure.quantiles is None else tuple(measure.quantiles)
+        return cls(
+            measure.name, "measure", bool(measure.lower_is_better), measure.unit, measure.limits,
+            measure.min_effect, measure.margin, quantiles,
+        )  # fmt: skip
+
+    @property
+    def sign(self) -> int:
+        """What to multiply a difference with, for a gain to be above 0."""
+        return -1 if self.lower_is_better else 1
+
+    def effect(self, level: float | None) -> float | None:
+        """Return the smallest difference that matters, where the baseline has a level."""
+        return self.min_effect if self.min_effect is not None or level is None else PART * abs(level)
+
+    def bounds_of(
+        self, lowest: float | None, highest: float | None
+    ) -> tuple[float | None, float | None, bool]:
+        """
+        Return the bounds of values, of which the least and the greatest were seen, and whether they are sure.
+
+        A metric has the bounds of scores as long as all are inside; a measure has those of what was seen,
+        with 0, where it has none.
+        """
+        if self.kind == "metric":
+            inside = lowest is not None and highest is not None and lowest >= 0 and highest <= 1
+            return (*self.bounds, True) if inside else (None, None, False)
+        low, high = self.bounds
+        seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)
+        return (
+            low if isfinite(low) else seen[0],
+            high if isfinite(high) else seen[1],
+            isfinite(high - low),
+        )
+
+
 class SpecOptions(TypedDict, total=False):
     """The arguments of `compare` about what to compare and how, for functions that hand them on."""
 
@@ -45,7 +113,6 @@ class SpecOptions(TypedDict, total=False):
     margin: float | None
     unanswered: Unanswered
     seed: int
-    max_flips: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +149,6 @@ class ComparisonSpec:
     margin: float | None = None
     unanswered: Unanswered = "auto"
     seed: int = 0
-    max_flips: int | None = 10_000
 
     def __post_init__(self) -> None:
         for role in ROLES:
@@ -96,8 +162,6 @@ class ComparisonSpec:
             raise ValueError(f"unanswered must be 'auto', 'apart' or 'wrong', got {self.unanswered!r}")
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
-        if self.max_flips is not None and self.max_flips < 0:
-            raise ValueError(f"max_flips must be at least 0, got {self.max_flips!r}")
         self._put("candidate", None if self.candidate is None else _versions(self.candidate))
         self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
         self._put("metrics", None if self.metrics is None else _metrics(self.metrics))
@@ -167,14 +231,28 @@ class ResolvedSpec(ComparisonSpec):
         """Return what is known of a row that is no metric: a measure, or a share of answers."""
         return self.measures.get(name) or (None if name in self.metrics else OUTCOMES.get(name))
 
+    def quantity(self, name: str) -> Quantity:
+        """Return what a row is about."""
+        return self.quantities[name]
+
+    @cached_property
+    def quantities(self) -> dict[str, Quantity]:
+        """All that rows can be about, by name."""
+        options: Any = {"min_effect": self.min_effect, "margin": self.margin}
+        shares = {
+            name: Quantity(name, "outcome", lower_is_better=one.sign < 0, **options)
+            for name, one in OUTCOMES.items()
+        }
+        measures = {name: Quantity.of(one) for name, one in self.measures.items()}
+        return shares | measures | {name: Quantity(name, **options) for name in self.metrics}
+
     def sign(self, name: str) -> int:
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
-        measure = self.measure(name)
-        return 1 if measure is None else measure.sign
+        return self.quantities[name].sign
 
     def gain(self, change: str = "difference") -> pl.Expr:
         """Return a column of changes, beside ``metric``, so that what is above 0 is better."""
-        lower = [name for name in (*self.measures, *OUTCOMES) if self.sign(name) < 0]
+        lower = [name for name, one in self.quantities.items() if one.lower_is_better]
         return pl.when(pl.col("metric").is_in(lower)).then(-pl.col(change)).otherwise(change)
 
     def weight(self) -> pl.Expr:
@@ -215,9 +293,8 @@ class ResolvedSpec(ComparisonSpec):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was compared and how, as plain values; how many flips are kept changes no result."""
+        """What was compared and how, as plain values."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        del plain["max_flips"]
         return plain | {
             "candidate": list(self.candidates),
             "by": "auto" if self.automatic else [list(group) for group in self.slices],

@@ -14,28 +14,31 @@ import polars as pl
 from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
-from polars_evals.drift.inference.decide import VERDICTS, worst
+from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.inference.intervals import t_interval, wilson
-from polars_evals.drift.inference.measure import slice_name
 from polars_evals.drift.inference.multiple import benjamini_hochberg
+from polars_evals.drift.pair import slice_name
 from polars_evals.drift.result import Result
+from polars_evals.drift.rows import read_rows
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.written import Written
-from polars_evals.suite.measure import AUTO, PART, measures_of
-from polars_evals.wording import cell, left_out
+from polars_evals.suite.measure import PART
+from polars_evals.wording import cell, left_out, listed, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     import numpy.typing as npt
 
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.spec import SomeBy, SomeMeasures
+    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
     from polars_evals.report import TimelinePlots
     from polars_evals.suite.measure import Measure
 
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 MOST_WINDOWS = 10_000
 SERIES: dict[str, Any] = {
     "metric": pl.String,
+    "statistic": pl.String,
     "version": pl.String,
     "slice": pl.String,
     "by": pl.List(pl.String),
@@ -61,13 +65,17 @@ def timeline(
     cluster: str | None = None,
     metrics: Sequence[str] | None = None,
     measures: SomeMeasures = None,
+    adjust: str | Sequence[str] | None = None,
+    unanswered: Unanswered = "auto",
     reference: int | Period = 14,
     min_effect: float = 0.01,
     alpha: float = 0.05,
-    tau: float = 0.1,
+    tau: float = 0.05,
 ) -> Timeline:
     """
-    Follow the scores in windows of time: what the level is now, and when it changed.
+    Follow scores in windows of time: the level now, and when it changed.
+
+    Mean score, pass rate and the share of answered rows are each a series of their own.
 
     Parameters
     ----------
@@ -88,6 +96,12 @@ def timeline(
         Names of the metrics; None for every ``<name>_score`` column.
     measures
         Columns of numbers to follow beside the scores, as for `compare`; only their means are followed.
+    adjust
+        Column or columns, such as the topic, whose mix may change over time: every window is weighed to the
+        mix of the reference period, so that a change of the mix alone is no change of the level.
+    unanswered
+        What errors and missing outputs are, as for `compare`: ``"apart"`` from the scores, ``"wrong"``, or
+        ``"auto"``, apart where a column ``error`` or ``finish_reason`` tells.
     reference
         The period that the rest is held against: so many first windows with data of each series, or a pair
         ``(start, end)`` of times, the end excluded; times without a zone are in the zone of the `time`
@@ -98,8 +112,8 @@ def timeline(
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the always-valid test looks for first; smaller and larger ones take longer. Of
-        a measure, as a part of its level in the reference period.
+        The size of change that the test looks for first; smaller and larger ones take longer. Of a measure,
+        as a part of its level in the reference period.
 
     Returns
     -------
@@ -135,9 +149,7 @@ def timeline(
         raise ValueError(f"reference needs at least 2 windows to know how they vary, got {reference}")
     frame, slices = with_slices(scored, by)
     schema = frame.collect_schema()
-    for role, name in (("time", time), ("version", version), ("cluster", cluster)):
-        if name is not None:
-            columns.require(schema, name, role)
+    columns.require(schema, time, "time")
     if not isinstance(schema[time], pl.Date | pl.Datetime):
         raise pl.exceptions.InvalidOperationError(
             f"time column {time!r} is {schema[time]}; parse it first: pl.col({time!r}).str.to_datetime()"
@@ -147,49 +159,46 @@ def timeline(
         reference = _in_zone(reference, schema, time)
     if isinstance(slices, str) and slices == "auto":
         raise ValueError('by="auto" is for compare; name the columns to follow over time')
-    names, sets = columns.find_metrics(schema, metrics), slice_sets(slices)
-    followed_too = measures_of(measures, schema)
-    for name in followed_too:
-        columns.require_number(schema, name, "measures")
-        if name in names:
-            raise ValueError(f"measures: {name!r} is also the name of a metric; rename the column")
+    sets = slice_sets(slices)
     require_slices(schema, sets)
-    columns.check_signatures(frame, schema, names)
-    rows = _read(
-        frame, schema, names, sets, measures=followed_too, time=time, every=every, version=version,
-        cluster=cluster,
+    strata = [adjust] if isinstance(adjust, str) else list(adjust or ())
+    for name in strata:
+        columns.require(schema, name, "adjust")
+    read = read_rows(
+        frame, metrics=metrics, measures=measures, version=version, cluster=cluster,
+        by=sorted({name for group in (*sets, strata) for name in group}), unanswered=unanswered,
+        count_answers=True,
+        more={"time": pl.col(time), "window": truncate(pl.col(time), every, schema[time])},
     )  # fmt: skip
-    if measures == AUTO:
-        known = [one for name, one in followed_too.items() if rows[f"{name}:score"].count()]
-        followed_too = measures_of(known)
-    rows, notes = _dated_rows(rows, time, version)
+    rows, notes = _dated_rows(read.frame, time)
     grid = _grid(rows["window"], every)
     followed = [
         _follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
-        for name in (*names, *followed_too)
         for group in [(), *sets]
-        for series in _series(
-            rows, name, group, clustered=cluster is not None, measure=followed_too.get(name)
-        )
+        for series in _series(rows, read, group, strata, clustered=cluster is not None)
     ]
-    summary = _judged(
-        [one.change for one in followed],
-        grid,
-        reference=reference,
-        alpha=alpha,
-        min_effect=min_effect,
-        measures=followed_too,
+    # All rows first, and each metric with its slices.
+    place = {name: at for at, name in enumerate(read.names)}
+    followed.sort(key=lambda one: place[one.change["metric"]])
+    changes = [one.change for one in followed]
+    judged = _judged(
+        changes, grid, reference=reference, alpha=alpha, min_effect=min_effect, measures=read.measures
     )
+    notes = [*notes, *read.notes, *_autocorrelation_note(changes)]
+    notes += _without_support(followed) if strata else []
+    notes += _mix_notes(rows, [group for group in sets if set(group) != set(strata)], reference)
     return Timeline(
-        summary=columns.flat(summary),
-        windows=columns.flat(pl.concat([one.windows for one in followed])),
-        segments=columns.flat(_segments_frame(followed, grid)),
+        summary=columns.flat(_rows_of(judged)),
+        windows=columns.flat(_windows_of(pl.concat([one.windows for one in followed]))),
+        segments=columns.flat(_segments_frame(followed, grid, "mean")),
+        pass_segments=columns.flat(_segments_frame(followed, grid, "pass_rate")),
         period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
-        notes=(*notes, *_autocorrelation_note([one.change for one in followed])),
+        notes=tuple(notes),
         settings={
             "time": time, "every": every, "version": version, "by": [list(group) for group in sets],
-            "cluster": cluster, "metrics": names,
-            "measures": {name: one.plain for name, one in followed_too.items()},
+            "cluster": cluster, "metrics": read.metrics,
+            "measures": {name: one.plain for name, one in read.measures.items() if not one.share},
+            "adjust": strata, "unanswered": unanswered,
             "reference": reference if isinstance(reference, int) else [str(end) for end in reference],
             "min_effect": min_effect, "alpha": alpha, "tau": tau,
         },
@@ -198,12 +207,17 @@ def timeline(
 
 @dataclass(frozen=True)
 class _Series:
-    """The windows with rows of one metric, version and slice; bounded, where all scores are in [0, 1]."""
+    """
+    The windows with rows of one statistic, version and slice; bounded, where all values are in [0, 1].
+
+    `strata` has the same by stratum too, where windows are weighed to one mix.
+    """
 
     identity: dict[str, Any]
     frame: pl.DataFrame
-    bounded: bool = True
-    measure: Measure | None = None
+    strata: pl.DataFrame | None
+    bounded: bool
+    measure: Measure | None
 
 
 def check_length(every: str, schema: Schema, time: str) -> None:
@@ -243,49 +257,13 @@ def _in_zone(period: Period, schema: Schema, time: str) -> Period:
     return start, end
 
 
-def _read(
-    frame: pl.LazyFrame,
-    schema: Schema,
-    metrics: Sequence[str],
-    sets: Sequence[tuple[str, ...]],
-    *,
-    measures: Iterable[str] = (),
-    time: str,
-    every: str,
-    version: str | None,
-    cluster: str | None,
-) -> pl.DataFrame:
-    """Return the rows with their window, version, cluster, slices and measures."""
-    traits = sorted({name for group in sets for name in group})
-    return columns.collect(
-        frame.select(
-            pl.col(time).alias("time"),
-            truncate(pl.col(time), every, schema[time]).alias("window"),
-            (pl.lit(None, dtype=pl.String) if version is None else columns.as_text(schema, version)).alias(
-                "version"
-            ),
-            *([] if cluster is None else [columns.as_text(schema, cluster).alias("cluster")]),
-            *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
-            *columns.scores_and_labels(schema, metrics),
-            *columns.values_of(measures),
-        ),
-        metrics,
-        measures,
-    )
-
-
-def _dated_rows(rows: pl.DataFrame, time: str, version: str | None) -> tuple[pl.DataFrame, list[str]]:
-    """Set rows apart that have no time or version, and count them."""
-    notes = []
-    if missing := rows["window"].null_count():
-        notes.append(left_out(missing, f"time ({time})"))
-        rows = rows.filter(pl.col("window").is_not_null())
-    if version is not None and (missing := rows["version"].null_count()):
-        notes.append(left_out(missing, f"version ({version})"))
-        rows = rows.filter(pl.col("version").is_not_null())
-    if rows.is_empty():
-        raise ValueError("no row has a time" + ("" if version is None else " and a version"))
-    return rows, notes
+def _dated_rows(rows: pl.DataFrame, time: str) -> tuple[pl.DataFrame, list[str]]:
+    """Set rows apart that have no time, and count them."""
+    missing = rows["window"].null_count()
+    if missing == rows.height:
+        raise ValueError(f"no row has a time ({time})")
+    notes = [left_out(missing, f"time ({time})")] if missing else []
+    return rows.filter(pl.col("window").is_not_null()), notes
 
 
 def _grid(windows: pl.Series, every: str) -> pl.DataFrame:
@@ -304,49 +282,95 @@ def _grid(windows: pl.Series, every: str) -> pl.DataFrame:
 
 
 def _series(
-    rows: pl.DataFrame, metric: str, by: Sequence[str], *, clustered: bool, measure: Measure | None = None
+    rows: pl.DataFrame, read: Rows, by: Sequence[str], strata: Sequence[str], *, clustered: bool
 ) -> Iterator[_Series]:
-    """Yield each version and slice of a metric: n, mean, spread and pass rate by window."""
-    who = ["version", *(columns.trait(name) for name in by)]
+    """Yield each statistic of each version and slice: n, mean, spread and pass rate by window."""
+    who = [*(["version"] if "version" in rows.columns else []), *(columns.trait(name) for name in by)]
     keys = [*who, "window"]
-    score, passed = pl.col(f"{metric}:score"), pl.col(f"{metric}:pass")
-    n = score.count().cast(pl.Int64)
+    parts = [name for name in map(columns.trait, strata) if name not in who]
+    values = {}
+    for name in read.names:
+        values[name, "mean"] = f"{name}:score"
+        if name in read.metrics and _labels_add(rows, name):
+            values[name, "pass_rate"] = f"{name}:pass"
+    moments = [one for name in values.values() for one in _moments(name)]
     frame = columns.aggregated(
         rows.lazy()
         .group_by(keys)
         .agg(
-            n=n,
-            n_null=score.null_count().cast(pl.Int64),
-            mean=score.mean(),
-            spread=score.var(),
-            freedom=n - 1,
-            labels=passed.count().cast(pl.Int64),
-            pass_rate=passed.mean(),
+            *moments,
+            *(
+                one.alias(f"{name} {key}")
+                for name in read.names
+                for passed in [pl.col(f"{name}:pass")]
+                for key, one in (("labels", passed.count().cast(pl.Int64)), ("pass_rate", passed.mean()))
+            ),
         )
-    )
-    scores = rows[f"{metric}:score"]
-    bounded = measure is None and bool(scores.is_between(0, 1).all())
+    ).sort(keys, nulls_last=True)
     if clustered:
-        frame = frame.drop("spread", "freedom").join(
-            _clustered(rows, metric, keys), on=keys, how="left", nulls_equal=True
-        )
-    for value, part in sorted(
-        frame.group_by(who), key=lambda pair: tuple((v is None, v or "") for v in pair[0])
-    ):
-        version, *slices = value
-        identity = {
-            "metric": metric,
-            "version": version,
-            "slice": slice_name(by, tuple(slices)) if by else None,
-            "by": list(by) or None,
-            "value": slices or None,
-        }
-        yield _Series(identity, part.drop(who), bounded, measure)
+        for name in values.values():
+            frame = frame.drop(f"{name} spread", f"{name} freedom").join(
+                _clustered(rows, name, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
+            )
+    split = pl.DataFrame()
+    if parts:
+        split = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
+        split = split.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
+    bounded = rows.select(pl.col(name).is_between(0, 1).all() for name in values.values()).row(0, named=True)
+    groups = frame.select(who).unique(maintain_order=True).rows() if who else [()]
+    for value in groups:
+        same = [
+            pl.col(key).eq_missing(pl.lit(one, dtype=pl.String)) for key, one in zip(who, value, strict=True)
+        ]
+        own, inner = frame.filter(*same), split.filter(*same) if parts else None
+        slices = value[len(who) - len(by) :]
+        for (metric, statistic), name in values.items():
+            measure = read.measures.get(metric)
+            shown = [pl.col(f"{metric} {key}").alias(key) for key in ("labels", "pass_rate")]
+            yield _Series(
+                {
+                    "metric": metric,
+                    "statistic": statistic,
+                    "version": value[0] if "version" in who else None,
+                    "slice": slice_name(by, tuple(slices)) if by else None,
+                    "by": list(by) or None,
+                    "value": list(slices) or None,
+                },
+                own.select("window", *_named(name), *shown),
+                None
+                if inner is None
+                else inner.select("window", pl.struct(parts).alias("stratum"), *_named(name)),
+                bool(bounded[name]) and (measure is None or measure.share),
+                None if measure is None or measure.share else measure,
+            )
 
 
-def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataFrame:
+def _moments(name: str) -> list[pl.Expr]:
+    value = pl.col(name).cast(pl.Float64)
+    n = value.count().cast(pl.Int64)
+    found = {
+        "n": n,
+        "n_null": value.null_count().cast(pl.Int64),
+        "mean": value.mean(),
+        "spread": value.var(),
+        "freedom": n - 1,
+    }
+    return [one.alias(f"{name} {key}") for key, one in found.items()]
+
+
+def _named(name: str) -> list[pl.Expr]:
+    return [pl.col(f"{name} {key}").alias(key) for key in ("n", "n_null", "mean", "spread", "freedom")]
+
+
+def _labels_add(rows: pl.DataFrame, metric: str) -> bool:
+    """Say whether labels tell anything that the scores do not: those of 0/1 scores are the same numbers."""
+    passed, score = pl.col(f"{metric}:pass"), pl.col(f"{metric}:score")
+    return bool(rows.select((passed.is_not_null() & (passed.cast(pl.Float64) != score)).any()).item())
+
+
+def _clustered(rows: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFrame:
     """Return n times the squared cluster-robust standard error of each window's mean."""
-    score = pl.col(f"{metric}:score")
+    value = pl.col(name).cast(pl.Float64)
     single = pl.int_range(pl.len()).cast(pl.String)
     total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
     squared = robust_variance(residuals(total, size), size)
@@ -354,17 +378,15 @@ def _clustered(rows: pl.DataFrame, metric: str, keys: Sequence[str]) -> pl.DataF
         rows.lazy()
         # A row without a cluster is one of its own; the prefix keeps its number apart from names.
         .with_columns(pl.coalesce(format_text("c{}", "cluster"), format_text("r{}", single)).alias("cluster"))
-        .filter(score.is_not_null())
+        .filter(value.is_not_null())
         .group_by(*keys, "cluster", maintain_order=True)
-        .agg(total=score.sum(), size=score.count().cast(pl.Float64))
+        .agg(total=value.sum(), size=value.count().cast(pl.Float64))
     )
+    spread = pl.when(groups > 1).then(squared * size.sum())
     return columns.aggregated(
         sums.lazy()
-        .group_by(keys)
-        .agg(
-            spread=pl.when(groups > 1).then(squared * size.sum()),
-            freedom=groups - 1,
-        )
+        .group_by(keys, maintain_order=True)
+        .agg(spread.alias(f"{name} spread"), (groups - 1).alias(f"{name} freedom"))
     )
 
 
@@ -375,6 +397,7 @@ class _Followed:
     windows: pl.DataFrame
     segments: list[dict[str, Any]]
     change: dict[str, Any]
+    missed: list[str]
 
 
 def _follow(
@@ -385,9 +408,13 @@ def _follow(
         pl.col("n", "n_null", "labels").fill_null(0)
     )
     inside = _reference(frame, reference)
+    n, missed = floats(frame["n"]), list[str]()
+    rows = n
+    if series.strata is not None:
+        frame, rows, missed = _to_reference_mix(frame, series.strata, inside)
     scale = 1.0 if series.measure is None else _level(frame, inside)
-    n, mean = floats(frame["n"]), floats(frame["mean"]) / scale
-    windows = Windows(n, mean, floats(frame["spread"]) / scale**2, series.bounded)
+    mean = floats(frame["mean"]) / scale
+    windows = Windows(rows, mean, floats(frame["spread"]) / scale**2, series.bounded)
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = reference_of(windows, inside)
     nothing = np.full(len(n), np.nan)
@@ -402,7 +429,7 @@ def _follow(
     centre = np.nan if known is None else known.mean
     low, high = centre - SIGMAS * sigma, centre + SIGMAS * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
-        se = np.sqrt(windows.spread / n)
+        se = np.sqrt(windows.spread / rows)
     ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
     labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
     pass_low, pass_high = wilson(rate * labels, labels, alpha)
@@ -438,7 +465,113 @@ def _follow(
         "p_always_valid": _number(p),
         "p_change": _number(p_change),
     }
-    return _Followed(followed, [series.identity | one for one in segments], change)
+    return _Followed(followed, [series.identity | one for one in segments], change, missed)
+
+
+def _to_reference_mix(
+    frame: pl.DataFrame, strata: pl.DataFrame, inside: npt.NDArray[np.bool_]
+) -> tuple[pl.DataFrame, Floats, list[str]]:
+    """
+    Weigh the strata of every window to the mix of the reference period (post-stratification).
+
+    Returns
+    -------
+    tuple
+        The frame with weighed means and their spread, the number of rows that each is worth, and the names
+        of strata that only one of the two periods has.
+
+    Notes
+    -----
+    A window that lacks a stratum is held against the reference by the strata that it has: its mean is that of
+    the reference plus the weighed mean of how far these strata are from their own means there.
+    """
+    names = strata["stratum"].unique().sort().to_list()
+    place = {tuple(one.values()): at for at, one in enumerate(names)}
+    shape = frame.height, len(names)
+    n, total, inner = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    at = {window: row for row, window in enumerate(frame["window"])}
+    for row in strata.filter(pl.col("n") > 0).iter_rows(named=True):
+        here = at[row["window"]], place[tuple(row["stratum"].values())]
+        n[here], total[here] = row["n"], row["n"] * row["mean"]
+        inner[here] = (row["n"] - 1) * (row["spread"] or 0.0)
+    known = n[inside].sum(axis=0)
+    later = n[~inside].sum(axis=0)
+    share = known / max(known.sum(), 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        level = np.where(known > 0, total[inside].sum(axis=0) / known, 0.0)
+        weight = np.where(n > 0, share, 0.0)
+        weight /= weight.sum(axis=1, keepdims=True)
+        apart = np.where(weight > 0, total / n - level, 0.0)
+        mean = share @ level + (weight * apart).sum(axis=1)
+        worth = 1 / np.where(n > 0, weight**2 / n, 0.0).sum(axis=1)
+        used = np.where(share > 0, n, 0.0)
+        freedom = np.maximum(used - 1, 0).sum(axis=1)
+        within = np.where(share > 0, inner, 0.0).sum(axis=1) / freedom
+        # Where rows come in clusters, their means vary more by the same factor.
+        design = np.nan_to_num(floats(frame["spread"]) / np.where(
+            used.sum(axis=1) > 1, _plain_spread(n, total, inner), np.nan), nan=1.0)  # fmt: skip
+    worth = np.where(np.isfinite(worth) & (used.sum(axis=1) > 0), worth, 0.0)
+    weighed = frame.with_columns(
+        column("mean", np.where(worth > 0, mean, np.nan)), column("spread", within * design)
+    )
+    missed = [
+        slice_name(list(one), tuple(one.values()))
+        for one, before, after in zip(names, known, later, strict=True)
+        if (before > 0) != (after > 0)
+    ]
+    return weighed, worth, missed
+
+
+def _plain_spread(n: Floats, total: Floats, inner: Floats) -> Floats:
+    """Return the variance of all rows of each window, strata together."""
+    rows = n.sum(axis=1)
+    centre = total.sum(axis=1) / rows
+    between = np.where(n > 0, n * (total / n - centre[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.asarray((inner.sum(axis=1) + between) / (rows - 1))
+
+
+def _without_support(followed: Sequence[_Followed]) -> list[str]:
+    names = sorted({name.replace(columns.TRAIT, "") for one in followed for name in one.missed})
+    if not names:
+        return []
+    return [
+        f"adjust: {listed(names)} {verb(len(names), 'has', 'have')} rows in the reference period or after, "
+        f"not in both, and {verb(len(names), 'is', 'are')} left out of the weighed means"
+    ]
+
+
+def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: int | Period) -> list[str]:
+    """Say which columns to slice by have another mix than in the reference period."""
+    counts = rows.group_by("window").len("n").sort("window")
+    inside = counts.filter(_reference(counts, reference))["window"]
+    notes = []
+    for group in sets:
+        keys = [columns.trait(name) for name in group]
+        early = pl.col("window").is_in(inside.implode())
+        table = rows.group_by(keys).agg(early.sum().alias("a"), (~early).sum().alias("b"))
+        if mix_moved(floats(table["a"]), floats(table["b"])):
+            name = ", ".join(group)
+            notes.append(
+                f"the mix of {name} differs from that of the reference period, which can move the level: "
+                f"adjust={list(group) if len(group) > 1 else repr(name)} weighs it out"
+            )
+    return notes
+
+
+def mix_moved(before: Floats, after: Floats, alpha: float = 0.01) -> bool:
+    """Say whether counts of strata differ clearly: a chi-squared test, and at least 5 points of the mix."""
+    from scipy.special import chdtrc
+
+    seen = before + after > 0
+    table = np.stack([before[seen], after[seen]])
+    sums = table.sum(axis=1, keepdims=True)
+    if seen.sum() < 2 or not sums.all():
+        return False
+    expected = sums * table.sum(axis=0) / table.sum()
+    share = table / sums
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    clear = chdtrc(int(seen.sum()) - 1, statistic) <= alpha
+    return bool(clear and 0.5 * np.abs(share[0] - share[1]).sum() >= 0.05)
 
 
 # What has the unit of the values.
@@ -539,7 +672,7 @@ def _none_if_negligible(difference: float) -> float:
     return 0.0 if abs(difference) < NEGLIGIBLE else difference
 
 
-def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame) -> pl.DataFrame:
+def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame, statistic: str) -> pl.DataFrame:
     """Return a row for each segment of each series: from when to when, and at what level."""
     schema = SERIES | {
         "began": pl.UInt32,
@@ -551,8 +684,9 @@ def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame) -> pl.DataFr
         "ci_high": pl.Float64,
         "difference": pl.Float64,
     }
-    rows = [segment for one in found for segment in one.segments]
-    return _dated(pl.DataFrame(rows, schema=schema), grid, "began", "ended", "detected")
+    rows = [segment for one in found for segment in one.segments if segment["statistic"] == statistic]
+    frame = pl.DataFrame(rows, schema=schema).drop("statistic")
+    return _dated(frame, grid, "began", "ended", "detected")
 
 
 def _dated(frame: pl.DataFrame, grid: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -608,6 +742,63 @@ def _judged(
     )
 
 
+# What a row says of the pass rate, by what it says of the mean.
+PASS_COLUMNS = {
+    "reference_mean": "reference_pass_rate", "current_mean": "current_pass_rate",
+    "difference": "pass_rate_difference", "ci_low": "pass_ci_low", "ci_high": "pass_ci_high",
+    "began": "pass_began", "detected": "pass_detected", "p_change": "pass_p_change",
+    "q_value": "pass_q_value", "verdict": "pass_verdict", "reason": "pass_reason",
+}  # fmt: skip
+
+
+def deciding(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of `summary` with the numbers of the part that decided its verdict."""
+    if row["part"] == "mean":
+        return dict(row)
+    return dict(row) | {mean: row[rate] for mean, rate in PASS_COLUMNS.items() if rate in row}
+
+
+def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
+    """Put the mean and the pass rate of a metric into one row, with the verdict of both."""
+    keys = ["metric", "version", "slice"]
+    taken = PASS_COLUMNS
+    rates = judged.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
+    both = (
+        judged.filter(pl.col("statistic") == "mean")
+        .drop("statistic")
+        .rename({"verdict": "score_verdict"})
+        .join(rates, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    )
+    score, rate = pl.col("score_verdict"), pl.col("pass_verdict")
+    # The row's verdict, and whether the pass rate alone gives it.
+    verdict = (
+        pl.when((score == "regressed") | (rate == "regressed"))
+        .then(pl.lit("regressed"))
+        .when((score == "improved") | (rate == "improved"))
+        .then(pl.lit("improved"))
+        .when((score == "no_change") & (rate.is_null() | (rate == "no_change")))
+        .then(pl.lit("no_change"))
+        .otherwise(pl.lit("inconclusive"))
+    )
+    both = both.with_columns(verdict.cast(pl.Enum(VERDICTS)).alias("verdict"))
+    by_rate = (rate == pl.col("verdict")) & (score != pl.col("verdict"))
+    both = both.with_columns(
+        pl.when(by_rate).then(f"pass_{name}").otherwise(name).alias(name)
+        for name in ("began", "detected", "reason")
+    ).with_columns(part=pl.when(by_rate).then(pl.lit("pass_rate")).otherwise(pl.lit("mean")))
+    last = ["score_verdict", "pass_verdict", "part", "verdict", "reason"]
+    return both.select(pl.exclude(*last, "pass_reason"), *last)
+
+
+def _windows_of(windows: pl.DataFrame) -> pl.DataFrame:
+    """Put the windows of a metric's pass rate beside those of its mean."""
+    keys = ["metric", "version", "slice", "window"]
+    taken = {name: f"pass_{name}" for name in ("center", "limit_low", "limit_high", "outside", "p_change")}
+    rates = windows.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
+    means = windows.filter(pl.col("statistic") == "mean").drop("statistic")
+    return means.join(rates, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
 def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Say where windows resemble their neighbours."""
     found = [one["autocorrelation"] for one in changes if one["alike"]]
@@ -627,21 +818,24 @@ def _judge(
         return "inconclusive", "the reference period has fewer than 2 windows with scores"
     if not row["current_n"]:
         return "inconclusive", _nothing_after(reference, row["windows"] - row["empty_windows"])
-    change, q, written = row["difference"], row["q_value"], Written(measure)
-    if measure is not None:
+    change, q = row["difference"], row["q_value"]
+    share = measure is not None and measure.share
+    written = Written(None if share else measure)
+    if measure is not None and not share:
         own = measure.min_effect
         min_effect = PART * abs(row["reference_mean"]) if own is None else own
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(row['ci_low'], row['ci_high'])}"
     since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
-    # There was a change, and it still is one.
-    lasting = row["p_current"] is not None and row["p_current"] <= alpha
+    # There was a change, and it still is one; after several, the present level must differ from the first.
+    lasting = row["began"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)
+    if row["earlier"] is not None:
+        lasting = row["p_current"] <= alpha
     if lasting and q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
         moved = "lower" if change < 0 else "higher"
         reason = (
-            f"the mean {'score' if measure is None else measure.name} is {written.size(change)} {moved} "
-            f"than in the reference period{since} "
-            f"({interval}, not corrected; always-valid corrected q = {q:.2g})"
+            f"{_subject(row, measure)} is {written.size(change)} {moved} than in the reference period{since} "
+            f"({interval}, not corrected; corrected q = {q:.2g})"
         )
         worse = change < 0 if measure is None else change * measure.sign < 0
         return "regressed" if worse else "improved", reason
@@ -659,7 +853,7 @@ def _judge(
     if likely and row["began"] is None:
         reason = (
             f"a change is likely, but not confirmed by so few rows ({interval}, not corrected; "
-            f"always-valid corrected q = {q:.2g})"
+            f"corrected q = {q:.2g})"
         )
     elif likely:
         reason = f"{history}a difference from the reference is likely, but not confirmed ({interval})"
@@ -668,6 +862,12 @@ def _judge(
     else:
         reason = f"{history}no change and a change of {effect} are both possible ({interval})"
     return "inconclusive", reason
+
+
+def _subject(row: dict[str, Any], measure: Measure | None) -> str:
+    if measure is not None:
+        return f"the {WORDS.get(measure.name, f'mean {measure.name}')}"
+    return "the pass rate" if row["statistic"] == "pass_rate" else "the mean score"
 
 
 def _nothing_after(reference: int | Period, filled: int) -> str:
@@ -689,13 +889,17 @@ class Timeline(Result):
     Attributes
     ----------
     summary
-        A row for each series: its present level against the reference, since when, and why this is the
-        verdict.
+        A row for each metric, measure and share of answers, version and slice: its present level against the
+        reference, since when, and why this is the verdict. `difference` is that of the mean and
+        `pass_rate_difference` that of the pass rate, each with interval and verdict; `part` says which of
+        them decided, and `began` is of that one.
     windows
         A row for each series and window, also where there are no rows: means and pass rates with intervals,
         control limits and the always-valid p-values.
     segments
-        A row for each level that a series had: from when to when, and its mean with an interval.
+        A row for each level that a mean had: from when to when, and its value with an interval.
+    pass_segments
+        The same for pass rates, where labels tell more than the scores do.
     period
         The first and the last time in the data.
     notes
@@ -707,14 +911,25 @@ class Timeline(Result):
     summary: pl.DataFrame
     windows: pl.DataFrame
     segments: pl.DataFrame
+    pass_segments: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all series: regressed, inconclusive, improved or no_change."""
-        return worst(self.summary["verdict"])
+        """
+        One verdict for all series.
+
+        `regressed` where any series did; else that of the series of all rows: `improved` where any did,
+        `no_change` where none changed, `inconclusive` otherwise.
+        """
+        everywhere = self.summary.filter(pl.col("slice").is_null())["verdict"].cast(pl.String).to_list()
+        if "regressed" in self.summary["verdict"].cast(pl.String).to_list():
+            return "regressed"
+        if "improved" in everywhere:
+            return "improved"
+        return "no_change" if set(everywhere) == {"no_change"} else "inconclusive"
 
     @property
     def plot(self) -> TimelinePlots:
@@ -724,4 +939,9 @@ class Timeline(Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
-        return {"summary": self.summary, "segments": self.segments, "windows": self.windows}
+        return {
+            "summary": self.summary,
+            "segments": self.segments,
+            "pass_segments": self.pass_segments,
+            "windows": self.windows,
+        }

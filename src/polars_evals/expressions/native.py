@@ -34,6 +34,7 @@ if not OLDEST <= VERSION < NEXT:
     )
 
 _LIBRARY = Path(_native.__file__)
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def call(
@@ -50,7 +51,7 @@ def call(
         plugin_path=_LIBRARY,
         function_name=function,
         args=list(columns),
-        kwargs={"options": json.dumps(options, ensure_ascii=False, allow_nan=False)},
+        kwargs={"options": _encode(options)},
         is_elementwise=elementwise,
         changes_length=not elementwise,
     )
@@ -90,9 +91,9 @@ def as_expr(metric: str, argument: str, value: object) -> pl.Expr:
     )
 
 
-def as_text(name: str, argument: str, column: pl.Expr, *, lists: bool = False) -> pl.Expr:
-    """Bring a column to String, or to List(String) with a single text as a list of one."""
-    return call("as_text", [column], {"name": name, "argument": argument, "lists": lists})
+def as_text_lists(name: str, argument: str, column: pl.Expr) -> pl.Expr:
+    """Bring a column to List(String), with a single text as a list of one."""
+    return call("as_text_lists", [column], {"name": name, "argument": argument})
 
 
 def result_fields(details: Fields | None) -> Fields:

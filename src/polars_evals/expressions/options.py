@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from re import compile as pattern
 from sys import float_info
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -118,10 +119,19 @@ COMMON = {
 
 def check_pattern(metric: str, pattern: str, flag: str = "") -> None:
     """Refuse a pattern that Polars cannot compile."""
+    error = _pattern_error(flag + pattern)
+    if error is not None:
+        raise ValueError(f"{metric}: {pattern!r} is not a valid pattern: {error}")
+
+
+@lru_cache
+def _pattern_error(pattern: str) -> str | None:
+    # Kept, because asking Polars takes several times as long as building the expression.
     try:
-        pl.Series([""]).str.contains(flag + pattern)
+        pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:
-        raise ValueError(f"{metric}: {pattern!r} is not a valid pattern: {error}") from None
+        return str(error)
+    return None
 
 
 def check_choices(name: str, choices: object, *, most: int = 100) -> list[str]:
@@ -134,3 +144,30 @@ def check_choices(name: str, choices: object, *, most: int = 100) -> list[str]:
     if len({word.lower() for word in words}) < len(words):
         raise ValueError(f"{name}: `choices` has a choice twice, {shown(choices)}")
     return words
+
+
+# The steps of a JSON path: .key, [0], ["key"], and .* or [*] for any.
+_STEP = pattern(
+    r"""\.(?P<key>[^.\[\]*]+)|\[(?P<index>-?\d+)\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
+    r"""|(?P<any>\.\*|\[\*\])"""
+)
+
+
+def read_path(where: str, path: object) -> list[str | int | None]:
+    """Read a JSON path; None stands for any step."""
+    if not isinstance(path, str) or not path.startswith("$"):
+        raise ValueError(f'{where} takes a JSON path such as "$.items[0].name", got {shown(path)}')
+    steps: list[str | int | None] = []
+    at = 1
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None:
+            raise ValueError(f'{where}: "{path}" is no JSON path from "{path[at:]}" on')
+        at = found.end()
+        if found["any"]:
+            steps.append(None)
+        elif found["index"] is not None:
+            steps.append(int(found["index"]))
+        else:
+            steps.append(found["key"] if found["key"] is not None else found["quoted"])
+    return steps

@@ -25,7 +25,8 @@ def metric(
 ) -> pl.Expr:
     """Make the expression of a metric whose kernel is Python.
 
-    `fields` is what the kernel's frame holds beside `score` where details are wanted; of several
+    `fields` is what the kernel's frame holds beside `score` where details are wanted, and it may say a
+    `reason`; of several
     references the one with the `worst` score counts, or the best; `read` brings columns
     of other types to text. With one column, there is no expected value to miss.
     """
@@ -59,6 +60,9 @@ def metric(
             else pl.Series(field, [None] * len(result), dtype=kind)
             for field, kind in fields.items()
         ]
+        if "reason" in scored.columns:
+            said = scored["reason"].gather(result["place"])
+            chosen.append(result.select(pl.coalesce("reason", said)).to_series())
         return result.with_columns(chosen).select(list(kinds)).to_struct()
 
     sides = {side: arguments[side] for side in columns}

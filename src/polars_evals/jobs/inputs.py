@@ -26,6 +26,7 @@ from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces import detect_traces, scan_traces
 from polars_evals.traces.content import ENDINGS, kind_of
+from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import UnknownFormatError, choose_files, platform_named
 from polars_evals.traces.files import is_parquet, readable_copy
 from polars_evals.traces.plan import ScanPlan, make_plan
@@ -58,6 +59,8 @@ class Input:
         Whether paths that match nothing are fine, once something was taken.
     storage_options
         How to get to an object store, as in `pl.scan_parquet`.
+    dataset
+        Where the expected values are, if not in the files.
     """
 
     path: Sequence[str]
@@ -67,6 +70,7 @@ class Input:
     rows: Rows | None = None
     allow_empty: bool = False
     storage_options: Mapping[str, str] | None = None
+    dataset: Dataset | None = None
     # The formats of Parquet files, by their likeness, as far as they have been told.
     formats: dict[Hashable, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 

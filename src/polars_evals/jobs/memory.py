@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polars_evals._errors import InputError
-from polars_evals._polars import scan_lines
+from polars_evals.traces.content import pieces
 from polars_evals.traces.files import is_parquet
 
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
@@ -131,8 +131,8 @@ def line_bytes(file: str) -> float:
     longest = 1.0
     with open(file, "rb") as stream:
         if stream.read(4).startswith(tuple(PACKED)):
-            head = scan_lines(file, glob=False, n_rows=1_000)
-            return head.select(pl.col("line").str.len_bytes().mean()).collect().item() or 1.0
+            head = next(pieces(file, size=SAMPLE_BYTES), b"")
+            return max(len(head) / (head.count(b"\n") + 1), 1.0)
         for place in range(0, max(size - SAMPLE_BYTES, 0) + 1, max(size // SAMPLES, SAMPLE_BYTES)):
             stream.seek(place)
             sample = stream.read(SAMPLE_BYTES)

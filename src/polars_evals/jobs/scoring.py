@@ -13,15 +13,18 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.jobs.inputs import Input, scan_all
+from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_groups
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
 from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
+from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
-from polars_evals.traces.files import reading_copies
+from polars_evals.traces.reading import Reading, is_broken, read_traces
+from polars_evals.traces.tables import SOURCE
+from polars_evals.wording import counted, listed, without_query
 
 ENDINGS = (".parquet", ".pq")
 
@@ -72,31 +75,58 @@ def score_files(
         with source.copies(entries, work / "inputs") as unread:
             for file, reason in unread.items():
                 raise InputError(f"{file}: {reason}")
-            written = score_into(work, source, listing.files, suite)
+            written, reading = score_into(work, source, listing.files, suite)
         told = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
             RemoteFolder(folder, source.storage_options).take(str(written), name)
         else:
             atomic.replace(written, Path(output))
-    return {"output": output, "files": len(listing.files), **told}
+    return {"output": output, "files": len(reading.files), "left_out": dict(reading.left_out), **told}
 
 
-def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) -> Path:
+def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) -> tuple[Path, Reading]:
     """Score files that are on this machine into a file of a working folder."""
-    scan_all(source, files)
+    held = {file: source.copy(file) for file in files}
+    read = {file: with_small_row_groups(path, work / "copies") for file, path in held.items()}
+    needed = dict.fromkeys(column for metric in suite.metrics for column in metric.columns)
+    reading = read_traces(
+        files,
+        source.format,
+        columns=source.columns,
+        keep=source.keep,
+        rows=source.rows,
+        as_is=needed,
+        dataset=source.dataset,
+        name_models=True,
+        copies={file: path for file, path in read.items() if path != file},
+    )
+    for file, reason in reading.failed.items():
+        others = len(reading.failed) - 1
+        more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
+        raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
+    if reading.frame is None:
+        raise InputError(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
+    frame = reading.frame.drop([name for name in SOURCE if name not in source.keep])
     try:
-        held = [source.copy(file) for file in files]
-        read = {file: with_small_row_groups(file, work / "copies") for file in held}
-        with reading_copies(read):
-            frame = scan_all(source, files)
-        with small_steps(max(map(row_bytes, read.values()))) as rows:
+        with small_steps(max(row_bytes(read[file]) for file in reading.files)) as rows:
             suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
-        for file in files:
-            source.check(file)
+        for file in reading.files:
+            check_file(file, read[file], source)
         raise
-    return work / "scored"
+    return work / "scored", reading
+
+
+def check_file(file: str, path: str, source: Input) -> None:
+    """Read a file to its end; if that fails, name it."""
+    one = read_traces([file], source.format, columns=source.columns, as_is=(), copies={file: path})
+    try:
+        if one.frame is not None:
+            one.frame.select(pl.all().null_count()).collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        told = without_query(str(error))
+        raise InputError(told if file in told else f"cannot read {file!r}: {told}") from None
 
 
 @contextmanager
@@ -132,29 +162,66 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     """Read means and pass rates back from the file that was written."""
     names = [str(metric.name) for metric in suite.metrics]
     scored = pl.scan_parquet(path, glob=path.stem == "*")
-    expected = "expected"
-    is_there = expected in scored.collect_schema()
+    columns = scored.collect_schema()
+    without = unlabelled(suite.metrics, columns)
     totals = scored.select(
         pl.len().alias("rows"),
-        (pl.col(expected).is_not_null().any() if is_there else pl.lit(True)).alias("any_expected"),
+        *(missing.sum().alias(f"unlabelled:{name}") for name, missing in without.items()),
+        (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
         *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
         *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
     )
     found = totals.collect(engine="streaming").row(0, named=True)
-    warnings = []
-    if found["rows"] and not found["any_expected"]:
+    missing = {name: found[f"unlabelled:{name}"] for name in without if found[f"unlabelled:{name}"]}
+    warnings = [
+        describe_unlabelled(suite.metrics, name, count, found["rows"]) for name, count in missing.items()
+    ]
+    if (hint := _cleaning_hint(scored, columns)) is not None:
+        warnings.append(hint)
+    if found["broken"]:
         warnings.append(
-            f"{expected} is null in every row, so that whatever compares with it scores 0.0; add it with "
-            "pe.with_expected, or name its column (--column expected=...)"
+            f"{counted(found['broken'], 'record')} cannot be read; each is a row without an output, and "
+            "`error` names its line"
         )
     return {
         "rows": found["rows"],
+        "broken": found["broken"],
+        "unlabelled": missing,
         "warnings": warnings,
         "metrics": {
             name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
         },
         "signatures": suite.signature,
     }
+
+
+# A reference longer than this is no answer that a sentence would contain.
+_SHORT = 64
+
+
+def _cleaning_hint(scored: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> str | None:
+    """Say so where outputs never equal the expected value, but mostly contain it: "ANSWER: A" and "A"."""
+    if columns.get("output") != pl.String() or columns.get("expected") != pl.String():
+        return None
+    output, expected = pl.col("output").str.strip_chars(), pl.col("expected").str.strip_chars()
+    word = pl.format(r"(?:^|\W){}(?:\W|$)", expected.str.escape_regex())
+    short = scored.filter(
+        output.is_not_null(), expected.str.len_chars().is_between(1, _SHORT), output.str.len_chars() > 0
+    ).head(1_000)
+    found = short.select(
+        pl.len().alias("rows"),
+        (output.str.to_lowercase() == expected.str.to_lowercase()).sum().alias("equal"),
+        output.str.contains(word).sum().alias("contained"),
+        (expected.str.len_chars() == 1).all().alias("letters"),
+    ).collect(engine="streaming")
+    rows, equal, contained, letters = found.row(0)
+    if rows < 2 or equal or contained < rows / 2:
+        return None
+    way = "use the metric `choice`" if letters else "clean them in a suite, for example with `extract_after`"
+    return (
+        f"no output equals its expected value, but {contained / rows:.0%} of the outputs contain it: {way}, "
+        "or compare with `contains`"
+    )
 
 
 def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:

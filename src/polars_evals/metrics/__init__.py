@@ -23,7 +23,7 @@ from polars_evals.metrics.texts import (
     similarity,
     starts_with,
 )
-from polars_evals.metrics.tool_calls import tool_calls
+from polars_evals.metrics.tool_calls import tool_calls, tool_calls_valid
 from polars_evals.metrics.vectors import cosine, semantic
 from polars_evals.metrics.words import bleu, chrf, gleu, jaccard, recall, response, rouge, token_f1, wer
 
@@ -63,5 +63,6 @@ __all__ = [
     "starts_with",
     "token_f1",
     "tool_calls",
+    "tool_calls_valid",
     "wer",
 ]

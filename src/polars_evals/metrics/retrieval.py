@@ -1,8 +1,10 @@
 """Ranked lists of ids, as a search gives them, against the ids that are relevant."""
 
+from typing import Literal
+
 import polars as pl
 
-from polars_evals.expressions.native import metric
+from polars_evals.expressions.native import as_expr, metric
 from polars_evals.expressions.options import Fraction, IntoText, Missing, Positive
 
 
@@ -89,6 +91,8 @@ def ndcg(
     expected: IntoText,
     *,
     k: Positive = 10,
+    grades: IntoText | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
     details: bool = False,
@@ -100,9 +104,14 @@ def ndcg(
     output
         Lists of ids, the best first: texts or numbers.
     expected
-        Lists of the relevant ids, in any order: each counts the same.
+        Lists of the relevant ids, in any order.
     k
         How many ids of the output count.
+    grades
+        How relevant each id is: lists of numbers from 0 on, one for each id of `expected`. Without them, each
+        counts the same. In a suite the column is named with `grades_column`.
+    gain
+        What a grade is worth: the grade itself (`"linear"`), or 2 to its power, minus 1 (`"exponential"`).
     threshold
         The least score that passes.
     missing
@@ -112,16 +121,22 @@ def ndcg(
 
     Notes
     -----
-    A hit at place p gains 1 / log2(p + 1); the sum is divided by that of the best order there is. An id that
-    is repeated counts once, at its first place.
+    A hit at place p gains its worth / log2(p + 1); the sum is divided by that of the best order there is. An
+    id that is repeated counts once, at its first place; one of grade 0 is not relevant.
 
     Examples
     --------
     >>> df = pl.DataFrame({"output": [["a", "b"], ["b", "a"]], "expected": [["a"], ["a"]]})
     >>> df.select(pe.ndcg("output", "expected")).unnest("ndcg")["score"].round(4).to_list()
     [1.0, 0.6309]
+    >>> df = df.with_columns(expected=pl.lit(["a", "b"]), grades=pl.lit([3, 1]))
+    >>> graded = pe.ndcg("output", "expected", grades="grades")
+    >>> df.select(graded).unnest("ndcg")["score"].round(4).to_list()
+    [1.0, 0.7967]
     """
-    return metric(ndcg, locals())
+    arguments = locals()
+    more = [] if grades is None else [as_expr("ndcg", "grades", grades)]
+    return metric(ndcg, arguments, more=more, grades=None)
 
 
 def reciprocal_rank(

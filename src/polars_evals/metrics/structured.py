@@ -14,13 +14,24 @@ from polars.exceptions import InvalidOperationError
 
 from polars_evals.expressions import python
 from polars_evals.expressions.native import Fields, call, metric
-from polars_evals.expressions.options import Amount, Fraction, IntoText, Missing
+from polars_evals.expressions.options import Amount, Fraction, IntoText, Missing, read_path
 from polars_evals.wording import shown
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-Path: TypeAlias = tuple[str | int, ...]
+
+@dataclass(frozen=True)
+class Entry:
+    """An object of an array, known by the value of a key; `number` tells those with the same value apart."""
+
+    key: str
+    value: str
+    number: int = 0
+
+
+Path: TypeAlias = tuple[str | int | Entry, ...]
+Pattern: TypeAlias = Sequence[str | int | None]
 
 # The errors of alternatives hold those of each, and where a schema refers to itself there are more than any
 # time allows. Whether a value is valid takes no such time.
@@ -39,18 +50,13 @@ class Schema:
 
 
 LEAVES: Fields = {
+    "fields": pl.List(pl.Struct({"path": pl.String, "score": pl.Float64})),
     "agreeing": pl.Int64,
     "leaves": pl.Int64,
     "differing": pl.List(pl.String),
     "missing": pl.List(pl.String),
     "extra": pl.List(pl.String),
 }
-
-# The steps of a JSON path: .key, [0], ["key"], and .* or [*] for any.
-STEP = re.compile(
-    r"""\.(?P<key>[^.\[\]*]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
-    r"""|(?P<any>\.\*|\[\*\])"""
-)
 
 
 def json_match(
@@ -67,9 +73,9 @@ def json_match(
     Parameters
     ----------
     output
-        The JSON text to score.
+        The JSON text to score, or a Struct.
     expected
-        The JSON text it should equal. Lists of several references: any of them will do.
+        The JSON text it should equal, or a Struct. Lists of several references: any of them will do.
     subset
         Ignore object keys, at every depth, that the expected value does not have.
     threshold
@@ -85,7 +91,8 @@ def json_match(
     -----
     The order of keys, white space, and the spelling of numbers and strings do not matter: `1`,
     `1.0` and `10e-1` are equal, and so are `"é"` and `"\u00e9"`. Numbers of any size are compared exactly,
-    never as floats. `true` is not `1`, and the order of an array matters.
+    never as floats. `true` is not `1`, and the order of an array matters. A null field of a Struct is no
+    field.
 
     What is not JSON scores 0.0, also against itself: text around the value, `NaN`, trailing commas; and so
     does what has no single value: an object that repeats a key, an escape of half a surrogate pair. Nesting
@@ -159,7 +166,7 @@ def json_schema(
     └───────────────────┴───────┴─────────────────────────────────┘
     """
     arguments = locals()
-    text = schema_text(schema) if isinstance(schema, Mapping) else None
+    text = schema_text("json_schema: `schema`", schema) if isinstance(schema, Mapping) else None
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         return validate(
@@ -177,6 +184,7 @@ def json_fields(
     abs_tol: Amount = 0.0,
     rel_tol: Amount = 0.0,
     ignore: str | Sequence[str] = (),
+    match_by: str | Sequence[str] = (),
     threshold: Fraction = 1.0,
     missing: Missing = "fail",
     details: bool = False,
@@ -186,29 +194,32 @@ def json_fields(
     Parameters
     ----------
     output
-        The JSON text to score.
+        The JSON text to score, or a Struct.
     expected
-        The JSON text it should be. Lists of several references: the best score counts.
+        The JSON text it should be, or a Struct. Lists of several references: the best score counts.
     abs_tol
         How far apart two numbers may be.
     rel_tol
         How far apart two numbers may be, as a share of the larger. Either tolerance will do.
     ignore
         JSON paths that do not count, with all below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
+    match_by
+        Paths of keys that tell which objects of two arrays belong together: `"$.items[*].id"` compares the
+        items of equal `id`, wherever they stand. Other arrays are compared place by place.
     threshold
         The least score that passes.
     missing
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `agreeing` and `leaves`, the paths that are `differing`, `missing` (in output) and `extra`, and
-        what concerns turns.
+        Append `fields`, a list of each leaf's `path` and `score`; `agreeing` and `leaves`, how many there
+        are; the paths that are `differing`, `missing` (in output) and `extra`; and what concerns turns.
 
     Notes
     -----
-    Leaves are texts, numbers, booleans, nulls, and empty objects and arrays. Arrays are compared place by
-    place. Numbers are equal however they are written. What is not JSON, in the sense of `json_schema`, scores
-    0.0.
+    Leaves are texts, numbers, booleans, nulls, and empty objects and arrays. Numbers are equal however they
+    are written. A null field of a Struct is no field. What is not JSON, in the sense of `json_schema`, scores
+    0.0. To score a field by a metric of its own, take `field=` in a suite.
 
     Examples
     --------
@@ -229,7 +240,8 @@ def json_fields(
     └──────────┴────────────┴────────────┴────────────┘
     """
     arguments = locals()
-    ignored = [read_path(path) for path in ([ignore] if isinstance(ignore, str) else ignore)]
+    ignored = [read_path("json_fields: `ignore`", path) for path in listed(ignore)]
+    keys = [read_key(path) for path in listed(match_by)]
 
     def equal(left: object, right: object) -> bool:
         if is_number(left) and is_number(right):
@@ -240,7 +252,8 @@ def json_fields(
 
     def leaves_of(text: str) -> dict[Path, object]:
         value = json.loads(text, parse_float=Decimal)
-        return {path: leaf for path, leaf in leaves(value) if not any(covers(one, path) for one in ignored)}
+        found = leaves(value, keys)
+        return {path: leaf for path, leaf in found if not any(covers(one, path) for one in ignored)}
 
     def compare(output: str, expected: str) -> dict[str, Any]:
         given, wanted = leaves_of(output), leaves_of(expected)
@@ -250,8 +263,12 @@ def json_fields(
         extra = [path for path in given if path not in wanted]
         total = len(wanted) + len(extra)
         agreeing = len(both) - len(differing)
+        wrong = {*differing, *lacking, *extra}
         return {
             "score": agreeing / total if total else 1.0,
+            "fields": [
+                {"path": written(path), "score": 0.0 if path in wrong else 1.0} for path in [*wanted, *extra]
+            ],
             "agreeing": agreeing,
             "leaves": total,
             "differing": [written(path) for path in differing],
@@ -271,7 +288,21 @@ def json_fields(
                 results.append(compare(given, wanted))
         return pl.DataFrame(results, schema={"score": pl.Float64(), **LEAVES})
 
-    return python.metric(json_fields, arguments, kernel, fields=LEAVES)
+    def read(column: pl.Series) -> pl.Series:
+        return as_json("json_fields", column) if holds_structs(column.dtype) else column
+
+    return python.metric(json_fields, arguments, kernel, fields=LEAVES, read=read)
+
+
+def holds_structs(dtype: pl.DataType) -> bool:
+    """Whether values are structs, or lists of them."""
+    return isinstance(dtype.inner if isinstance(dtype, pl.List) else dtype, pl.Struct)
+
+
+def as_json(name: str, column: pl.Series, *, whole: bool = False) -> pl.Series:
+    """Write structs as JSON texts, and lists of them as lists of texts or, if `whole`, as one text."""
+    options = {"name": name, "argument": column.name, "whole": whole}
+    return pl.select(call("as_json", [pl.lit(column)], options)).to_series()
 
 
 def validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
@@ -321,7 +352,7 @@ def compiled(text: str) -> Schema:
         raise ValueError(f"not a valid JSON Schema: {error}") from None
 
 
-def schema_text(schema: Mapping[str, Any]) -> str:
+def schema_text(where: str, schema: Mapping[str, Any]) -> str:
     """Check a schema that is given as a dict."""
     try:
         text = json.dumps(dict(schema), allow_nan=False)
@@ -329,7 +360,7 @@ def schema_text(schema: Mapping[str, Any]) -> str:
             raise ValueError(f"nested deeper than {MAX_DEPTH} levels, or a number out of bounds")
         compiled(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"json_schema: `schema`: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
     return text
 
 
@@ -347,17 +378,55 @@ def compile_column(schemas: pl.Series) -> Iterable[Schema | None]:
             raise InvalidOperationError(f"json_schema: a row of `schema` is {error}") from None
 
 
-def leaves(value: object) -> Iterator[tuple[Path, object]]:
-    """List the leaves of a value with their paths, in their order."""
+def leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator[tuple[Path, object]]:
+    """List the leaves of a value with their paths, in their order. `keys` name the objects of some arrays."""
     to_do: list[tuple[Path, object]] = [((), value)]
     while to_do:
         path, here = to_do.pop()
         if isinstance(here, dict) and here:
             to_do += [((*path, key), below) for key, below in reversed(here.items())]
         elif isinstance(here, list) and here:
-            to_do += [((*path, place), below) for place, below in reversed(list(enumerate(here)))]
+            key = next(
+                (key for pattern, key in keys if len(pattern) == len(path) and covers(pattern, path)), None
+            )
+            steps = range(len(here)) if key is None else entries(here, key)
+            to_do += reversed([((*path, step), below) for step, below in zip(steps, here, strict=True)])
         else:
             yield path, here
+
+
+def entries(array: Sequence[object], key: str) -> list[int | Entry]:
+    """Name the objects of an array by a key; those without it stay at their place among each other."""
+    steps: list[int | Entry] = []
+    seen: dict[str, int] = {}
+    places = 0
+    for one in array:
+        if not isinstance(one, dict) or key not in one:
+            steps.append(places)
+            places += 1
+            continue
+        value = one[key]
+        # However a number is written.
+        text = str(Decimal(value).normalize()) if is_number(value) else json.dumps(value, default=str)
+        number = seen[text] = seen.get(text, -1) + 1
+        steps.append(Entry(key, text, number))
+    return steps
+
+
+def listed(paths: str | Sequence[str]) -> Sequence[str]:
+    """Take one path for a list of one."""
+    return [paths] if isinstance(paths, str) else paths
+
+
+def read_key(path: object) -> tuple[Pattern, str]:
+    """Read which array `match_by` speaks of, and by which key."""
+    steps = read_path("json_fields: `match_by`", path)
+    if len(steps) < 2 or steps[-2] is not None or not isinstance(steps[-1], str):
+        raise ValueError(
+            'json_fields: `match_by` names a key of the objects of an array, such as "$.items[*].id", got '
+            f"{shown(path)}"
+        )
+    return steps[:-2], steps[-1]
 
 
 def is_number(value: object) -> bool:
@@ -370,27 +439,7 @@ def is_close(left: float, right: float, abs_tol: Amount, rel_tol: Amount) -> boo
     return abs(left - right) <= max(abs_tol, rel_tol * max(abs(left), abs(right)))
 
 
-def read_path(path: object) -> list[str | int | None]:
-    """Read a JSON path; None stands for any step."""
-    if not isinstance(path, str) or not path.startswith("$"):
-        raise ValueError(f'json_fields: `ignore` takes JSON paths such as "$.items[*].id", got {shown(path)}')
-    steps: list[str | int | None] = []
-    at = 1
-    while at < len(path):
-        found = STEP.match(path, at)
-        if found is None:
-            raise ValueError(f'json_fields: `ignore`: "{path}" is no JSON path from "{path[at:]}" on')
-        at = found.end()
-        if found["any"]:
-            steps.append(None)
-        elif found["index"] is not None:
-            steps.append(int(found["index"]))
-        else:
-            steps.append(found["key"] if found["key"] is not None else found["quoted"])
-    return steps
-
-
-def covers(pattern: Sequence[str | int | None], path: Path) -> bool:
+def covers(pattern: Pattern, path: Path) -> bool:
     """Whether a path is one that the pattern names, or below it."""
     return len(pattern) <= len(path) and all(
         one is None or one == step for one, step in zip(pattern, path, strict=False)
@@ -399,9 +448,14 @@ def covers(pattern: Sequence[str | int | None], path: Path) -> bool:
 
 def written(path: Path) -> str:
     """Write a path."""
-    return "$" + "".join(
-        f"[{step}]"
-        if isinstance(step, int)
-        else (f".{step}" if re.fullmatch(r"[\w-]+", step) else f"[{json.dumps(step, ensure_ascii=False)}]")
-        for step in path
-    )
+    return "$" + "".join(map(written_step, path))
+
+
+def written_step(step: str | int | Entry) -> str:
+    """Write a step: `[id="a"]` is the object whose `id` is "a"."""
+    if isinstance(step, Entry):
+        again = f", {step.number + 1}" if step.number else ""
+        return f"[{step.key}={step.value}{again}]"
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if re.fullmatch(r"[\w-]+", step) else f"[{json.dumps(step, ensure_ascii=False)}]"

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
-from polars.exceptions import ComputeError, InvalidOperationError
 
-from polars_evals.expressions import python
 from polars_evals.expressions.native import as_expr, call, metric
 from polars_evals.expressions.options import (
     Amount,
@@ -268,26 +266,21 @@ def regex_match(
     """
     arguments = locals()
     flag = "" if case_sensitive else "(?i)"
-
-    def search(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        found = pl.lit(left).str.contains(flag + pl.lit(right))
-        try:
-            return pl.select(score=~found if negate else found)
-        except ComputeError as error:
-            raise InvalidOperationError(
-                f"regex_match: a row of `pattern` is not a valid pattern: {error}"
-            ) from error
-
-    if not isinstance(pattern, str):
-        return python.metric(regex_match, arguments, search, columns=("output", "pattern"), worst=negate)
     check_options(regex_match, arguments)
-    check_pattern("regex_match", pattern, flag)
     output = as_expr("regex_match", "output", output)
-    # Whatever the column is: one that is no text is refused by the function that takes it as it is.
-    found = output.cast(pl.String, strict=False).str.contains(flag + pattern)
     options = {option: arguments[option] for option in ("threshold", "missing", "details", "negate")}
     named = {"metric": "regex_match", "expected": "pattern"}
-    return call("given", [output, pl.lit(pattern), found], {**named, **options}).alias("regex_match")
+    if isinstance(pattern, str):
+        check_pattern("regex_match", pattern, flag)
+        # Whatever the column is: one that is no text is refused by the function that takes it as it is.
+        found = output.cast(pl.String, strict=False).str.contains(flag + pattern)
+        patterns = pl.lit(pattern)
+    else:
+        patterns = as_expr("regex_match", "pattern", pattern)
+        pairs = call("paired", [output, patterns], {**named, "alone": False})
+        text, one = (pl.element().struct.field(side) for side in ("output", "expected"))
+        found = pairs.list.eval(text.str.contains(flag + one, strict=False))
+    return call("given", [output, patterns, found], {**named, **options}).alias("regex_match")
 
 
 def length_between(
@@ -456,6 +449,7 @@ def similarity(
     *,
     unit: Literal["words", "characters"] = "words",
     n: Positive = 1,
+    tokenizer: Literal["auto", "rouge", "whitespace", "unicode", "characters"] = "auto",
     case_sensitive: bool = False,
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
@@ -470,10 +464,13 @@ def similarity(
     expected
         The text it should resemble. Lists of several references: the most similar counts.
     unit
-        What n-grams are made of: `"words"` between white space, or `"characters"` (code points, white space
-        too).
+        What n-grams are made of: `"words"`, or `"characters"` (code points, white space too).
     n
         How many neighbouring units make an n-gram. A text of fewer units is one shorter n-gram.
+    tokenizer
+        What words are, where they are the unit. `"auto"` splits at white space, but where either text of a
+        pair has letters of a script without spaces (Chinese, Japanese, Thai), each of them is a word, with
+        its marks. The others are those of `jaccard`.
     case_sensitive
         Whether case counts.
     threshold

@@ -1,30 +1,69 @@
-"""Tool calls: those that a model made, against those that it should make."""
+"""Tool calls: those that a model made, against those that it should make, or against the tools there are."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
 from typing import Any, Literal
 
 import polars as pl
+from polars.exceptions import InvalidOperationError
 
 from polars_evals.expressions import python
 from polars_evals.expressions.native import Fields
 from polars_evals.expressions.options import Fraction, IntoText, Missing
-from polars_evals.metrics.structured import is_number, readable
+from polars_evals.metrics.structured import (
+    Schema,
+    as_json,
+    compiled,
+    first_error,
+    is_number,
+    readable,
+    schema_text,
+)
+from polars_evals.wording import did_you_mean, shown
 
-FIELDS: Fields = {
+_COUNTS: Fields = {"calls": pl.Int64, "repeated": pl.Int64}
+_MATCHED: Fields = {
     "matched": pl.Int64,
     "output_calls": pl.List(pl.String),
     "expected_calls": pl.List(pl.String),
 }
+_VALID: Fields = {"valid": pl.Int64, "errors": pl.List(pl.String)}
 
+# A name and arguments.
 Call = tuple[str, Any]
+
+# What APIs and frameworks call the name and the arguments of a call, and what they put around both.
+_NAMES = ("name", "toolName", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_kwargs")
+_AROUND = ("function", "functionCall", "function_call", "toolUse")
+_TYPES = (
+    *(None, "function", "function_call", "tool_use", "server_tool_use", "tool_call", "tool-call"),
+    *("custom_tool_call", "mcp_call"),
+)
+# What a call without arguments may have beside its name.
+_BESIDE = {*_NAMES, "type", "id", "call_id", "index", "status"}
+# Where a message, an answer or a conversation holds calls. The first that has any counts: LangChain repeats
+# the calls of Anthropic's blocks in `tool_calls`.
+_HOLDERS = (
+    *("tool_calls", "toolCalls", "content", "parts", "output", "choices", "candidates", "message", "delta"),
+    *("messages", "kwargs", "data", "additional_kwargs", "generations"),
+)
+# Several answers to one question: the first counts.
+_ALTERNATIVES = ("choices", "candidates")
+# What somebody else said, which holds no calls.
+_OTHERS = ("user", "human", "tool", "system", "developer", "function_call_output", "tool_result")
+# What tells a message or an answer without calls from any other JSON.
+_KEYS = {"role", "choices", "candidates", "messages", "tool_calls", "content", "parts", "lc"}
+_PARTS = ("text", "output_text", "thinking", "redacted_thinking", "reasoning", "message", "image", "refusal")
 
 
 def tool_calls(
     output: IntoText,
     expected: IntoText,
     *,
-    mode: Literal["strict", "unordered", "subset", "superset", "f1"] = "strict",
+    mode: Literal["strict", "unordered", "in_order", "subset", "superset", "f1"] = "strict",
     arguments: Literal["exact", "subset", "names"] = "exact",
     threshold: Fraction = 1.0,
     missing: Missing = "fail",
@@ -39,7 +78,8 @@ def tool_calls(
     expected
         The calls that should be made. Lists of several JSON texts: the best score counts.
     mode
-        `"strict"`: the same calls in the same order. `"unordered"`: the same calls. `"subset"`: all calls of
+        `"strict"`: the same calls in the same order. `"unordered"`: the same calls. `"in_order"`: the
+        expected calls are there in this order, and others may stand between them. `"subset"`: all calls of
         the output are expected. `"superset"`: all expected calls are there. `"f1"`: the harmonic mean of
         precision and recall over the calls.
     arguments
@@ -51,16 +91,20 @@ def tool_calls(
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `matched`, the number of calls that are in both, and the names of `output_calls` and
-        `expected_calls`, and what concerns turns.
+        Append `calls` (how many calls the output makes), `repeated` (how many of them repeat an earlier call
+        exactly), `matched` (calls that are in both), the names of `output_calls` and `expected_calls`, and
+        what concerns turns.
 
     Notes
     -----
-    JSON text holds a call or a list of calls as OpenAI (`{"function": {"name", "arguments"}}`), Anthropic
-    (`{"type": "tool_use", "name", "input"}`) or LangChain (`{"name", "args"}`) write them, or as
-    `{"name", "arguments"}`; or a message or a list of messages that hold such calls. Arguments may be JSON in
-    a text. An output that is not JSON is prose: a model that called nothing. An expected text that is not
-    JSON scores 0.0. No calls on both sides score 1.0, on one side 0.0.
+    JSON text holds a call or a list of calls as `{"name", "arguments"}`, or an answer, a message or a
+    conversation of one of these APIs: OpenAI's chat completions (with the older `function_call`) and
+    Responses, Anthropic, Gemini (`functionCall`), Bedrock (`toolUse`), LangChain (messages, and what `dumps`
+    makes of them). Arguments may be JSON in a text. Any other text, prose included, makes no call, which is
+    right where none is expected; `reason` says so.
+
+    An empty list is a set like any other, as in agentevals: no calls are a subset of any calls, and any calls
+    are a superset of none. In the other modes no calls on one side alone score 0.0.
 
     Examples
     --------
@@ -81,139 +125,247 @@ def tool_calls(
     └───────┴────────┘
     """
     given_arguments = locals()
-    same = SAME.get(arguments, exact)
+    same = _SAME.get(arguments, _exact)
 
-    def compare(given: list[Call], wanted: list[Call]) -> dict[str, Any]:
-        matched = count_matches(given, wanted, same)
-        if not given and not wanted:
-            score = 1.0
-        elif not given or not wanted:
-            score = 0.0
-        elif mode == "f1":
-            score = 2 * matched / (len(given) + len(wanted))
-        elif mode == "strict":
-            in_order = len(given) == len(wanted) and all(map(same, given, wanted))
-            score = float(in_order)
-        else:
-            needed = {
-                "unordered": max(len(given), len(wanted)),
-                "subset": len(given),
-                "superset": len(wanted),
-            }
-            score = float(matched == needed[mode])
-        return {
-            "score": score,
-            "matched": matched,
-            "output_calls": [name for name, _ in given],
-            "expected_calls": [name for name, _ in wanted],
+    def score(given: list[Call], wanted: list[Call], matched: int) -> float:
+        if mode == "f1":
+            total = len(given) + len(wanted)
+            return 2 * matched / total if total else 1.0
+        if mode == "strict":
+            return float(len(given) == len(wanted) and all(map(same, given, wanted)))
+        if mode == "in_order":
+            # Each wanted call takes the first fitting one behind the one before.
+            left = iter(given)
+            return float(all(any(same(one, call) for one in left) for call in wanted))
+        needed = {
+            "unordered": max(len(given), len(wanted)),
+            "subset": len(given),
+            "superset": len(wanted),
         }
+        return float(matched == needed[mode])
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        valid = [readable(side) for side in (left, right)]
         results: list[dict[str, Any]] = []
-        for given, wanted, can_read, is_json in zip(left, right, *valid, strict=True):
-            if given is None or wanted is None:
+        for made, needed in zip(_read_column(left), _read_column(right), strict=True):
+            if made is None or needed is None:
                 results.append({"score": None})
-            elif not is_json and wanted.strip():
-                results.append({"score": 0.0})
-            else:
-                made = list(find_calls(json.loads(given))) if can_read else []
-                needed = list(find_calls(json.loads(wanted))) if is_json else []
-                results.append(compare(made, needed))
-        return pl.DataFrame(results, schema={"score": pl.Float64(), **FIELDS})
+                continue
+            given, wanted = made.calls, needed.calls
+            matched = _count_matches(given, wanted, same)
+            unread = [f"no tool calls in {side}" for side, one in _sides(made, needed) if not one.is_read]
+            results.append(
+                {
+                    "score": score(given, wanted, matched),
+                    **_counts(given),
+                    "matched": matched,
+                    "output_calls": [name for name, _ in given],
+                    "expected_calls": [name for name, _ in wanted],
+                    "reason": "; ".join(unread) or None,
+                }
+            )
+        return pl.DataFrame(
+            results, schema={"score": pl.Float64(), **_COUNTS, **_MATCHED, "reason": pl.String}
+        )
 
-    return python.metric(tool_calls, given_arguments, kernel, fields=FIELDS, read=read_calls)
-
-
-def read_calls(column: pl.Series) -> pl.Series:
-    """Write lists of structs as JSON texts; other columns stay as they are."""
-    if not isinstance(column.dtype, pl.List) or not isinstance(column.dtype.inner, pl.Struct):
-        return column
-    texts = [None if calls is None else json.dumps(without_nulls(calls.to_list())) for calls in column]
-    return pl.Series(column.name, texts, dtype=pl.String)
-
-
-def without_nulls(value: Any) -> Any:
-    """Drop the fields that a struct has only because other rows have them."""
-    if isinstance(value, dict):
-        return {key: without_nulls(below) for key, below in value.items() if below is not None}
-    return (
-        [without_nulls(below) for below in value if below is not None] if isinstance(value, list) else value
+    return python.metric(
+        tool_calls, given_arguments, kernel, fields={**_COUNTS, **_MATCHED}, read=_read_structs
     )
 
 
-def find_calls(value: Any) -> Iterator[Call]:
-    """Find the calls in what a model, a message or a list of them holds."""
-    if isinstance(value, list):
-        for below in value:
-            yield from find_calls(below)
-    elif isinstance(value, Mapping):
-        function = value.get("function")
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            yield function["name"], read_arguments(function.get("arguments"))
-        elif is_call(value):
-            given = next((value[key] for key in ("arguments", "input", "args") if key in value), None)
-            yield value["name"], read_arguments(given)
+def tool_calls_valid(
+    output: IntoText,
+    tools: Sequence[Mapping[str, Any]] | Mapping[str, Any] | IntoText,
+    *,
+    threshold: Fraction = 1.0,
+    missing: Missing = "fail",
+    details: bool = False,
+) -> pl.Expr:
+    """Score the share of tool calls that name a tool there is, with arguments that its JSON Schema accepts.
+
+    Parameters
+    ----------
+    output
+        The calls that were made, as `tool_calls` reads them.
+    tools
+        The tools, as OpenAI, Anthropic, Gemini, Bedrock or MCP declare them: a list of dicts for all rows, or
+        a column of JSON texts, one for each row.
+    threshold
+        The least score that passes: 1.0 asks for all calls to be valid.
+    missing
+        What missing output or tools give: `"fail"` scores 0.0, `"null"` gives null.
+    details
+        Append `calls`, `repeated` (calls that repeat an earlier one exactly), `valid` (how many are), the
+        `errors`, and what concerns turns.
+
+    Notes
+    -----
+    An output without calls scores 1.0: nothing is wrong. `tool_calls` says whether there should be any.
+
+    Examples
+    --------
+    >>> tools = [{"name": "search", "parameters": {"type": "object", "required": ["q"]}}]
+    >>> calls = ['[{"name": "search", "arguments": {"q": "Bern"}}]', '[{"name": "serch", "arguments": {}}]']
+    >>> df = pl.DataFrame({"output": calls})
+    >>> df.select(pe.tool_calls_valid("output", tools, details=True).struct.field("score", "errors"))
+    shape: (2, 2)
+    ┌───────┬─────────────────────────────────┐
+    │ score ┆ errors                          │
+    │ ---   ┆ ---                             │
+    │ f64   ┆ list[str]                       │
+    ╞═══════╪═════════════════════════════════╡
+    │ 1.0   ┆ []                              │
+    │ 0.0   ┆ ["unknown tool "serch"; did yo… │
+    └───────┴─────────────────────────────────┘
+    """
+    arguments = locals()
+    text = None
+    if isinstance(tools, Mapping | list | tuple):
+        text = _tools_text(tools)
+        _read_tools(text)
+
+    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        known = repeat(_read_tools(text)) if text is not None else _tools_of_rows(right)
+        results: list[dict[str, Any]] = []
+        for made, schemas in zip(_read_column(left), known, strict=False):
+            if made is None or schemas is None:
+                results.append({"score": None})
+                continue
+            errors = [error for call in made.calls if (error := _call_error(call, schemas)) is not None]
+            valid = len(made.calls) - len(errors)
+            results.append(
+                {
+                    "score": valid / len(made.calls) if made.calls else 1.0,
+                    **_counts(made.calls),
+                    "valid": valid,
+                    "errors": errors,
+                    "reason": None if made.is_read else "no tool calls in output",
+                }
+            )
+        return pl.DataFrame(results, schema={"score": pl.Float64(), **_COUNTS, **_VALID, "reason": pl.String})
+
+    columns = ("output", "tools") if text is None else ("output",)
+    return python.metric(
+        tool_calls_valid,
+        arguments,
+        kernel,
+        fields={**_COUNTS, **_VALID},
+        columns=columns,
+        read=_read_structs,
+    )
+
+
+class _Read:
+    """The calls in a text, and whether it is one that can hold any."""
+
+    def __init__(self, found: list[Call] | None) -> None:
+        self.calls, self.is_read = found or [], found is not None
+
+
+def _sides(made: _Read, needed: _Read) -> list[tuple[str, _Read]]:
+    return [("output", made), ("expected", needed)]
+
+
+def _read_column(texts: pl.Series) -> Iterable[_Read | None]:
+    for text, can_read in zip(texts, readable(texts), strict=True):
+        if text is None:
+            yield None
+        elif not can_read:
+            yield _Read(None if text.strip() else [])
         else:
-            for key in ("tool_calls", "content"):
-                if isinstance(value.get(key), list):
-                    yield from find_calls(value[key])
+            yield _Read(find_calls(json.loads(text)))
 
 
-def is_call(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a call, and no message with a name in it."""
-    return (
-        isinstance(value.get("name"), str)
-        and "role" not in value
-        and value.get("type") in (None, "tool_use", "tool_call", "function", "function_call")
-    )
+def _read_structs(column: pl.Series) -> pl.Series:
+    """Write structs and lists of structs as JSON texts; other columns stay as they are."""
+    dtype = column.dtype.inner if isinstance(column.dtype, pl.List) else column.dtype
+    return as_json("tool_calls", column, whole=True) if isinstance(dtype, pl.Struct) else column
 
 
-def read_arguments(given: Any) -> Any:
-    """Read arguments that are JSON in a text; none are an empty object."""
+def find_calls(value: Any) -> list[Call] | None:
+    """Find the calls in an answer, a message, a call or a list of them; None if it is none of these."""
+    if isinstance(value, list):
+        found = [calls for one in value if (calls := find_calls(one)) is not None]
+        return [call for calls in found for call in calls] if found or not value else None
+    if not isinstance(value, Mapping):
+        return None
+    if value.get("role") in _OTHERS or value.get("type") in _OTHERS:
+        return []
+    if (call := _as_call(value)) is not None:
+        return [call]
+    is_known = bool(_KEYS & value.keys()) or value.get("type") in _PARTS or value.keys() == {"text"}
+    for key in _HOLDERS:
+        held = value.get(key)
+        if key in _ALTERNATIVES and isinstance(held, list):
+            held = held[:1]
+        if isinstance(held, list | Mapping) and (calls := find_calls(held)) is not None:
+            if calls:
+                return calls
+            is_known = True
+    return [] if is_known or value.get("object") == "response" else None
+
+
+def _as_call(value: Mapping[str, Any]) -> Call | None:
+    for key in _AROUND:
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+            return inner["name"], _read_arguments(inner)
+    name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
+    if name is None or "role" in value or value.get("type") not in _TYPES:
+        return None
+    has_arguments = any(key in value for key in _ARGUMENTS)
+    if value.get("type") is None and not has_arguments and value.keys() - _BESIDE:
+        return None
+    return name, _read_arguments(value)
+
+
+def _read_arguments(call: Mapping[str, Any]) -> Any:
+    """Take the arguments of a call, which may be JSON in a text; none are an empty object."""
+    given = next((call[key] for key in _ARGUMENTS if call.get(key) is not None), None)
     if isinstance(given, str):
         if not given.strip():
             return {}
-        return json.loads(given) if readable(pl.Series([given])).item() else given
+        try:
+            return json.loads(given)
+        except (ValueError, RecursionError):
+            return given
     return {} if given is None else given
 
 
-def equal(left: Any, right: Any) -> bool:
+def _counts(calls: Sequence[Call]) -> dict[str, int]:
+    written = {json.dumps(call, sort_keys=True, default=str) for call in calls}
+    return {"calls": len(calls), "repeated": len(calls) - len(written)}
+
+
+def _equal(left: Any, right: Any) -> bool:
     """Whether two JSON values are equal: true is not 1, but 1.0 is."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if is_number_or_float(left) and is_number_or_float(right):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    if all(is_number(one) or isinstance(one, float) for one in (left, right)):
         return bool(left == right)
     return type(left) is type(right) and bool(left == right)
 
 
-def is_number_or_float(value: object) -> bool:
-    """Whether a value that `json` read is a number."""
-    return is_number(value) or isinstance(value, float)
+def _exact(given: Call, wanted: Call) -> bool:
+    return given[0] == wanted[0] and _equal(given[1], wanted[1])
 
 
-def exact(given: Call, wanted: Call) -> bool:
-    """Whether two calls are equal."""
-    return given[0] == wanted[0] and equal(given[1], wanted[1])
-
-
-def holds(given: Call, wanted: Call) -> bool:
+def _holds(given: Call, wanted: Call) -> bool:
     """Whether a call has all that is wanted, and perhaps more."""
     if given[0] != wanted[0] or not isinstance(given[1], dict) or not isinstance(wanted[1], dict):
-        return exact(given, wanted)
-    return all(key in given[1] and equal(given[1][key], value) for key, value in wanted[1].items())
+        return _exact(given, wanted)
+    return all(key in given[1] and _equal(given[1][key], value) for key, value in wanted[1].items())
 
 
-SAME: Mapping[str, Callable[[Call, Call], bool]] = {
-    "exact": exact,
-    "subset": holds,
+_SAME: Mapping[str, Callable[[Call, Call], bool]] = {
+    "exact": _exact,
+    "subset": _holds,
     "names": lambda given, wanted: given[0] == wanted[0],
 }
 
 
-def count_matches(given: Sequence[Call], wanted: Sequence[Call], same: Callable[[Call, Call], bool]) -> int:
+def _count_matches(given: Sequence[Call], wanted: Sequence[Call], same: Callable[[Call, Call], bool]) -> int:
     """Pair as many calls as can be paired, each with one other."""
     fits = [[place for place, one in enumerate(given) if same(one, call)] for call in wanted]
     taken: dict[int, int] = {}
@@ -229,3 +381,82 @@ def count_matches(given: Sequence[Call], wanted: Sequence[Call], same: Callable[
         return False
 
     return sum(place(number, set()) for number in range(len(wanted)))
+
+
+def _tools_text(tools: object) -> str:
+    try:
+        return json.dumps(tools, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"tool_calls_valid: `tools`: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _read_tools(text: str) -> dict[str, Schema | None]:
+    """Compile the schemas of tools by name; a tool without one takes any arguments."""
+    found: dict[str, Schema | None] = {}
+    for declared in _declarations(json.loads(text)):
+        name = declared.get("name")
+        if not isinstance(name, str):
+            raise ValueError(
+                f"tool_calls_valid: `tools`: a tool has a `name` and a JSON Schema, got {shown(declared)}"
+            )
+        keys = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema")
+        schema = next((declared[key] for key in keys if isinstance(declared.get(key), Mapping)), None)
+        if schema is not None and isinstance(schema.get("json"), Mapping):
+            schema = schema["json"]
+        found[name] = (
+            None if schema is None else compiled(schema_text("tool_calls_valid: `tools`", _lowered(schema)))
+        )
+    if not found:
+        raise ValueError("tool_calls_valid: `tools` has no tool")
+    return found
+
+
+def _declarations(value: Any) -> Iterable[Mapping[str, Any]]:
+    """List the tools in what an API takes: one of them, a list, or Gemini's lists of declarations."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _declarations(one)
+    elif not isinstance(value, Mapping):
+        raise ValueError(f"tool_calls_valid: `tools` must hold tools, got {shown(value)}")
+    else:
+        keys = ("function", "toolSpec", "functionDeclarations", "function_declarations", "tools")
+        inner = next((value[key] for key in keys if isinstance(value.get(key), list | Mapping)), None)
+        if inner is None:
+            yield value
+        else:
+            yield from _declarations(inner)
+
+
+def _lowered(schema: Any) -> Any:
+    """Write the types of a schema as JSON Schema does: Gemini writes `OBJECT`."""
+    if isinstance(schema, Mapping):
+        return {
+            key: value.lower() if key == "type" and isinstance(value, str) else _lowered(value)
+            for key, value in schema.items()
+        }
+    return [_lowered(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def _tools_of_rows(texts: pl.Series) -> Iterable[dict[str, Schema | None] | None]:
+    for text, can_read in zip(texts, readable(texts), strict=True):
+        if text is None:
+            yield None
+        elif not can_read:
+            raise InvalidOperationError("tool_calls_valid: a row of `tools` is not JSON, or out of bounds")
+        else:
+            try:
+                yield _read_tools(text)
+            except ValueError as error:
+                raise InvalidOperationError(f"{error}, in a row") from None
+
+
+def _call_error(call: Call, tools: Mapping[str, Schema | None]) -> str | None:
+    name, arguments = call
+    if name not in tools:
+        hint = did_you_mean(name, tools) or f"; there are {', '.join(tools)}"
+        return f'unknown tool "{name}"{hint}'
+    schema = tools[name]
+    if schema is None or schema.validator.is_valid(arguments):
+        return None
+    return f"{name}: {first_error(schema, arguments)}"

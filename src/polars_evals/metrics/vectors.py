@@ -195,7 +195,10 @@ class Embeddings:
 
         for at in range(0, len(texts), self.batch_size):
             batch = texts[at : at + self.batch_size]
-            made = np.asarray(self.encode(batch), dtype=np.float32)
+            try:
+                made = np.asarray(self.encode(batch), dtype=np.float32)
+            except Exception as error:
+                raise ValueError(f"semantic: `encoder` failed: {type(error).__name__}: {error}") from error
             if made.ndim != 2 or len(made) != len(batch):
                 raise ValueError(
                     f"semantic: `encoder` must give a vector for each text, got an array of shape "
@@ -247,19 +250,29 @@ def read_encoder(encoder: object) -> Encode:
 @lru_cache(maxsize=4)
 def load_model(folder: str) -> Encode:
     """Load a model2vec model from a folder. Another name would be looked up on the network."""
+    if not Path(folder).is_dir():
+        raise ValueError(
+            f'semantic: there is no folder "{folder}", and nothing is downloaded. Give the folder of a '
+            "model2vec model, which is made where there is a network: model2vec.StaticModel.from_pretrained("
+            '"minishlab/potion-base-8M").save_pretrained("folder"); or a function from texts to vectors: '
+            "encoder=SentenceTransformer(...).encode"
+        )
+    other = (
+        f'semantic: "{folder}" holds no model2vec model. A model of another package is a function from texts '
+        f'to vectors, such as encoder=SentenceTransformer("{folder}").encode'
+    )
+    if not (Path(folder) / "config.json").is_file():
+        raise ValueError(other)
     try:
         from model2vec import StaticModel
     except ImportError:
         raise ValueError(
             'semantic: models in folders need the package model2vec: pip install "polars-evals[semantic]"'
         ) from None
-    if not (Path(folder) / "config.json").is_file():
-        raise ValueError(
-            f'semantic: there is no model in "{folder}", and nothing is downloaded here. Get one where '
-            "there is a network, and copy the folder: "
-            'model2vec.StaticModel.from_pretrained("minishlab/potion-base-8M").save_pretrained("folder")'
-        )
-    encode: Encode = StaticModel.from_pretrained(folder).encode
+    try:
+        encode: Encode = StaticModel.from_pretrained(folder).encode
+    except Exception as error:
+        raise ValueError(f"{other} ({type(error).__name__}: {error})") from error
     return encode
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 
-from polars_evals.expressions.native import as_expr, as_text, call, metric
+from polars_evals.expressions.native import as_expr, as_text_lists, call, metric
 from polars_evals.expressions.options import (
     Amount,
     Fraction,
@@ -40,8 +40,6 @@ TOKENIZERS = ("auto", "rouge", "whitespace", "unicode", "characters")
 FOREIGN_TOKENIZERS = ("zh", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
 # Smoothing methods of BLEU, and the value that stands for None.
 SMOOTHING = {"exp": 0.0, "floor": 0.1, "add-k": 1.0, "none": 0.0}
-# The metrics that one pass over two columns can score together.
-WORD_METRICS = {"rouge", "jaccard", "recall", "token_f1", "wer", "response", "gleu", "bleu", "chrf"}
 
 # Words that Polars found reach the kernels as one text, joined with a separator that no word contains.
 SEPARATOR = "\x1f"
@@ -78,12 +76,11 @@ def rouge(
         Whether inflected English words count as equal: *running* and *runs* (Porter's stemmer).
     tokenizer
         What words are, in the lowercased text. `"auto"` is `"rouge"` where neither text of a pair has a
-        letter or digit outside ASCII, and else finds words of any script, with each character of a script
-        without spaces (Chinese, Japanese, Thai) a word of its own. `"rouge"` finds runs of `a-z` and `0-9`,
-        as rouge-score does;
-        `"unicode"` words of any script, as the regular expression `\w+`; `"whitespace"` splits at white
-        space; `"characters"` takes every character but white space, for Chinese, Japanese or Thai. Anything
-        else is a regular expression that finds words.
+        letter or digit outside ASCII, and else finds words of any script, with each letter of a script
+        without spaces (Chinese, Japanese, Thai), and its marks, a word of its own. `"rouge"` finds runs of
+        `a-z` and `0-9`, as rouge-score does; `"unicode"` words of any script, as the regular expression
+        `\w+`; `"whitespace"` splits at white space; `"characters"` takes every character but white space.
+        Anything else is a regular expression that finds words.
     threshold
         The least score that passes.
     missing
@@ -131,7 +128,7 @@ def jaccard(
     output: IntoText,
     expected: IntoText,
     *,
-    tokenizer: str = "whitespace",
+    tokenizer: str = "auto",
     case_sensitive: bool = False,
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
@@ -146,10 +143,12 @@ def jaccard(
     expected
         The text it should be. Lists of several references: the best score counts.
     tokenizer
-        What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
-        `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
-        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
-        for each pair as `rouge` does. Anything else is a regular expression that finds words.
+        What words are. `"auto"` is `"whitespace"`, but where either text of a pair has letters of a script
+        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks, and the other words
+        are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation stays with its
+        word; `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z`
+        and `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else
+        is a regular expression that finds words.
     case_sensitive
         Whether case counts.
     threshold
@@ -163,7 +162,7 @@ def jaccard(
 
     Notes
     -----
-    Two texts without any word score 1.0 (with the tokenizer `"auto"` only if they are equal).
+    Two texts without any word score 1.0.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def recall(
     output: IntoText,
     expected: IntoText,
     *,
-    tokenizer: str = "whitespace",
+    tokenizer: str = "auto",
     case_sensitive: bool = False,
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
@@ -202,10 +201,12 @@ def recall(
     expected
         The text whose words it should have. Lists of several references: the best score counts.
     tokenizer
-        What words are: `"whitespace"` splits at white space, so that punctuation stays with its word;
-        `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z` and
-        `0-9` in the lowercased text; `"characters"` takes every character but white space; `"auto"` chooses
-        for each pair as `rouge` does. Anything else is a regular expression that finds words.
+        What words are. `"auto"` is `"whitespace"`, but where either text of a pair has letters of a script
+        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks, and the other words
+        are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation stays with its
+        word; `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z`
+        and `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else
+        is a regular expression that finds words.
     case_sensitive
         Whether case counts.
     threshold
@@ -243,6 +244,7 @@ def token_f1(
     output: IntoText,
     expected: IntoText,
     *,
+    tokenizer: Literal["auto", "whitespace", "unicode", "characters"] = "auto",
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
     details: bool = False,
@@ -255,6 +257,10 @@ def token_f1(
         The answer to score.
     expected
         The right answer. Lists of several right answers: the best score counts.
+    tokenizer
+        What words are, once case, punctuation and articles are gone. `"auto"` is `"whitespace"`, as SQuAD has
+        it, but where either text of a pair has letters of a script without spaces (Chinese, Japanese, Thai),
+        each of them is a word, with its marks. The others are those of `jaccard`.
     threshold
         The least score that passes.
     missing
@@ -266,7 +272,8 @@ def token_f1(
     Notes
     -----
     The score is the harmonic mean of precision and recall over the words, repeated ones counted as often as
-    both have them. Two answers of which nothing is left score 1.0.
+    both have them. Two answers of which nothing is left score 1.0. Scores are SQuAD's own where no text has
+    letters of a script without spaces.
 
     Examples
     --------
@@ -290,7 +297,7 @@ def wer(
     output: IntoText,
     expected: IntoText,
     *,
-    tokenizer: str = "unicode",
+    tokenizer: str = "auto",
     case_sensitive: bool = False,
     threshold: Fraction = 0.8,
     missing: Missing = "fail",
@@ -305,9 +312,11 @@ def wer(
     expected
         What was said. Lists of several references: the best score counts.
     tokenizer
-        What words are: `"unicode"` finds words of any script, as the regular expression `\w+`; `"whitespace"`
-        splits at white space, as jiwer does; `"rouge"`, `"characters"` and `"auto"` are those of `rouge`.
-        Anything else is a regular expression that finds words.
+        What words are. `"auto"` is `"unicode"`, but where either text of a pair has letters of a script
+        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks. `"unicode"` finds
+        words of any script, as the regular expression `\w+`; `"whitespace"` splits at white space, as jiwer
+        does; `"rouge"` and `"characters"` are those of `rouge`. Anything else is a regular expression that
+        finds words.
     case_sensitive
         Whether case counts.
     threshold
@@ -322,7 +331,7 @@ def wer(
     Notes
     -----
     The word error rate is the fewest words to replace, insert or delete, divided by the words of expected.
-    Two texts without words score 1.0, one such text 0.0.
+    Of two texts without words, equal ones score 1.0 and others 0.0; one such text scores 0.0.
 
     Examples
     --------
@@ -513,7 +522,8 @@ def bleu(
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `brevity_penalty`, `output_tokens` and `expected_tokens`, and what concerns turns.
+        Append `brevity_penalty`, `output_tokens`, `expected_tokens` and `overlap_1` to `overlap_4` (shared
+        n-grams, by order), and what concerns turns.
 
     Notes
     -----
@@ -584,7 +594,9 @@ def chrf(
         What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
         `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
     details
-        Append `precision` and `recall`, averages over the orders, and what concerns turns.
+        Append `precision` and `recall`, averages over the orders, `output_characters`,
+        `expected_characters` and `overlap_1` to `overlap_6` (shared character n-grams, by order), and what
+        concerns turns.
 
     Notes
     -----
@@ -607,6 +619,11 @@ def chrf(
     └───────────────────────────────┴──────────┴───────┘
     """
     return metric(chrf, locals())
+
+
+def is_word_metric(function: Callable[..., Any]) -> bool:
+    """Whether one pass over two columns can score a metric together with others: those of this module."""
+    return function.__module__ == __name__
 
 
 def native_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -641,7 +658,7 @@ def word_metric(
         return metric(function, arguments)
     sides = [as_expr(name, side, arguments[side]) for side in ("output", "expected")]
     found = [
-        as_text(name, "output", side, lists=True).list.eval(
+        as_text_lists(name, "output", side).list.eval(
             find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
         )
         for side in sides

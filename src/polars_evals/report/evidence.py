@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.drift.timeline import deciding
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import middle_cut, score, short_names, signed
 from polars_evals.report.pack import ranked, reveal
@@ -136,9 +137,9 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
         )
         cells = [
             tag("td", verdict(row.verdict)),
-            *([tag("td", middle_cut(row.candidate, 32), title=reveal(row.candidate))] if several else []),
-            tag("th", middle_cut(reveal(name), 32), scope="row", title=reveal(row.name)),
-            *([tag("td", middle_cut(reveal(place), 32), title=reveal(place))] if by else []),
+            *([tag("td", middle_cut(row.candidate, 32), title=_full(row.candidate))] if several else []),
+            tag("th", middle_cut(reveal(name), 32), scope="row", title=_full(row.name)),
+            *([tag("td", middle_cut(reveal(place), 32), title=_full(place))] if by else []),
             tag("td", row.levels, class_="number"),
             tag("td", tag("b", change), class_=f"number {row.verdict}"),
             tag("td", bar, title=_why(row), class_="drawn"),
@@ -186,6 +187,11 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
 
 def _gain(row: Row, value: float) -> float:
     return -value if row.lower_is_better else value
+
+
+def _full(name: str) -> str:
+    """Return a name for a tooltip, which shows what a cell cuts."""
+    return line(reveal(name[:1_000]), 300)
 
 
 def _why(row: Row) -> str:
@@ -267,7 +273,7 @@ def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
         body.append(
             tag(
                 "tr",
-                tag("th", reveal(short[version]), scope="row", title=reveal(version)),
+                tag("th", reveal(short[version]), scope="row", title=_full(version)),
                 word,
                 cells,
             )
@@ -358,7 +364,7 @@ def _confusion(comparison: Comparison) -> Html | None:
                 )
             body.append(tag("tr", tag("th", middle_cut(reveal(str(expected)), 24), scope="row"), cells))
         heads = [
-            tag("th", middle_cut(reveal(str(one)), 16), scope="col", class_="number", title=reveal(str(one)))
+            tag("th", middle_cut(reveal(str(one)), 16), scope="col", class_="number", title=_full(str(one)))
             for one in columns
         ]
         table = tag(
@@ -378,12 +384,12 @@ def timeline_evidence(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Ht
     """Return the series that moved, or the first ones, each drawn, and all of them in a table."""
     measures = measures_of(timeline.settings["measures"])
     rows = sorted(
-        timeline.summary.iter_rows(named=True),
+        map(deciding, timeline.summary.iter_rows(named=True)),
         key=lambda row: (row["verdict"] not in MOVED, ORDER.index(row["verdict"])),
     )
     moved = [row for row in rows if row["verdict"] in MOVED] or rows[:1]
     drawn = []
-    keys = [name for name in ("metric", "version", "slice", "part") if name in timeline.summary.columns]
+    keys = [name for name in ("metric", "version", "slice") if name in timeline.summary.columns]
     for row in moved[:most]:
         wanted = [
             pl.col(name).eq_missing(pl.lit(row[name], dtype=pl.String))
@@ -396,6 +402,7 @@ def timeline_evidence(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Ht
         chart = series(
             windows,
             row,
+            value=row.get("part") or "mean",
             unit="" if measure is None else measure.unit or "",
             label=f"{name} over time: {row['verdict']}",
         )
@@ -407,6 +414,11 @@ def timeline_evidence(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Ht
     more = len(moved) - most
     return [
         tag("h2", "Over time"),
+        tag(
+            "p",
+            f"Windows of {timeline.settings['every']}. The dashed line is the reference level.",
+            class_="quiet",
+        ),
         tag("div", drawn, class_="figures wide"),
         tag("p", f"{counted(more, 'more series')} moved: see the table.", class_="quiet")
         if more > 0
@@ -495,7 +507,7 @@ def _intervals(rows: Sequence[tuple[str, float, float | None, float | None]], ti
     body = [
         tag(
             "tr",
-            tag("th", middle_cut(reveal(name), 40), scope="row", title=reveal(name)),
+            tag("th", middle_cut(reveal(name), 40), scope="row", title=_full(name)),
             tag("td", score(value), class_="number"),
             tag(
                 "td",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.result import Result
 
 SCRIPTS = ("data", "diff", "dom", "filter", "state", "labels", "export", "grid", "panel", "main")
+LONGEST_ADDRESS = 1_000
 WORDS = (
     ("regressed", "worse"),
     ("improved", "better"),
@@ -216,7 +217,8 @@ def _claim(claim: Claim, packed: Packed | None) -> Html:
         wanted = [("chip", chip), *([] if packed.lead == row.metric else [("metric", row.metric)])]
     elif row.measure is not None and row.measure.share:
         wanted = [("chip", "errors")]
-    if row.slice is not None:
+    # A name of a megabyte makes no address.
+    if row.slice is not None and len(row.slice) < LONGEST_ADDRESS:
         wanted.append(("slice", row.slice))
     return tag("a", text, href=f"#items?{urlencode(wanted)}", data_items=True) if wanted else join(text)
 
@@ -372,7 +374,7 @@ def _row_heads(packed: Packed, *, two: bool) -> Html:
         ]
     else:
         cells = [
-            tag("th", name, scope="col", class_="score", title=reveal(full))
+            tag("th", name, scope="col", class_="score", title=line(reveal(full), 300))
             for name, full in zip(names, packed.about["versions"], strict=True)
         ]
     return tag(

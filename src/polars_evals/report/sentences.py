@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
 from polars_evals.report.tables import MOVED, ORDER, Row, outcome_name, rows_of
 from polars_evals.suite.measure import measures_of
@@ -407,7 +408,7 @@ def changes(timeline: Timeline) -> list[Claim]:
     measures = measures_of(timeline.settings["measures"])
     moved = timeline.summary.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
     found = []
-    for row in moved.iter_rows(named=True):
+    for row in map(deciding, moved.iter_rows(named=True)):
         what = middle_cut(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers")
         measure = measures.get(row["metric"])
         way = "lower" if row["difference"] < 0 else "higher"
@@ -415,7 +416,7 @@ def changes(timeline: Timeline) -> list[Claim]:
         if measure is not None:
             way, size = measure.way(row["difference"]), measure.amount(abs(row["difference"]))
         began = "" if row["began"] is None else f" since {day(row['began'])}"
-        part = f" ({row['part']})" if row.get("part") not in (None, "mean", row["metric"]) else ""
+        part = " (pass rate)" if row["part"] == "pass_rate" else ""
         name = middle_cut(outcome_name(row["metric"]))
         # Slower answers are not worse answers.
         are = "are" if what == "all answers" else "is"

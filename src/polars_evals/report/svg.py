@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_evals.report.markup import Html, tag
 from polars_evals.report.numbers import MONTHS, day, score, signed
+from polars_evals.wording import line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +65,7 @@ def picture(*content: Html | None, width: int, height: int, label: str, class_: 
     """Return an SVG with a name for those who cannot see it."""
     return tag(
         "svg", content, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
-        aria_label=label, class_=class_,
+        aria_label=line(label[:2_000], 300), class_=class_,
     )  # fmt: skip
 
 
@@ -167,7 +168,7 @@ def series(
         for one in known
         if value == "mean" and one.get("ci_low") is not None and len(known) <= 120
     ]
-    if levels[0] is not None and value == "mean":
+    if levels[0] is not None:
         drawn.append(join_line([(left, y(levels[0])), (width - 12, y(levels[0]))], "level"))
     drawn.append(join_line([(x(one["window"]), y(one[value])) for one in known], "line"))
     if len(known) <= 120:

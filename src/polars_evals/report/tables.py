@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, digits_for, percent, score, signed
 from polars_evals.suite.measure import measures_of
 
@@ -304,21 +305,27 @@ def tables_of(result: Result) -> list[Table]:
     return [table for table in makers[type(result)](result) if table.rows]
 
 
+PARTS = {"mean": "mean", "pass_rate": "pass rate"}
+
+
 def _timeline(result: Timeline) -> list[Table]:
     measures = measures_of(result.settings["measures"])
     order = {name: at for at, name in enumerate(ORDER)}
     rows = sorted(
-        result.summary.iter_rows(named=True),
+        map(deciding, result.summary.iter_rows(named=True)),
         key=lambda row: (row["verdict"] not in MOVED, order[row["verdict"]], -abs(row["difference"] or 0.0)),
     )
-    several = {name: any(row.get(name) is not None for row in rows) for name in ("version", "slice", "part")}
+    several = {name: any(row[name] is not None for row in rows) for name in ("version", "slice")}
+    several["part"] = any(row["part"] != "mean" for row in rows)
     return [
         Table.of(
             "series",
             [
                 {"metric": row["metric"]}
                 | {
-                    name: row.get(name) or ("all" if name == "slice" else "–")
+                    name: PARTS[row[name]]
+                    if name == "part"
+                    else row[name] or ("all" if name == "slice" else "–")
                     for name, there in several.items()
                     if there
                 }

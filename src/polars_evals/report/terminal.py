@@ -332,7 +332,8 @@ def score_lines(result: dict[str, Any], *, width: int | None = None) -> str:
     rows, files = counted(result["rows"], "row"), counted(result["files"], "file")
     said = f"Scored {rows} from {files} with {counted(len(told), 'metric')}."
     lines = [said, *_fitted(Table.of("", told), width or width_of(), None, "")]
-    return "\n".join([*lines, f"scores: {result['output']}"])
+    left_out = [f"left out {file}: {why}" for file, why in result.get("left_out", {}).items()]
+    return "\n".join([*lines, *left_out, f"scores: {result['output']}"])
 
 
 __all__ = ["coloured", "explain", "score_lines", "short", "text", "wants_colour", "width_of"]

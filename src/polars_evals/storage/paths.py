@@ -153,23 +153,30 @@ def _is_hidden(name: str) -> bool:
 
 
 def _pieces(pattern: str) -> list[str]:
-    """Split a pattern by its folders; `**` once is as good as several times in a row."""
+    """Split a pattern by its folders; the last `**` stands for all files below."""
     pieces = pattern.split("/")
-    pieces = [one for at, one in enumerate(pieces) if one != "**" or pieces[at - 1 : at] != ["**"]]
     return [*pieces, "*"] if pieces[-1] == "**" else pieces
 
 
 def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
     """Match names of folders and a file: `**` is any number of folders; as in a shell, none is hidden."""
-    if not pattern or not names:
-        return not pattern and not names
-    if pattern[0] == "**":
-        if _matches(names, pattern[1:]):
-            return True
-        return not names[0].startswith(".") and _matches(names[1:], pattern)
-    if names[0].startswith(".") and not pattern[0].startswith("."):
-        return False
-    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
+    # How many names the pieces so far can match: a set, as trying every split takes for ever.
+    matched = {0}
+    for piece in pattern:
+        if piece == "**":
+            for at in range(min(matched, default=len(names)), len(names)):
+                if at in matched and not names[at].startswith("."):
+                    matched.add(at + 1)
+        else:
+            shows_hidden = piece.startswith(".")
+            matched = {
+                at + 1
+                for at in matched
+                if at < len(names)
+                and (shows_hidden or not names[at].startswith("."))
+                and fnmatchcase(names[at], piece)
+            }
+    return len(names) in matched
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Metrics of one's own: functions from expressions to an expression, found by name or as entry points."""
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
@@ -9,13 +9,14 @@ from typing import Any, TypeVar, overload
 import polars as pl
 from polars.exceptions import InvalidOperationError
 
+from polars_evals import metrics
 from polars_evals._polars import error_text
 from polars_evals.expressions.native import LABEL, label, result_fields
 from polars_evals.expressions.options import IntoText, Missing, check_common
 from polars_evals.expressions.python import elementwise
 from polars_evals.wording import shown, without_query
 
-Function = Callable[..., pl.Expr]
+Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
 GROUP = "polars_evals.metrics"
@@ -31,7 +32,7 @@ REGISTERED: dict[str, Function] = {}
 def metric(function: F) -> F: ...
 @overload
 def metric(
-    *, name: str | None = None, threshold: float = ..., version: str | None = ...
+    *, name: str | None = None, threshold: float = ..., version: str | None = ..., rows: bool = ...
 ) -> Callable[[F], F]: ...
 def metric(
     function: F | None = None,
@@ -39,6 +40,7 @@ def metric(
     name: str | None = None,
     threshold: float = THRESHOLD,
     version: str | None = None,
+    rows: bool = False,
 ) -> F | Callable[[F], F]:
     """Make a function a metric that suites know by name.
 
@@ -54,6 +56,9 @@ def metric(
     version
         Part of the signature: change it when the function changes, so that scores before and after are not
         compared.
+    rows
+        The function takes the values of one row, not expressions, and returns a number or a Boolean. That is
+        slow: Python calls it for each row, and nothing runs in parallel. See `Metric`.
 
     Examples
     --------
@@ -74,7 +79,12 @@ def metric(
     """
 
     def register(given: F) -> F:
-        settings = {"name": name or given.__name__, "threshold": threshold, "version": version}
+        settings = {"name": name or given.__name__, "threshold": threshold, "version": version, "rows": rows}
+        if settings["name"] in (*metrics.__all__, "column"):
+            raise ValueError(
+                f'"{settings["name"]}" is a metric of polars-evals; give yours another name: '
+                f'@pe.metric(name="my_{settings["name"]}")'
+            )
         for key, value in settings.items():
             setattr(given, f"__evals_{key}__", value)
         REGISTERED[str(settings["name"])] = given
@@ -117,9 +127,10 @@ def find_function(name: str) -> Function | None:
     return None
 
 
-def wrapped(function: Function) -> Function:
+def wrapped(function: Function, *, rows: bool = False) -> Function:
     """Give a function the options that every metric has, and its result their shape."""
     name = name_of(function)
+    rows = rows or bool(getattr(function, "__evals_rows__", False))
     own = list(inspect.signature(function).parameters.values())
     if not own or own[0].kind not in (own[0].POSITIONAL_ONLY, own[0].POSITIONAL_OR_KEYWORD):
         raise ValueError(f'metric "{name}": the function must take the output as its first argument')
@@ -139,12 +150,15 @@ def wrapped(function: Function) -> Function:
         common = {"threshold": threshold, "missing": missing, "details": details}
         options |= {key: value for key, value in common.items() if key in takes}
         try:
-            result = function(*sides, **options)
+            result = row_by_row(name, function, sides, options) if rows else function(*sides, **options)
         except Exception as error:
             raise ValueError(f'metric "{name}": {type(error).__name__}: {error}') from error
         if not isinstance(result, pl.Expr):
-            raise ValueError(f'metric "{name}": the function must return an expression, got {shown(result)}')
-        return shaped(name, result, threshold=threshold, missing=missing, details=details)
+            hint = "; one that takes the values of a row is rows=True"
+            raise ValueError(
+                f'metric "{name}": the function must return an expression, got {shown(result)}{hint}'
+            )
+        return shaped(name, result, sides, threshold=threshold, missing=missing, details=details)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     common = {
@@ -169,8 +183,44 @@ def wrapped(function: Function) -> Function:
     return run
 
 
-def shaped(name: str, result: pl.Expr, *, threshold: float, missing: Missing, details: bool) -> pl.Expr:
-    """Bring a number, a Boolean, or a struct of score and label to the result that every metric has."""
+def row_by_row(
+    name: str, function: Function, sides: Sequence[IntoText], options: Mapping[str, Any]
+) -> pl.Expr:
+    """Call a function with the values of each row; not where one of them is missing."""
+
+    def score(columns: Sequence[pl.Series]) -> pl.Series:
+        length = max((len(column) for column in columns), default=0)
+        values = [column.to_list() * (length if len(column) == 1 else 1) for column in columns]
+        scores: list[float | None] = []
+        for number, row in enumerate(zip(*values, strict=True)):
+            if any(value is None for value in row):
+                scores.append(None)
+                continue
+            try:
+                result = function(*row, **options)
+                scores.append(None if result is None else float(result))
+            except Exception as error:
+                shows = f"{shown(row[0])}: {type(error).__name__}: {error}"
+                raise InvalidOperationError(f'metric "{name}": row {number}, {shows}') from error
+        return pl.Series(scores, dtype=pl.Float64)
+
+    named_sides = dict(zip(("output", "expected"), sides, strict=False))
+    return elementwise(name, named_sides, score, pl.Float64())
+
+
+def shaped(
+    name: str,
+    result: pl.Expr,
+    compared: Sequence[IntoText] = (),
+    *,
+    threshold: float,
+    missing: Missing,
+    details: bool,
+) -> pl.Expr:
+    """Bring a number, a Boolean, or a struct of score and label to the result that every metric has.
+
+    Where the function gives no score, `missing` says what counts, by what is `compared`: output and expected.
+    """
     kinds = result_fields({} if details else None)
 
     def shape(columns: Sequence[pl.Series]) -> pl.Series:
@@ -192,6 +242,15 @@ def shaped(name: str, result: pl.Expr, *, threshold: float, missing: Missing, de
             raise InvalidOperationError(f'metric "{name}": scores must be from 0 to 1, got {wrong[0]}')
         if missing == "fail":
             score = score.fill_null(0.0)
+        elif missing == "unlabelled" and len(columns) > 1:
+            # Without an expected value there is nothing to be wrong about.
+            labelled = (
+                pl.all_horizontal(pl.lit(one).is_not_null() for one in columns[2:]) if columns[2:] else True
+            )
+            absent = pl.lit(columns[1]).is_null() & labelled
+            score = pl.select(pl.when(pl.lit(score).is_null() & absent).then(0.0).otherwise(pl.lit(score)))[
+                "literal"
+            ]
         passed = label(pl.lit(score), threshold)
         if given is not None:
             passed = pl.lit(given.cast(pl.String)).cast(LABEL).fill_null(passed)
@@ -200,7 +259,10 @@ def shaped(name: str, result: pl.Expr, *, threshold: float, missing: Missing, de
         result = made | others
         return pl.select(expr.alias(key) for key, expr in result.items()).to_struct()
 
-    return elementwise(name, {"result": result}, shape, pl.Struct(kinds)).alias(name)
+    sides: dict[str, IntoText] = {"result": result}
+    if missing == "unlabelled":
+        sides |= zip(("output", "expected"), compared, strict=False)
+    return elementwise(name, sides, shape, pl.Struct(kinds)).alias(name)
 
 
 def guarded(metric: str, made: pl.Expr, schema: pl.Schema) -> pl.Expr:
@@ -240,10 +302,10 @@ def named(metric: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = without_query(error_text(error))
+        text = without_query(error_text(error))
         # What `shaped` says begins with the name of the function.
-        told = told.partition(": ")[2] if told.startswith('metric "') else f"{type(error).__name__}: {told}"
-        raise InvalidOperationError(f'metric "{metric}": {told}') from error
+        text = text.partition(": ")[2] if text.startswith('metric "') else f"{type(error).__name__}: {text}"
+        raise InvalidOperationError(f'metric "{metric}": {text}') from error
 
 
 def column(

@@ -5,11 +5,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from math import inf, isinf
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
+from polars_evals.suite.aggregate import Aggregate, aggregates_of
 from polars_evals.suite.declared import Table, Text, read
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import (
@@ -144,6 +146,89 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
+def write_file(contents: Mapping[str, Any], path: str | Path) -> None:
+    """Write the contents of a suite file by its ending."""
+    path = Path(path)
+    write = WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise ValueError(f"{path}: a suite file ends in .toml, .yaml, .yml or .json")
+    for entry in contents["metric"]:
+        for key, value in entry.items():
+            try:
+                json.dumps(value)
+            except TypeError:
+                raise ValueError(
+                    f'{path}: the metric "{entry["name"]}" cannot be written: `{key}` is {shown(value)}, '
+                    "which is no text, number, list or table"
+                ) from None
+        if find_own(entry["type"]) is None and entry["type"] not in metric_names():
+            raise ValueError(
+                f'{path}: the metric "{entry["name"]}" is a function that no name leads to; name it with '
+                "@pe.metric, or install it as an entry point"
+            )
+    # Columns that are called as usual need not be named.
+    entries = [{k: v for k, v in entry.items() if k not in COLUMNS or v != k} for entry in contents["metric"]]
+    contents = {**contents, "metric": entries}
+    path.write_text(write(_plain(contents)), "utf-8")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(below) for key, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
+
+
+def write_yaml(contents: Mapping[str, Any]) -> str:
+    """Write YAML in the order of the contents."""
+    import yaml
+
+    return yaml.safe_dump(dict(contents), sort_keys=False, allow_unicode=True)
+
+
+def to_toml(contents: Mapping[str, Any]) -> str:
+    """Write TOML: lists of tables as `[[metric]]`, everything below in line. None is the word "none"."""
+    lines: list[str] = []
+    for key, value in contents.items():
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+            for table in value:
+                entries = [f"{toml_key(name)} = {toml_value(below)}" for name, below in table.items()]
+                lines += ["", f"[[{toml_key(key)}]]", *entries]
+        else:
+            lines.append(f"{toml_key(key)} = {toml_value(value)}")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def toml_key(key: str) -> str:
+    """Write a key, in quotes where it needs them."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
+
+
+def toml_value(value: Any) -> str:
+    """Write a value in line."""
+    if value is None or isinstance(value, bool):
+        return '"none"' if value is None else str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, list):
+        # Only bounds of a measure hold None: there is none, below or above.
+        ends = [(-inf if place == 0 else inf) if one is None else one for place, one in enumerate(value)]
+        return "[" + ", ".join(map(toml_value, ends)) + "]"
+    if isinstance(value, float) and isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, str) and "\\" in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    # JSON's escapes are TOML's; TOML also forbids U+007F as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    ".toml": to_toml,
+    ".yaml": write_yaml,
+    ".yml": write_yaml,
+    ".json": lambda contents: json.dumps(contents, indent=2, ensure_ascii=False) + "\n",
+}
+
+
 class SuiteTable(Table):
     """What a suite file holds."""
 
@@ -151,6 +236,7 @@ class SuiteTable(Table):
 
     metric: Any = None
     measure: Any = None
+    aggregate: Any = None
     output: Text | None = Field(None, description="the name of a column")
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
     clean: Any = None
@@ -192,8 +278,24 @@ def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, A
         return [metric for metric in found if metric], columns
     if table.measure is not None:
         columns["measures"] = read_measures(read_list(table.measure, "measure", source), source)
+    if table.aggregate is not None:
+        columns["aggregates"] = read_aggregates(read_list(table.aggregate, "aggregate", source), source)
+        if table.metric is None:
+            return [], columns
     entries = enumerate(read_list(table.metric, "metric", source), 1)
     return [read_metric(entry, place(source, "metric", n, entry)) for n, entry in entries], columns
+
+
+def read_aggregates(entries: list[Any], source: str) -> tuple[Aggregate, ...]:
+    """Read `[[aggregate]]`: its options stand beside its type."""
+    found: list[Aggregate] = []
+    for number, entry in enumerate(entries, 1):
+        where = place(source, "aggregate", number, entry)
+        try:
+            found += aggregates_of(entry if isinstance(entry, str) else read_mapping(entry, where))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+    return tuple(found)
 
 
 def read_measures(entries: list[Any], source: str) -> Measures:

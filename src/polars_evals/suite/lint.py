@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.preparing import prepare
+from polars_evals.wording import counted, verb
 
 SEVERITY = pl.Enum(["error", "warning", "info"])
 
@@ -121,8 +122,8 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         elif found["rows"]:
             about = {"severity": probe.severity, "finding": probe.finding, "metric": probe.metric}
             rows.append(found | about | {"advice": probe.advice})
-    for column, counted in zip(repeated, results[1:], strict=True):
-        again, example = counted.row(0)
+    for column, repeats in zip(repeated, results[1:], strict=True):
+        again, example = repeats.row(0)
         if again:
             advice = "fine for classes and for versions that answer the same cases; else cases count twice"
             found = {"column": column.name, "rows": again, "example": example}
@@ -135,8 +136,11 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
 def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
     """Ask what concerns all metrics of a column."""
     readers = [metric for metric in metrics if column.name in metric.columns]
-    if all(metric.settings["missing"] == "null" for metric in readers):
+    no_score = {"null", "unlabelled"} if is_expected(column, readers) else {"null"}
+    if all(metric.settings["missing"] in no_score for metric in readers):
         advice = "they get no score"
+    elif is_expected(column, readers):
+        advice = 'they score 0.0 and fail; with missing="unlabelled" they get no score'
     else:
         advice = 'they score 0.0 and fail; with missing="null" they get no score'
     yield Probe("warning", "missing", column.name, column.missing, advice)
@@ -149,6 +153,11 @@ def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
             empty,
             "a text without anything in it; two of them count as equal",
         )
+
+
+def is_expected(column: Column, readers: Sequence[Metric]) -> bool:
+    """Whether metrics compare with a column, and none scores it."""
+    return all(metric.sides.get("expected") == column.name for metric in readers)
 
 
 def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
@@ -176,7 +185,7 @@ def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]
             yield Probe("error", "unseen_script", column.name, unseen, advice, name)
         elif words in ("whitespace", "unicode"):
             unspaced = column.any_text(lambda text: text.str.contains(UNSPACED))
-            advice = 'a sentence without spaces is one word; use tokenizer="auto" where there is one'
+            advice = f"a sentence without spaces is one word; {choice_for_unspaced(metric)}"
             yield Probe("warning", "unspaced_script", column.name, unspaced, advice, name)
 
 
@@ -189,19 +198,48 @@ def fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
 
 
 def tokenizer(metric: Metric) -> str | None:
-    """Tell how a metric finds words, if it does."""
+    """Tell how a metric finds words, if it does: by its options, or between white space."""
     settings = metric.settings
-    if metric.type == "response":
-        if settings["match_type"] == "exact":
-            return None
-        by_sets = settings["match_type"] in ("semantic", "recall")
+    if settings.get("unit") == "characters" or settings.get("match_type") == "exact":
+        return None
+    if "tokenizer" in settings:
+        # judge-llm's word sets are those between white space, in every script.
+        by_sets = settings.get("match_type") in ("semantic", "recall")
         return "whitespace" if by_sets and settings["tokenizer"] == "auto" else str(settings["tokenizer"])
-    by_spaces = {
-        "token_f1": True,
-        "bleu": settings.get("tokenize") != "char",
-        "similarity": settings.get("unit") == "words",
-    }
-    return "whitespace" if by_spaces.get(metric.type) else settings.get("tokenizer")
+    if "tokenize" in settings:
+        return "characters" if settings["tokenize"] == "char" else "whitespace"
+    # GLEU counts n-grams of words; chrF's are of characters.
+    return "whitespace" if metric.function is None and "max_len" in settings else None
+
+
+def choice_for_unspaced(metric: Metric) -> str:
+    """Say what to choose for scripts that do not set spaces between words."""
+    settings = metric.settings
+    if "tokenize" in settings:
+        return 'use tokenize="char"'
+    if "tokenizer" not in settings:
+        return 'use bleu with tokenize="char", or chrf'
+    return 'use tokenizer="characters"' if "match_type" in settings else 'use tokenizer="auto"'
+
+
+def unlabelled(metrics: Sequence[Metric], schema: pl.Schema) -> dict[str, pl.Expr]:
+    """Say for each expected column of a frame which rows have no value there."""
+    names = {m.sides["expected"] for m in metrics if "expected" in m.sides}
+    return {name: Column(name, schema[name]).missing for name in sorted(names) if name in schema}
+
+
+def describe_unlabelled(metrics: Sequence[Metric], column: str, missing: int, rows: int) -> str:
+    """Say how many rows have no expected value, and what their scores are."""
+    modes = {m.settings["missing"] for m in metrics if m.sides.get("expected") == column}
+    fails = "fail" in modes
+    if missing == rows:
+        effect = "scores 0.0" if fails else "gives no score"
+        return (
+            f"{column} is null in every row, so that whatever compares with it {effect}; add it with "
+            "pe.with_expected, or name its column (--column expected=...)"
+        )
+    effect = 'scored 0.0; missing="unlabelled" leaves them out' if fails else "without a score"
+    return f"{missing:,} of {counted(rows, 'row')} {verb(missing, 'has', 'have')} no {column} value: {effect}"
 
 
 def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:

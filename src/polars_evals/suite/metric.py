@@ -11,12 +11,15 @@ import polars as pl
 
 from polars_evals import metrics
 from polars_evals.clean import cleaned, read_steps
+from polars_evals.expressions.options import read_path
 from polars_evals.metrics.words import VARIANTS
 from polars_evals.suite.custom import column, find_function, installed, name_of, wrapped
 from polars_evals.wording import did_you_mean, shown
 
 # The type of a metric that takes a score which is there.
 COLUMN_TYPE = "column"
+# What every metric of a suite takes beside its options.
+COMMON_KEYS = ("name", "output", "clean", "clean_expected", "field")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,13 @@ class Metric:
         Steps that clean the output first: `["reasoning", "fence", {"after": "Answer:"}]`.
     clean_expected
         True gives the expected text the same steps; a list gives it its own.
+    field
+        A JSON path, such as `"$.customer.name"`: the values there are scored, of the output and of the
+        expected column, after cleaning.
+    rows
+        With a function of your own: it takes the values of one row, not expressions, and returns a number or
+        a Boolean. This is slow, by a factor of a hundred and more: Python calls it for each row, on one core.
+        It is not called where a value is missing.
     **options
         The options of the metric function. With `details=True` the breakdown comes as further columns,
         `<name>_<field>`. An option that can differ by row is read from a column with `<option>_column`:
@@ -84,21 +94,27 @@ class Metric:
     literal: pl.Expr | None
     clean: Sequence[Any]
     clean_expected: bool | Sequence[Any]
+    field: str | None
+    rows: bool
 
     def __init__(
         self,
-        type: str | Callable[..., pl.Expr],  # noqa: A002
+        type: str | Callable[..., Any],  # noqa: A002
         *,
         name: str | None = None,
         output: str | None = None,
         expected: str | pl.Expr | Mapping[str, Any] | None = None,
         clean: Any = None,
         clean_expected: Any = None,
+        field: str | None = None,
+        rows: bool = False,
         **options: Any,
     ) -> None:
         function = find_own(type)
         type = name_of(function) if function is not None else str(type)  # noqa: A001
-        kind = metric_type(type) if function is None else own_type(function)
+        if rows and function is None:
+            raise ValueError(f"{type}: `rows` is for a function of your own; this metric takes columns")
+        kind = metric_type(type) if function is None else own_type(function, rows)
         if type == COLUMN_TYPE and function is None:
             output = options.pop("column", output)
             if output is None:
@@ -107,7 +123,7 @@ class Metric:
         expected = None if literal is not None else expected
         for key, value in {"name": name, "output": output, "expected": expected}.items():
             check_name(type, key, value)
-        if type == COLUMN_TYPE and name is not None and output in (f"{name}_score", f"{name}_label"):
+        if type == COLUMN_TYPE and name is not None and output in _overwritten(name, options):
             raise ValueError(
                 f'column: the name "{name}" would write over the column "{output}"; take another'
             )
@@ -117,6 +133,10 @@ class Metric:
         if not isinstance(clean_expected, bool | None):
             read_steps(f"{type}: clean_expected", clean_expected)
         read_steps(f"{type}: clean", clean or [])
+        if field is not None:
+            read_path(f"{type}: `field`", field)
+            if type == COLUMN_TYPE and function is None:
+                raise ValueError("column: takes a score that is there, and no `field`")
         contents = {
             "type": type,
             "name": name,
@@ -129,15 +149,25 @@ class Metric:
             "clean_expected": clean_expected
             if isinstance(clean_expected, bool)
             else as_steps(clean_expected),
+            "field": field,
+            "rows": rows,
         }
-        for field, content in contents.items():
-            object.__setattr__(self, field, content)
+        for attribute, content in contents.items():
+            object.__setattr__(self, attribute, content)
         self.expr()  # a wrong value is an error now, not when there are data
 
     def __repr__(self) -> str:
         given = {key: value for key, value in self.to_dict().items() if key != "type"}
         kind = f'"{self.type}"' if self.function is None else self.type
         return f"Metric({kind}{''.join(f', {key}={value!r}' for key, value in given.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.name, self.output, self.expected))
 
     def __getstate__(self) -> dict[str, Any]:
         # Without `settings`: the defaults are those of the function where the metric goes.
@@ -146,7 +176,7 @@ class Metric:
     @property
     def kind(self) -> MetricType:
         """What the metric function takes."""
-        return metric_type(self.type) if self.function is None else own_type(self.function)
+        return metric_type(self.type) if self.function is None else own_type(self.function, self.rows)
 
     @property
     def details(self) -> bool:
@@ -201,10 +231,20 @@ class Metric:
         }
 
     def steps(self, side: str) -> Sequence[Any]:
-        """Name the steps that clean a side."""
+        """Name the steps that clean a side, the field last; a literal has none."""
+        field = () if self.field is None or side not in self.sides else ({"field": self.field},)
         if side == "output" or self.clean_expected is True:
-            return self.clean
-        return () if self.clean_expected is False else self.clean_expected
+            return (*self.clean, *field)
+        return field if self.clean_expected is False else (*self.clean_expected, *field)
+
+    @property
+    def default_name(self) -> str:
+        """What its columns are called where no name is given: the metric, and the field."""
+        name = self.expr().meta.output_name()
+        if self.field is None:
+            return name
+        path = [str(step) for step in read_path(self.type, self.field) if step is not None]
+        return "_".join([name, *path])
 
     @property
     def columns(self) -> list[str]:
@@ -215,7 +255,14 @@ class Metric:
 
     def expr(self, **replaced: Any) -> pl.Expr:
         """Make the metric's expression, with other columns or options in the place of its own if need be."""
-        return self.kind.function(**({**self.side_exprs, **self.settings, **replaced}))
+        try:
+            return self.kind.function(**({**self.side_exprs, **self.settings, **replaced}))
+        except ValueError as error:
+            # What a function of the user's says names the metric as the user does.
+            own = f'metric "{self.type}": '
+            if self.function is None or self.name is None or not str(error).startswith(own):
+                raise
+            raise ValueError(f'metric "{self.name}": {str(error).removeprefix(own)}') from error.__cause__
 
     def bind(
         self,
@@ -233,11 +280,12 @@ class Metric:
         if self.type != COLUMN_TYPE:
             columns["clean"] = self.clean or clean
             columns["clean_expected"] = self.clean_expected or clean_expected
-        return Metric(self.function or self.type, name=name, **columns, **self.options)
+            columns["field"] = self.field
+        return Metric(self.function or self.type, name=name, rows=self.rows, **columns, **self.options)
 
     def over(self, columns: Mapping[str, str]) -> "Metric":
         """Make the same metric over other columns, as they are."""
-        return Metric(self.function or self.type, name=self.name, **columns, **self.options)
+        return Metric(self.function or self.type, name=self.name, rows=self.rows, **columns, **self.options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as an entry of a suite file."""
@@ -249,8 +297,16 @@ class Metric:
         entry = {"name": self.name, "type": self.type, output: self.output, "expected": expected}
         entry |= {"clean": list(self.clean) or None}
         if self.clean_expected:
-            entry["clean_expected"] = self.clean_expected
+            entry["clean_expected"] = True if self.clean_expected is True else list(self.clean_expected)
+        entry |= {"field": self.field, "rows": self.rows or None}
         return {key: value for key, value in entry.items() if value is not None} | dict(self.options)
+
+
+def _overwritten(name: str, options: Mapping[str, Any]) -> list[str]:
+    """Name the columns that a metric of type `column` must not read: it would replace their values."""
+    # Scores that are taken as they are stay what they are.
+    stays = options.get("missing") == "null" and not {"low", "high"} & set(options)
+    return [f"{name}_label"] if stays else [f"{name}_score", f"{name}_label"]
 
 
 def metric_names() -> list[str]:
@@ -282,9 +338,9 @@ def metric_type(name: str) -> MetricType:
 
 
 @cache
-def own_type(function: Callable[..., pl.Expr]) -> MetricType:
+def own_type(function: Callable[..., Any], rows: bool = False) -> MetricType:
     """Look at a metric of one's own."""
-    return type_of(wrapped(function))
+    return type_of(wrapped(function, rows=rows))
 
 
 def type_of(function: Callable[..., pl.Expr]) -> MetricType:
@@ -325,6 +381,15 @@ def read_literal(metric: str, expected: object) -> pl.Expr | None:
     return None
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal; `==` of expressions makes another expression."""
+    if isinstance(one, pl.Expr) and isinstance(other, pl.Expr):
+        return one.meta.eq(other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return not isinstance(one, pl.Expr) and not isinstance(other, pl.Expr) and bool(one == other)
+
+
 def as_steps(steps: Any) -> tuple[Any, ...]:
     """Take one step for a list of one."""
     return () if not steps else (steps,) if isinstance(steps, str | Mapping) else tuple(steps)
@@ -352,7 +417,7 @@ def check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> 
     """Refuse unknown options and those that are missing."""
     for option in options:
         if option not in kind.option_names and not kind.takes_any:
-            known = [*kind.option_names, "name", "output", *(["expected"] if kind.has_expected else [])]
+            known = [*kind.option_names, *COMMON_KEYS, *(["expected"] if kind.has_expected else [])]
             hint = did_you_mean(option, known) or f"; {metric} takes {', '.join(kind.option_names)}"
             raise ValueError(f'{metric}: unknown option "{option}"{hint}')
     for key, option in kind.by_column.items():

@@ -36,7 +36,7 @@ def prepare(metrics: Sequence[Metric], schema: pl.Schema) -> Prepared:
     """Replace cleaned sides and literals by columns of their own."""
     prepared = Prepared()
     for metric in metrics:
-        if not metric.clean and not metric.clean_expected and metric.literal is None:
+        if metric.literal is None and not any(metric.steps(side) for side in metric.sides):
             prepared.metrics.append(metric)
             continue
         columns = {side: add_side(prepared, metric, side, schema) for side in metric.side_exprs}

@@ -8,7 +8,7 @@ import polars as pl
 from polars.exceptions import DuplicateError
 
 from polars_evals.expressions.native import label
-from polars_evals.metrics.words import TOKENIZERS, WORD_METRICS, share_words
+from polars_evals.metrics.words import TOKENIZERS, is_word_metric, share_words
 from polars_evals.suite.custom import guarded
 from polars_evals.suite.metric import COLUMN_TYPE, Metric
 from polars_evals.suite.preparing import prepare
@@ -20,8 +20,16 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 class Scoring:
     """What to compute for some metrics over a frame, in steps that build on each other."""
 
-    def __init__(self, metrics: Sequence[Metric], schema: pl.Schema, signatures: Mapping[str, str]) -> None:
-        self.existing = schema.names()
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        schema: pl.Schema,
+        signatures: Mapping[str, str],
+        counts: Sequence[pl.Expr] = (),
+    ) -> None:
+        # A score that a metric takes as it is stands in its own place.
+        taken = {m.output for m in metrics if m.type == COLUMN_TYPE and m.output == f"{m.name}_score"}
+        self.existing = [name for name in schema.names() if name not in taken]
         self.prepared = prepare(metrics, schema)
         metrics = self.prepared.metrics
         self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
@@ -38,6 +46,7 @@ class Scoring:
             self.results += read_results(metric, name, structs[name])
             if metric.name in self.prepared.notes:
                 self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
+        self.results += counts
         self.results += [pl.lit(text).alias(f"{name}_signature") for name, text in signatures.items()]
         self.check_names()
 
@@ -70,7 +79,8 @@ class Scoring:
 
     def expr(self, metric: Metric, work: object) -> pl.Expr:
         """Make a metric's expression: of its own, or of a pass that it shares with others."""
-        if metric.function is not None or metric.type == COLUMN_TYPE:
+        # What fails in code of the user's names the metric as the user does.
+        if metric.function is not None or metric.type in (COLUMN_TYPE, "semantic"):
             return guarded(str(metric.name), metric.expr(), self.schema)
         return self.shared.results[work] if work in self.shared.results else metric.expr()
 
@@ -90,7 +100,7 @@ def shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
         sides = metric.sides
         if (
             metric.function is None
-            and metric.type in WORD_METRICS
+            and is_word_metric(metric.kind.function)
             and metric.settings.get("tokenizer", "auto") in TOKENIZERS
             and all(schema[side] == pl.String for side in sides.values())
         ):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 from polars.exceptions import ComputeError
 
-from polars_evals._version import __version__
+from polars_evals.clean import read_steps
 from polars_evals.metrics.vectors import encoder_name
 from polars_evals.storage.objects import is_remote
 from polars_evals.storage.paths import expand
@@ -31,6 +31,10 @@ REMEMBERED = "_polars_evals_signatures"
 # Longer values (a JSON schema, say) are named by their hash.
 LONGEST_VALUE = 120
 
+# The version of an algorithm, where it is not the first: of a metric, or of a cleaning step as `clean_fence`.
+# A change that can change a score raises it, and `docs/versions.md` says what changed.
+ALGORITHMS: dict[str, int] = {}
+
 # Options that change no score.
 NO_SCORE = ("details", "batch_size", "cache", "vectors")
 
@@ -39,15 +43,23 @@ COLUMN = "column"
 
 
 def signature(metric: Metric) -> str:
-    """Write every option that can change a score or a label, and the version."""
+    """Write every option that can change a score or a label, and the versions of what computes it."""
     given = [f"{key}:{text}" for key, text in settings(metric)]
     if metric.function is not None:
         given.insert(0, f"function:{identity(metric.function)}")
-    cleaning = {"clean": list(metric.clean), "clean_expected": metric.clean_expected}
+    cleaning = {
+        "clean": list(metric.clean),
+        "clean_expected": metric.clean_expected,
+        "field": metric.field,
+        "rows": metric.rows,
+    }
     given += [f"{key}:{written(steps)}" for key, steps in cleaning.items() if steps]
     if metric.literal is not None:
         given.append(f"expected:{written(metric.to_dict()['expected'])}")
-    return "|".join([metric.type, *given, f"polars-evals:{__version__}"])
+    steps = [step.name for side in ("output", "expected") for step in read_steps("", metric.steps(side))]
+    algorithms = [] if metric.function is not None else [metric.type]
+    algorithms += sorted({f"clean_{step}" for step in steps})
+    return "|".join([metric.type, *given, *(f"{one}:{ALGORITHMS.get(one, 1)}" for one in algorithms)])
 
 
 def settings(metric: Metric) -> Iterator[tuple[str, str]]:
@@ -130,7 +142,7 @@ def signatures(
     >>> suite = pe.Suite([pe.Metric("exact_match")])
     >>> suite.sink_parquet(pl.DataFrame({"output": ["4"], "expected": ["4"]}), "scored.parquet")
     >>> pe.signatures("scored.parquet")
-    {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|polars-evals:...'}
+    {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|exact_match:1'}
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
     found = {file: from_file(file, storage_options) for one in sources for file in parquet_files(one)}

@@ -1,6 +1,6 @@
 """A suite: metrics over one frame."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -8,6 +8,7 @@ from typing import Any, Self
 import polars as pl
 from polars.exceptions import ColumnNotFoundError
 
+from polars_evals.suite.aggregate import Aggregate, aggregates_of
 from polars_evals.suite.measure import Measures, measures_of
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import FrameT, Scoring, quoted
@@ -22,7 +23,8 @@ class Suite:
     Parameters
     ----------
     metrics
-        The metrics. Where two have the same name by default, the second is called `<name>_2`.
+        The metrics: `Metric`s, or names of metrics with their defaults. Where two have the same name by
+        default, the second is called `<name>_2`.
     output, expected
         The columns to score, for the metrics that do not name their own. `expected` may be a literal:
         `pl.lit("Paris")`.
@@ -31,6 +33,9 @@ class Suite:
     measures
         Columns of numbers that versions are compared by beside the scores: names, `Measure`s, or names with
         options. `compare(..., measures=suite.measures)`; a job compares them by itself.
+    aggregates
+        Statistics of all rows, such as `"macro_f1"`: names, or `Aggregate`s. Scored frames hold what each row
+        adds to them in `<name>_counts`; `compare` and `rank` compare them by themselves.
 
     Examples
     --------
@@ -48,38 +53,65 @@ class Suite:
 
     metrics: tuple[Metric, ...]
     measures: Measures = field(default_factory=Measures)
+    aggregates: tuple[Aggregate, ...] = ()
 
     def __init__(
         self,
-        metrics: Iterable[Metric],
+        metrics: Metric | str | Iterable[Metric | str],
         *,
         output: str = "output",
         expected: str | pl.Expr = "expected",
         clean: Any = None,
         clean_expected: Any = None,
         measures: Any = None,
+        aggregates: Any = None,
     ) -> None:
-        metrics = list(metrics)
-        for metric in metrics:
-            if not isinstance(metric, Metric):
-                raise TypeError(f"a suite is made of pe.Metric(...), got {metric!r}")
-        if not metrics:
-            raise ValueError("a suite needs at least one metric")
-        names = choose_names(metrics)
+        given = [as_metric(one) for one in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+        columns = {"output": output} | ({"expected": expected} if isinstance(expected, str) else {})
+        statistics = tuple(
+            one.bind(**columns, clean=clean, clean_expected=clean_expected)
+            for one in aggregates_of(aggregates)
+        )
+        if not given and not statistics:
+            raise ValueError("a suite needs at least one metric or aggregate")
+        names = choose_names(given)
         bound = (
             metric.bind(
                 name=name, output=output, expected=expected, clean=clean, clean_expected=clean_expected
             )
-            for name, metric in zip(names, metrics, strict=True)
+            for name, metric in zip(names, given, strict=True)
         )
         object.__setattr__(self, "metrics", tuple(bound))
         object.__setattr__(self, "measures", measures_of(measures))
         if taken := [name for name in self.measures if name in names]:
             raise ValueError(f"{quoted(taken)} is a metric and a measure; rename one")
+        object.__setattr__(self, "aggregates", statistics)
+        if taken := [str(one.name) for one in statistics if one.name in (*names, *self.measures)]:
+            raise ValueError(f"{quoted(taken)} is an aggregate, and a metric or measure; rename one")
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(self.metrics)
+
+    def __add__(self, other: object) -> Self:
+        """Make a suite of all that both hold; `other` may be a metric or its name."""
+        if isinstance(other, str | Metric):
+            other = type(self)(other)
+        if not isinstance(other, Suite):
+            return NotImplemented
+        return type(self)(
+            (*self.metrics, *other.metrics),
+            measures={**self.measures, **other.measures},
+            aggregates=(*self.aggregates, *other.aggregates),
+        )
 
     def __repr__(self) -> str:
         measures = f", measures={list(self.measures)!r}" if self.measures else ""
-        return "Suite([\n" + "".join(f"    {metric!r},\n" for metric in self.metrics) + f"]{measures})"
+        aggregates = f", aggregates={list(self.aggregates)!r}" if self.aggregates else ""
+        metrics = "".join(f"    {metric!r},\n" for metric in self.metrics)
+        return f"Suite([\n{metrics}]{measures}{aggregates})"
 
     @classmethod
     def load(cls, path: str | Path, *, output: str | None = None, expected: str | None = None) -> Self:
@@ -128,14 +160,40 @@ class Suite:
         except ValueError as error:
             raise ValueError(f"{source}: {error}") from None
 
+    def save(self, path: str | Path) -> None:
+        """Write the suite to a TOML, YAML or JSON file, by its ending.
+
+        Parameters
+        ----------
+        path
+            A file that ends in `.toml`, `.yaml`, `.yml` or `.json`.
+
+        Raises
+        ------
+        ValueError
+            If a metric cannot be written: a file names metrics, and holds no functions or expressions.
+
+        Examples
+        --------
+        >>> suite = pe.Suite(["levenshtein", pe.Metric("rouge", variant="rougeL")])
+        >>> suite.save("evals.toml")
+        >>> pe.Suite.load("evals.toml") == suite
+        True
+        """
+        from polars_evals.suite.files import write_file
+
+        write_file(self.to_dict(), path)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the suite as the contents of a suite file."""
         measures = [{"name": name, **one.plain} for name, one in self.measures.items()]
         found: dict[str, Any] = {"metric": [metric.to_dict() for metric in self.metrics]}
-        return found | ({"measure": measures} if measures else {})
+        aggregates = [one.to_dict() for one in self.aggregates]
+        found |= {"measure": measures} if measures else {}
+        return found | ({"aggregate": aggregates} if aggregates else {})
 
     def score(self, frame: FrameT, *, signatures: bool = False) -> FrameT:
-        """Add `<name>_score` and `<name>_label` of each metric.
+        """Add `<name>_score` and `<name>_label` of each metric, and `<name>_counts` of each aggregate.
 
         Parameters
         ----------
@@ -147,10 +205,8 @@ class Suite:
         Notes
         -----
         Each metric runs once over the data, and in a lazy query only if something of it is used. Metrics that
-        differ in threshold alone are computed once; word metrics over the same two columns (`rouge`,
-        `jaccard`, `recall`, `token_f1`, `bleu`, `chrf`, `response`) share one pass over the texts; and a
-        column that several of `exact_match`, `contains`, `starts_with` and `ends_with` compare is lowercased
-        once.
+        differ in threshold alone are computed once, and word metrics over the same two columns (`rouge`,
+        `bleu`, `token_f1` and their like) share one pass over the texts.
 
         Examples
         --------
@@ -168,7 +224,9 @@ class Suite:
         check_frame(frame)
         schema = frame.collect_schema()
         check_columns(self.metrics, schema.names())
-        scoring = Scoring(self.metrics, schema, self.signature if signatures else {})
+        check_columns(self.aggregates, schema.names())
+        counts = [one.counts(schema) for one in self.aggregates]
+        scoring = Scoring(self.metrics, schema, self.signature if signatures else {}, counts)
         scored = scoring.score(frame)
         remember(scored, self.signature)
         return scored
@@ -242,19 +300,33 @@ class Suite:
 
     @property
     def signature(self) -> dict[str, str]:
-        """What the scores are made with: every option that can change a score or label, and the version.
+        """What the scores are made with: every option that can change a score or label, and the algorithm.
+
+        The last part is the version of the metric's algorithm. It changes where scores do, so that a release
+        that changes no score changes no signature.
 
         Examples
         --------
         >>> pe.Suite([pe.Metric("levenshtein", threshold=0.8)]).signature["levenshtein"]
-        'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|polars-evals:...'
+        'levenshtein|threshold:0.8|case:lower|max_chars:10000|decimals:2|missing:fail|levenshtein:1'
         """
-        return {str(metric.name): signature(metric) for metric in self.metrics}
+        found = {str(metric.name): signature(metric) for metric in self.metrics}
+        return found | {str(one.name): one.signature for one in self.aggregates}
 
     @property
     def metadata(self) -> dict[str, str]:
         """The signatures as Parquet metadata: `scored.write_parquet(path, metadata=suite.metadata)`."""
         return to_metadata(self.signature)
+
+
+def as_metric(metric: object) -> Metric:
+    """Take a metric, or the name of one."""
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        return Metric(metric)
+    hint = "; give a function as pe.Metric(function)" if callable(metric) else ""
+    raise TypeError(f"a suite is made of pe.Metric(...) or names of metrics, got {metric!r}{hint}")
 
 
 def check_frame(frame: object) -> None:
@@ -267,7 +339,7 @@ def check_frame(frame: object) -> None:
         )
 
 
-def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
+def check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) -> None:
     """Refuse a frame without the columns that the metrics read."""
     for metric in metrics:
         for column in metric.columns:
@@ -278,19 +350,20 @@ def check_columns(metrics: Iterable[Metric], existing: list[str]) -> None:
                     if column == metric.expected:
                         hint += f'. A text that is no column is pl.lit("{column}")'
                         hint += f', and in a file {{literal = "{column}"}}'
-                raise ColumnNotFoundError(f'metric "{metric.name}": the frame has no column "{column}"{hint}')
+                kind = "metric" if isinstance(metric, Metric) else "aggregate"
+                raise ColumnNotFoundError(f'{kind} "{metric.name}": the frame has no column "{column}"{hint}')
 
 
 def choose_names(metrics: list[Metric]) -> list[str]:
     """Name the metrics: as given, or else by their type, numbered where that is taken."""
     given = [metric.name for metric in metrics if metric.name]
-    repeated = {name for name in given if given.count(name) > 1}
+    repeated = dict.fromkeys(name for name in given if given.count(name) > 1)
     if repeated:
         raise ValueError(f"two metrics are named {quoted(repeated)}; give them different names")
     taken = set(given)
     names = []
     for metric in metrics:
-        name = metric.name or next_free(metric.expr().meta.output_name(), taken)
+        name = metric.name or next_free(metric.default_name, taken)
         taken.add(name)
         names.append(name)
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import polars as pl
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import choose_files, platform_named, tell_all
 from polars_evals.traces.files import expand, named_files
-from polars_evals.traces.plan import Group, ScanPlan, no_answers, plan_of
+from polars_evals.traces.plan import Group, ScanPlan, check_options, no_answers, plan_of
 from polars_evals.traces.read import BROKEN, NUMBER
-from polars_evals.traces.rows import OF_FILE, QUESTION, is_answer
+from polars_evals.traces.rows import OF_FILE, QUESTION, Rows, is_answer
 from polars_evals.wording import counted, verb, without_query
 
 _FILES = {
@@ -114,6 +114,8 @@ def check_traces(
     format: str = "auto",  # noqa: A002
     *,
     columns: Mapping[str, str | pl.Expr] | None = None,
+    keep: Sequence[str] = (),
+    rows: Rows | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> TraceCheck:
     r"""
@@ -121,7 +123,7 @@ def check_traces(
 
     Parameters
     ----------
-    path, format, columns, storage_options
+    path, format, columns, keep, rows, storage_options
         As in [`scan_traces`][polars_evals.scan_traces].
 
     Examples
@@ -147,6 +149,8 @@ def check_traces(
     >>> print(checked.warnings[0])
     expected is null in every row; ...
     """
+    rows = "traces" if rows is None else rows
+    check_options(columns or {}, keep, rows)
     named = platform_named(format)
     listed = expand(path, storage_options)
     files, beside = choose_files(listed, named)
@@ -155,14 +159,14 @@ def check_traces(
     failed = {file: str(error) for file, error in sorting.failed.items()}
     plan = None
     try:
-        plan = plan_of(sorting, beside, columns or {}, (), storage_options) if sorting.told else None
+        plan = plan_of(sorting, beside, columns or {}, keep, storage_options) if sorting.told else None
     except pl.exceptions.PolarsError as error:
         failed |= {one.seen.file: str(error) for one in sorting.told}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
     reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
     for group in plan.groups if plan else []:
         assert plan is not None
-        for numbers, held in _counts(plan, group, found):
+        for numbers, held in _counts(plan, group, rows, found):
             answers.append(held)
             said = numbers.get_column("answers").sum()
             for row in numbers.iter_rows(named=True):
@@ -173,34 +177,34 @@ def check_traces(
                 reasons += _reasons(row)
     order = {file: place for place, file in enumerate(listed)}
     found.sort(key=lambda row: order[str(row["file"])])
-    rows = pl.concat(answers) if answers else None
-    pairing, versions = _pairing(rows)
+    held_rows = pl.concat(answers) if answers else None
+    pairing, versions = _pairing(held_rows)
     return TraceCheck(
         pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
         pl.DataFrame(reasons, schema=_REASONS),
         dict(plan.detection.left_out) if plan else {},
         pairing,
         versions,
-        tuple(_warnings(rows, pairing)),
+        tuple(_warnings(held_rows, pairing)),
     )
 
 
 def _counts(
-    plan: ScanPlan, group: Group, found: list[dict[str, Any]]
+    plan: ScanPlan, group: Group, rows: Rows, found: list[dict[str, Any]]
 ) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     """Count a group's files together; where one cannot be read to its end, each by itself."""
     try:
-        return [_count(plan, group)]
+        return [_count(plan, group, rows)]
     except (pl.exceptions.PolarsError, OSError) as error:
         if len(group.files) == 1:
             told = without_query(str(error))
             found.append({"file": group.files[0], "format": group.platform.name, "error": told})
             return []
     alone = [Group(group.platform, group.fresh([file])) for file in group.files]
-    return [one for group in alone for one in _counts(plan, group, found)]
+    return [one for group in alone for one in _counts(plan, group, rows, found)]
 
 
-def _count(plan: ScanPlan, group: Group) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _count(plan: ScanPlan, group: Group, chosen: Rows) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Count the records, spans and rows of a group's files; with the rows, without their texts."""
     broken = pl.col(BROKEN).is_not_null()
     # A table has no numbers, and a record a row.
@@ -217,7 +221,7 @@ def _count(plan: ScanPlan, group: Group) -> tuple[pl.DataFrame, pl.DataFrame]:
         .collect(engine="streaming")
     )
     rows = (
-        plan.rows(group, "traces")
+        plan.rows(group, chosen)
         .select(
             pl.coalesce("item_id", QUESTION).alias("item"),
             *("model", "version", OF_FILE),

@@ -86,6 +86,15 @@ class Seen:
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
     nested: frozenset[str] = frozenset()
     is_empty: bool = False
+    # Where its bytes are, if it is read from a copy.
+    copy: str | None = None
+    # Keys that say the same in all of the first records.
+    constant: frozenset[str] = frozenset()
+
+    @property
+    def path(self) -> str:
+        """Where its bytes are."""
+        return self.copy or self.file
 
     @property
     def names(self) -> set[str]:
@@ -167,25 +176,32 @@ def _is_unfinished(file: str) -> bool:
     return "://" not in file and manifests.is_dir() and not os.path.exists(manifests / f"{stem}.json")
 
 
-def look(file: str, storage_options: dict[str, Any] | None) -> Seen:
+def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = None) -> Seen:
     """Find out what a file is, and its columns or keys."""
+    path = copy or file
+    if any("\udc80" <= character <= "\udcff" for character in file):
+        shown = os.fsencode(file).decode(errors="backslashreplace")
+        raise pl.exceptions.ComputeError(f"the name of {shown!r} is no valid Unicode; rename the file")
     try:
-        kind = kind_of(file)
+        kind = kind_of(path)
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
-            columns = scan_table(file, kind, storage_options).collect_schema()
+            columns = scan_table(path, kind, storage_options).collect_schema()
             schema = {name: _unified(dtype) for name, dtype in columns.items()}
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
             nested = {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
-            return Seen(file, kind, hive, schema, frozenset(nested))
+            return Seen(file, kind, hive, schema, frozenset(nested), copy=copy)
         if kind == "csv":
-            return Seen(file, kind, hive, dict(scan_table(file, kind, storage_options).collect_schema()))
-        records = sample(file, kind, PLATFORMS.values(), storage_options)
-        keys, nested = _keys(records)
+            columns = scan_table(path, kind, storage_options).collect_schema()
+            return Seen(file, kind, hive, dict(columns), copy=copy)
+        records = sample(path, kind, PLATFORMS.values(), storage_options)
+        keys, nested, constant = _keys(records)
     except (pl.exceptions.PolarsError, OSError) as error:
-        said = str(error)
+        said = str(error).replace(path, file)
         raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from None
-    return Seen(file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records)
+    return Seen(
+        file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy, constant
+    )
 
 
 def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
@@ -202,17 +218,18 @@ def _unified(dtype: pl.DataType) -> pl.DataType:
     return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
-def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str]]:
-    keys: dict[str, None] = {}
+def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset[str]]:
+    """Gather the keys of records, those one level below, and those that say the same in all records."""
+    held: dict[str, list[Any]] = {}
     nested: set[str] = set()
-    for text in records:
-        value = _parsed(text)
-        if isinstance(value, dict):
-            keys.update(dict.fromkeys(value))
-            nested.update(
-                f"{key}.{inner}" for key, held in value.items() if isinstance(held, dict) for inner in held
-            )
-    return list(keys), nested
+    objects = [value for text in records if isinstance(value := _parsed(text), dict)]
+    for value in objects:
+        for key, inner in value.items():
+            held.setdefault(key, []).append(inner)
+            if isinstance(inner, dict):
+                nested.update(f"{key}.{name}" for name in inner)
+    constant = {key for key, values in held.items() if values.count(values[0]) == len(objects) > 1}
+    return list(held), nested, frozenset(constant)
 
 
 def _parsed(text: str | None) -> Any:
@@ -259,9 +276,9 @@ def _unknown(seen: Seen) -> str:
 def proposal(seen: Seen) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if seen.kind in ("parquet", "csv"):
-        proposed = propose_columns(scan_table(seen.file, seen.kind, None))
+        proposed = propose_columns(scan_table(seen.path, seen.kind, None))
     else:
-        texts = sample(seen.file, seen.kind, PLATFORMS.values(), None)
+        texts = sample(seen.path, seen.kind, PLATFORMS.values(), None)
         proposed = propose([record for text in texts if isinstance(record := _parsed(text), dict)])
     if "output" not in proposed:
         return 'name the column of the answers with columns={"output": ...}, '
@@ -272,12 +289,13 @@ def proposal(seen: Seen) -> str:
 
 def _fitting(platforms: Iterable[Platform], seen: Seen) -> dict[str, frozenset[str]]:
     """Find the platforms whose marks a file shows; one whose marks say less than another's is none."""
-    names = seen.names
-    shown = {
-        platform.name: max(fits, key=len)
-        for platform in platforms
-        if (fits := [marks for marks in platform.marks if marks <= names])
-    }
+    names, shown = seen.names, dict[str, frozenset[str]]()
+    for platform in platforms:
+        fits = [marks for marks in platform.marks if marks <= names]
+        if platform.shows is not None and (found := platform.shows(names, seen.file)):
+            fits.append(frozenset(found))
+        if fits:
+            shown[platform.name] = max(fits, key=len)
     return {
         name: marks for name, marks in shown.items() if not any(marks < others for others in shown.values())
     }
@@ -309,6 +327,7 @@ def tell_all(
     *,
     output: str | pl.Expr | None = None,
     as_is: Collection[str] | None = None,
+    copies: Mapping[str, str] | None = None,
 ) -> Sorting:
     """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
 
@@ -320,7 +339,7 @@ def tell_all(
     empty = list[str]()
     for file in files:
         try:
-            each = look(file, storage_options)
+            each = look(file, storage_options, (copies or {}).get(file))
         except (pl.exceptions.PolarsError, OSError) as error:
             # Without what led to it, which would keep the file open.
             error.__traceback__ = error.__context__ = None
@@ -337,7 +356,8 @@ def tell_all(
             unknown.append((each, error))
         except AmbiguousFormatError as error:
             found.failed[file] = error
-    mapped = [(each, error) for each, error in unknown if output is not None and each.has(output)]
+    alone = not found.told
+    mapped = [(each, error) for each, error in unknown if output is not None and (alone or each.has(output))]
     found.told.extend(Told(each, GENERIC, "the columns that were named") for each, _ in mapped)
     _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is)
     for file in empty:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import Detection, Seen, Sorting, Told, choose_files, platform_named, tell_all
-from polars_evals.traces.files import expand, named_files
+from polars_evals.traces.files import expand, file_models, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
 from polars_evals.traces.read import FILE, LINE, read_records, refuse_deep
 from polars_evals.traces.rows import (
+    CANONICAL,
     OF_FILE,
     SCORES,
+    SEVERAL,
     Rows,
     choose_rows,
     finished,
@@ -29,6 +32,9 @@ from polars_evals.wording import counted, did_you_mean
 
 # Of more files than this, only one of each group is looked into for answers before the scan.
 _FILES_TO_TRY = 64
+
+_ROWS = get_args(Rows)
+_PATH = re.compile(r"[^\[\]]+(\[(-?\d+:?|\*|[^\[\]=]+=[^\[\]]*|'[^']*')\]|[^\[\]]+)*")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,25 @@ class ScanPlan:
     columns: Mapping[str, str | pl.Expr]
     keep: Sequence[str]
     storage_options: dict[str, Any] | None
+    # What was seen in files before the scan, and the models of those that name none.
+    seen: dict[str, Survey] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return how the rows are finished: by what the user named, and by what was seen in the files."""
+        return {
+            "has_own_item": "item_id" in self.columns,
+            "several": any(about.several for about in self.seen.values()),
+            "models": self.models,
+        }
+
+    @property
+    def nameless(self) -> list[str]:
+        """The files of answers that say nothing of their model or version."""
+        if {"model", "version"} & set(self.columns):
+            return []
+        return [file for file, about in self.seen.items() if about.records and not about.has_model]
 
     def spans(self, group: Group, files: Sequence[str] | None = None) -> pl.LazyFrame:
         """Scan one group to one row a record."""
@@ -94,64 +119,129 @@ class ScanPlan:
         if scores:
             found = pl.col("span_id").replace_strict(dict(scores), default=None, return_dtype=pl.String)
             spans = spans.with_columns(pl.coalesce(SCORES, found).alias(SCORES))
+        repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
-            spans, rows, kept, are_spans=group.platform.spans, may_break=may_break, apart=apart
+            spans,
+            rows,
+            kept,
+            platform=group.platform,
+            may_break=may_break,
+            may_repeat=repeated or len(group.files) > 1,
+            apart=apart,
         )
 
     def scan(self, rows: Rows) -> pl.LazyFrame:
         """Scan everything to the canonical columns and the kept ones."""
         kept = [kept_name(name) for name in self.keep]
-        frames = [
-            finished(self.rows(group, rows), kept, has_own_item="item_id" in self.columns)
-            for group in self.groups
-        ]
+        frames = [finished(self.rows(group, rows), kept, **self.options) for group in self.groups]
         # Only kept columns can differ in type between the groups.
         return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
+
+    def survey(self) -> None:
+        """Look into the files before they are scanned; of very many, into one of each group."""
+        files = sum(len(group.files) for group in self.groups)
+        for group in self.groups:
+            for file in group.files if files <= _FILES_TO_TRY else group.files[:1]:
+                self.seen.update(self.look_into(group, [file]))
+        self.models.update(file_models(self.nameless))
 
     def require_answers(self) -> None:
         """Refuse a file that holds records and no answer, which would be scored as nothing at all."""
         if "output" in self.columns:
             return
-        files = sum(len(group.files) for group in self.groups)
         for group in self.groups:
-            tried = group.files if files <= _FILES_TO_TRY else group.files[:1]
-            without = {
-                file: records for one in tried for file, records in self.without_answers(group, [one]).items()
-            }
+            tried = [file for file in group.files if file in self.seen]
+            without = [file for file in tried if self.seen[file].is_unanswered]
             # A trace may stand in several files: spans in one, what they said in another.
             if group.platform.spans and len(tried) > len(without) > 0:
                 continue
-            for file, records in without.items():
-                raise NoAnswersError(no_answers(file, records, group.platform))
+            for file in without:
+                raise NoAnswersError(no_answers(file, self.seen[file].records, group.platform))
 
     def without_answers(self, group: Group, files: Sequence[str]) -> dict[str, int]:
         """Count the records of each file that holds some and no answer."""
-        if isinstance(group.source, Table):
-            spans = self.spans(group, files).select(OF_FILE, answered=is_answer())
-            # A large file is not read to its end for this.
-            if len(files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
-                return {}
-            of_file = spans.group_by(OF_FILE).agg(pl.len(), pl.col("answered").any())
-            lacking = of_file.filter(~pl.col("answered")).collect(engine="streaming")
-            return {file: rows for file, rows, _ in lacking.iter_rows()}
+        seen = self.look_into(group, files)
+        return {file: about.records for file, about in seen.items() if about.is_unanswered}
+
+    def look_into(self, group: Group, files: Sequence[str]) -> dict[str, Survey]:
+        """Read files up to the first answer, or to the end where that is needed."""
         source = group.fresh(files)
-        assert isinstance(source, Stream)
+        if isinstance(source, Table):
+            return self._look_into_table(group, source, files)
         places = {
             name: [place for wanted in names for place in candidates(group.platform, wanted)]
-            for name, names in (("answer", ("output", "tool_calls", "error")), ("status", ("status",)))
+            for name, names in _SURVEYED.items()
         }
-        failed = pl.col("status").str.to_lowercase().str.contains("err|fail")
-        records, answered = dict.fromkeys(files, 0), set[str]()
-        for frame in source.records(self.storage_options, passed=answered):
+        failed = pl.col("status").str.to_lowercase().str.contains("err|fail|^2$|exception")
+        about = (
+            pl.len().alias("records"),
+            (pl.col("answer").is_not_null() | failed).fill_null(False).any().alias("answered"),
+            # The spans of a trace are not the place to tell a file's model.
+            (pl.col("model").is_not_null().any() | group.platform.spans).alias("has_model"),
+            pl.col("expected").str.starts_with(SEVERAL).fill_null(False).any().alias("several"),
+            pl.struct("trace_id", "span_id")
+            .filter(pl.col("span_id").is_not_null())
+            .is_duplicated()
+            .any()
+            .alias("repeats"),
+        )
+        found, passed = dict.fromkeys(files, Survey()), set[str]()
+        for frame in source.records(self.storage_options, passed=passed):
             read = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, read)
-            said = read.select((pl.col("answer").is_not_null() | failed).fill_null(False).alias("answered"))
-            counts = frame.select(FILE).hstack(said).group_by(FILE).agg(pl.len(), pl.col("answered").any())
-            for file, rows, has_answer in counts.iter_rows():
-                records[file] += rows
-                if has_answer:
-                    answered.add(file)
-        return {file: rows for file, rows in records.items() if rows and file not in answered}
+            for file, *values in frame.select(FILE).hstack(read).group_by(FILE).agg(about).iter_rows():
+                found[file] = found[file].merged(Survey(*values))
+                if found[file].answered and not group.platform.several:
+                    passed.add(file)
+        return found
+
+    def _look_into_table(self, group: Group, source: Table, files: Sequence[str]) -> dict[str, Survey]:
+        places = {name: candidates(group.platform, name) for name in ("expected", "model", "version")}
+        dtypes = [source.schema.get(place.path) for place in places["expected"]]
+        has_model = any(source.knows(place.path) for name in ("model", "version") for place in places[name])
+        spans = self.spans(group, files).select(OF_FILE, answered=is_answer())
+        # A large file is not read to its end for this.
+        if len(files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
+            counts = [(files[0], 1, True)]
+        else:
+            of_file = spans.group_by(OF_FILE).agg(pl.len(), pl.col("answered").any())
+            counts = of_file.collect(engine="streaming").rows()
+        several = pl.List(pl.String()) in dtypes
+        return {
+            file: Survey(rows, answered, has_model or group.platform.spans, several, group.platform.spans)
+            for file, rows, answered in counts
+        }
+
+
+class Survey(NamedTuple):
+    """What was seen in a file, as far as it was read before the scan."""
+
+    records: int = 0
+    answered: bool = False
+    has_model: bool = False
+    several: bool = False
+    repeats: bool = False
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the file holds records and no answer."""
+        return self.records > 0 and not self.answered
+
+    def merged(self, other: Survey) -> Survey:
+        """Add what was seen later."""
+        return Survey(
+            self.records + other.records, *(a or b for a, b in zip(self[1:], other[1:], strict=True))
+        )
+
+
+_SURVEYED = {
+    "answer": ("output", "tool_calls", "error"),
+    "status": ("status",),
+    "model": ("model", "version"),
+    "expected": ("expected",),
+    "trace_id": ("trace_id",),
+    "span_id": ("span_id",),
+}
 
 
 class NoAnswersError(pl.exceptions.NoDataError):
@@ -167,6 +257,30 @@ def no_answers(file: str, records: int, platform: Platform) -> str:
         f'for {places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
         f'records as they are with rows="all"{hint}'
     )
+
+
+def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], rows: str) -> None:
+    """Refuse options that no file could satisfy."""
+    if rows not in _ROWS:
+        raise ValueError(f"rows must be one of {', '.join(map(repr, _ROWS))}, not {rows!r}")
+    for name, mapped in columns.items():
+        if name not in CANONICAL:
+            raise ValueError(
+                f"columns= maps {name!r}, which is no canonical column{did_you_mean(name, CANONICAL)} "
+                f"(they are {', '.join(CANONICAL)}); to keep another source column use keep="
+            )
+        if not isinstance(mapped, str | pl.Expr):
+            raise TypeError(f"columns= maps {name!r} to {mapped!r}: give a column name or an expression")
+        if isinstance(mapped, str) and not _PATH.fullmatch(mapped):
+            raise ValueError(
+                f"columns= maps {name!r} to {mapped!r}, which is not a column or a path such as "
+                "'outputs.choices[0].text'"
+            )
+    if isinstance(keep, str):
+        raise TypeError(f"keep= takes a list of columns: keep=[{keep!r}]")
+    repeated = sorted({name for name in map(kept_name, keep) if list(map(kept_name, keep)).count(name) > 1})
+    if repeated:
+        raise ValueError(f"keep= names {', '.join(repeated)} twice")
 
 
 def make_plan(
@@ -226,6 +340,7 @@ def group_files(told: Sequence[Told]) -> list[Group]:
     for one in told:
         seen, platform = one.seen, one.platform
         unpacks = needs_unpacking(platform, seen)
+        copies = {seen.file: seen.copy} if seen.copy else {}
         is_table = seen.kind in ("csv", "parquet") and not unpacks
         for group in groups:
             source = group.source
@@ -236,18 +351,23 @@ def group_files(told: Sequence[Told]) -> list[Group]:
                 if merged is not None:
                     source.schema.update(merged)
                     source.files.append(seen.file)
+                    source.copies.update(copies)
                     break
             if not is_table and isinstance(source, Stream) and (source.unpack is not None) == unpacks:
                 source.schema.update(seen.schema)
                 source.files.append((seen.file, seen.kind))
+                source.copies.update(copies)
+                source.constant.intersection_update(seen.constant)
                 break
         else:
             source = (
-                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema))
+                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema), copies)
                 if is_table
                 else Stream(
                     *(seen.hive, platform.lists, platform.unpack if unpacks else None),
                     *([(seen.file, seen.kind)], dict(seen.schema)),
+                    copies=copies,
+                    constant=set(seen.constant),
                 )
             )
             groups.append(Group(platform, source))

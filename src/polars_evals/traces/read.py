@@ -49,10 +49,13 @@ def record_frames(
     lists: Sequence[Sequence[str]],
     unpack: Callable[[Record, Record], Iterable[Record]] | None,
     *,
+    name: str | None = None,
     kept: Sequence[str] = (),
     storage_options: dict[str, Any] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Read a file's records, in frames of some megabytes.
+
+    `name` is what the file is called where the bytes are in a copy.
 
     A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
     should keep of it stands under `KEPT`.
@@ -62,7 +65,11 @@ def record_frames(
         return
     around: Record = {}
     for frame in _frames(file, kind, lists, around, storage_options):
-        yield frame if unpack is None else _unpacked(frame, unpack, around | {"file": file}, around, kept)
+        yield (
+            frame
+            if unpack is None
+            else _unpacked(frame, unpack, around | {"file": name or file}, around, kept)
+        )
 
 
 def _frames(

@@ -11,10 +11,11 @@ import polars as pl
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import Sorting, choose_files, platform_named, tell_all
-from polars_evals.traces.files import expand, named_files
-from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, no_answers, plan_of
+from polars_evals.traces.files import expand, file_models, named_files
+from polars_evals.traces.plan import Group, NoAnswersError, ScanPlan, check_options, no_answers, plan_of
 from polars_evals.traces.platforms import GENERIC
-from polars_evals.traces.read import BROKEN, NUMBER
+from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.read import BROKEN, NUMBER, read_text
 from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
 from polars_evals.traces.source import Stream
 from polars_evals.traces.tables import SOURCE, scan_tables, together
@@ -58,6 +59,8 @@ def read_traces(
     rows: Rows | None = None,
     as_is: Collection[str] | None = None,
     dataset: Dataset | None = None,
+    name_models: bool = False,
+    copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
     """
@@ -78,6 +81,13 @@ def read_traces(
         two kinds becomes text. None: every file is read to the canonical columns.
     dataset
         Where the expected values are, if not in the files.
+    name_models
+        Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
+        name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
+        Not for files of different days.
+    copies
+        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
+        file itself, which need not be on this machine.
 
     Raises
     ------
@@ -87,7 +97,9 @@ def read_traces(
     named = platform_named(format)
     rows = "traces" if rows is None else rows
     columns = columns or {}
-    files, beside = choose_files(expand(path, storage_options), named)
+    check_options(columns, keep, rows)
+    listed = list(path) if copies and isinstance(path, Sequence) else expand(path, storage_options)
+    files, beside = choose_files([str(file) for file in listed], named)
     is_plain = as_is is not None and named is None and not columns and not keep
     found = tell_all(
         files,
@@ -96,19 +108,29 @@ def read_traces(
         storage_options,
         output=columns.get("output"),
         as_is=as_is if is_plain else None,
+        copies=copies,
     )
     failed = dict(found.failed)
     tables = [one for one in found.told if is_plain and one.platform is GENERIC]
     exports = Sorting([one for one in found.told if one not in tables], found.left_out)
     frames, formats = list[pl.LazyFrame](), dict[str, str]()
+    nameless = [one.seen.file for one in tables if not {"model", "version"} & one.seen.names]
+    models = dict[str, str]()
     if exports.told:
         plan = plan_of(exports, {}, columns, keep, storage_options)
-        answered = [_answered(plan, group, failed) for group in plan.groups] if rows != "all" else plan.groups
-        for group in answered:
+        groups = [_answered(plan, group, failed, rows) for group in plan.groups]
+        models = file_models([*plan.nameless, *nameless]) if name_models else {}
+        plan.models.update(models)
+        for group in groups:
             frames += _frames(plan, group, rows)
             formats |= dict.fromkeys(group.files, group.platform.name)
+    elif name_models:
+        models = file_models(nameless)
     if tables:
-        frames += scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        if name_models:
+            own = [_with_item(_with_model(frame, models)) for frame in own]
+        frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
     frame = together(frames) if formats else None
     if frame is not None and dataset is not None:
@@ -121,28 +143,35 @@ def read_traces(
     )
 
 
-def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception]) -> Group:
+def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: Rows) -> Group:
     """Set files apart that hold records and no answers, or that cannot be read."""
-    if "output" in plan.columns:
-        return group
     unreadable = dict[str, Exception]()
     try:
-        without = plan.without_answers(group, group.files)
+        plan.seen.update(plan.look_into(group, group.files))
     except (pl.exceptions.PolarsError, OSError):
-        without = {}
         for file in group.files:
             try:
-                without |= plan.without_answers(group, [file])
+                plan.seen.update(plan.look_into(group, [file]))
             except (pl.exceptions.PolarsError, OSError) as error:
+                error.__traceback__ = error.__context__ = None
                 unreadable[file] = error
+    without = [file for file in group.files if file in plan.seen and plan.seen[file].is_unanswered]
     # A trace may stand in several files: spans in one, what they said in another.
     if group.platform.spans and len(without) < len(group.files) - len(unreadable):
-        without = {}
+        without = []
+    if rows == "all" or "output" in plan.columns:
+        without = []
     failed |= unreadable
-    failed |= {
-        file: NoAnswersError(no_answers(file, records, group.platform)) for file, records in without.items()
-    }
+    for file in without:
+        failed[file] = NoAnswersError(no_answers(file, plan.seen[file].records, group.platform))
     return Group(group.platform, group.fresh([file for file in group.files if file not in failed]))
+
+
+def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
+    names = table.collect_schema().names()
+    named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
+    model = pl.coalesce("model", named) if "model" in names else named
+    return table if "version" in names or not models else table.with_columns(model.alias("model"))
 
 
 def _frames(plan: ScanPlan, group: Group, rows: Rows) -> list[pl.LazyFrame]:
@@ -169,5 +198,25 @@ def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) ->
         row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
     places = (pl.col(OF_FILE), row, pl.col(BROKEN))
     placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
-    done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], has_own_item="item_id" in plan.columns)
+    done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], **plan.options)
     return done.rename({f"@{name}": name for name in SOURCE})
+
+
+def _with_item(table: pl.LazyFrame) -> pl.LazyFrame:
+    schema = table.collect_schema()
+    if "item_id" in schema or schema.get("input") != pl.String():
+        return table
+    asked = pl.struct(value="input").struct.json_encode()
+    return table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
+
+
+def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave out the rows of a table that have no output; those of broken records stay."""
+    if "output" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("output").is_not_null() | pl.col("source_broken").is_not_null())
+
+
+def is_broken() -> pl.Expr:
+    """Whether a row stands for a record that cannot be read, as its `error` says."""
+    return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)

@@ -180,8 +180,34 @@ def _number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Float64, strict=False)
 
 
-def finished(frame: pl.LazyFrame, kept: Sequence[str], *, has_own_item: bool) -> pl.LazyFrame:
-    """Read the lists, and settle which item a row belongs to."""
+# What stands before several references, which are a JSON list of texts.
+SEVERAL = "\x1e"
+
+
+def finished(
+    frame: pl.LazyFrame,
+    kept: Sequence[str],
+    *,
+    has_own_item: bool,
+    several: bool = False,
+    models: Mapping[str, str] | None = None,
+) -> pl.LazyFrame:
+    """Read the lists, and settle which item a row belongs to.
+
+    With `several`, `expected` is a list of references. `models` names the model of files that name none.
+    """
+    expected = pl.col("expected")
+    if several:
+        listed = pl.when(expected.str.starts_with(SEVERAL)).then(expected.str.strip_prefix(SEVERAL))
+        one = pl.when(expected.is_not_null()).then(pl.concat_list(expected))
+        frame = frame.with_columns(
+            pl.coalesce(listed.str.json_decode(pl.List(pl.String())), one).alias("expected")
+        )
+    else:
+        frame = frame.with_columns(expected.str.strip_prefix(SEVERAL))
+    if models:
+        named = pl.col(OF_FILE).replace_strict(dict(models), default=None, return_dtype=pl.String)
+        frame = frame.with_columns(model=pl.coalesce("model", named))
     lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
     item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
     # What took nothing and gave nothing was never counted.
@@ -198,12 +224,12 @@ def _field(
     """Find one field; None where these files do not hold it."""
     named = {"question": "input"}.get(name, name)
     if named in columns:
-        mapped, reading = columns[named], "item" if name == "question" else "text"
+        mapped, reading = columns[named], {"question": "item", "expected": "references"}.get(name, "text")
         if reading == "text" and name in ("tool_calls", "contexts"):
             reading = READINGS[name]
         if isinstance(mapped, pl.Expr):
             text = mapped.cast(pl.String)
-            if reading == "text":
+            if reading in ("text", "references"):
                 return Field(text, pl.String())
             return Field(
                 read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)]),
@@ -214,7 +240,11 @@ def _field(
             if isinstance(group, Stream)
             else group.field([Candidate(mapped, reading)])
         )
-    return group.field(candidates(platform, name))
+    places = candidates(platform, name)
+    if name == "item_id" and platform.common and isinstance(group, Stream):
+        # Tables of chats often have an `id` that is the same everywhere.
+        places = [place for place in places if place.path == name or place.path not in group.constant]
+    return group.field(places)
 
 
 def _first(found: Sequence[pl.Expr], dtype: pl.DataType) -> pl.Expr:
@@ -359,26 +389,70 @@ def choose_rows(
     rows: Rows,
     kept: Sequence[str],
     *,
-    are_spans: bool,
+    platform: Platform,
     may_break: bool,
+    may_repeat: bool = True,
     apart: bool = False,
 ) -> pl.LazyFrame:
     """Keep the rows that were asked for, and those that are broken.
 
-    With `apart`, what two files say of one trace is two rows.
+    With `may_repeat`, a span may stand there twice, as where exports overlap: the last one counts. With
+    `apart`, what two files say of one trace is two rows.
     """
     if rows == "all":
         return frame
     if rows == "outputs":
         has_output = pl.col("output").is_not_null()
         return frame.filter(has_output | pl.col(BROKEN).is_not_null() if may_break else has_output)
-    if not are_spans:
+    if not platform.spans:
         return frame
+    if platform.requests:
+        frame = _with_requests(frame, kept)
+    if rows == "spans" and may_repeat:
+        frame = _once(frame.with_row_index("@row"), ["trace_id"]).drop("@row")
     if rows == "spans":
         # Where nothing says what a span is, one that names a model is a call of it.
         is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
         return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
     return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE])
+
+
+def _once(spans: pl.LazyFrame, trace: Sequence[str]) -> pl.LazyFrame:
+    """Keep the last of the spans that have one id in a trace."""
+    own = pl.coalesce("span_id", format_text("@{}", "@row"))
+    return (
+        spans.with_columns(own.alias("@own"))
+        .unique([*trace, "@own"], keep="last", maintain_order=True)
+        .drop("@own")
+    )
+
+
+def _with_requests(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
+    """Give each result what its request says; a request without a result stays.
+
+    Requests have no parent. Results of several models may have the same names, so each is a trace of its own.
+    """
+    is_request = pl.col(PARENT).is_null()
+    said = ["input", QUESTION, "model", "expected"]
+    requests = frame.filter(is_request).unique("trace_id", keep="last", maintain_order=True)
+    asked = requests.select("trace_id", *(pl.col(name).alias(f"@asked_{name}") for name in said))
+    results = (
+        frame.filter(~is_request)
+        .join(asked, on="trace_id", how="left", maintain_order="left")
+        .with_columns(
+            # Without its request the name of a result has to do, which is the last place for a question.
+            pl.coalesce(f"@asked_{name}", name).alias(name)
+            if name in ("input", QUESTION)
+            else pl.coalesce(name, f"@asked_{name}").alias(name)
+            for name in said
+        )
+        .with_columns(
+            trace_id=pl.coalesce("span_id", format_text("{}/{}", "trace_id", pl.col("model").fill_null("")))
+        )
+        .drop(f"@asked_{name}" for name in said)
+    )
+    lone = requests.join(frame.filter(~is_request), on="trace_id", how="anti", maintain_order="left")
+    return pl.concat([results, lone.select(results.collect_schema().names())])
 
 
 def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> pl.LazyFrame:
@@ -409,6 +483,7 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> 
     )
     # Of equals the last: in an order of all spans, none is equal to another. Not the first of a reversed
     # column, of which Polars' streaming engine finds the wrong one where a file has two spans.
+    spans = _once(spans, trace)
     best = pl.col(_ORDER).arg_max()
 
     def picked(name: str) -> pl.Expr:

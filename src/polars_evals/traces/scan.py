@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,18 +10,14 @@ import polars as pl
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import Detection, choose_files, platform_named
 from polars_evals.traces.files import expand
-from polars_evals.traces.plan import make_plan
-from polars_evals.traces.rows import CANONICAL, Rows, kept_name
+from polars_evals.traces.plan import check_options, make_plan
+from polars_evals.traces.rows import Rows
 from polars_evals.traces.scores import with_scores
-from polars_evals.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _log = logging.getLogger("polars_evals.traces")
-
-_ROWS = ("traces", "spans", "outputs", "all")
-_PATH = re.compile(r"[^\[\]]+(\[(-?\d+:?|\*|[^\[\]=]+=[^\[\]]*|'[^']*')\]|[^\[\]]+)*")
 
 
 def scan_traces(
@@ -112,11 +107,10 @@ def scan_traces(
     └────────┴────────┴──────────┘
     """
     rows = "traces" if rows is None else rows
-    if rows not in _ROWS:
-        raise ValueError(f"rows must be one of {', '.join(map(repr, _ROWS))}, not {rows!r}")
-    _check_options(columns or {}, keep)
+    check_options(columns or {}, keep, rows)
     plan = make_plan(path, format, columns or {}, keep, storage_options)
     _log.info("%s", plan.detection)
+    plan.survey()
     if rows != "all":
         plan.require_answers()
     return with_scores(plan, rows) if scores else plan.scan(rows)
@@ -158,24 +152,3 @@ def trace_files(
 ) -> list[str]:
     """List the files that [`scan_traces`][polars_evals.scan_traces] would read, without opening them."""
     return choose_files(expand(path, storage_options), platform_named(format))[0]
-
-
-def _check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str]) -> None:
-    for name, mapped in columns.items():
-        if name not in CANONICAL:
-            raise ValueError(
-                f"columns= maps {name!r}, which is no canonical column{did_you_mean(name, CANONICAL)} "
-                f"(they are {', '.join(CANONICAL)}); to keep another source column use keep="
-            )
-        if not isinstance(mapped, str | pl.Expr):
-            raise TypeError(f"columns= maps {name!r} to {mapped!r}: give a column name or an expression")
-        if isinstance(mapped, str) and not _PATH.fullmatch(mapped):
-            raise ValueError(
-                f"columns= maps {name!r} to {mapped!r}, which is not a column or a path such as "
-                "'outputs.choices[0].text'"
-            )
-    if isinstance(keep, str):
-        raise TypeError(f"keep= takes a list of columns: keep=[{keep!r}]")
-    repeated = sorted({name for name in map(kept_name, keep) if list(map(kept_name, keep)).count(name) > 1})
-    if repeated:
-        raise ValueError(f"keep= names {', '.join(repeated)} twice")

@@ -32,7 +32,7 @@ def with_scores(plan: ScanPlan, rows: Rows) -> pl.LazyFrame:
         finished(
             frame.with_columns(_read(group.platform, names).struct.unnest()) if names else frame,
             [*kept, *columns],
-            has_own_item="item_id" in plan.columns,
+            **plan.options,
         )
         for group, frame in frames
     ]

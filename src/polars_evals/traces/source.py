@@ -71,13 +71,15 @@ class Table:
     hive: tuple[str, ...]
     files: list[str] = field(default_factory=list)
     schema: dict[str, pl.DataType] = field(default_factory=dict)
+    # Where the bytes of files are that are read from a copy.
+    copies: dict[str, str] = field(default_factory=dict)
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
                 pl.scan_csv(
-                    file,
+                    self.copies.get(file, file),
                     glob=False,
                     infer_schema=False,
                     separator="\t" if ".tsv" in file.lower() else ",",
@@ -86,7 +88,7 @@ class Table:
                 for file in self.files
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        read = [readable_copy(file) for file in self.files]
+        read = [readable_copy(self.copies.get(file, file)) for file in self.files]
         copied = read != self.files
         table = pl.scan_parquet(
             read,
@@ -184,6 +186,10 @@ class Stream:
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
     kept: list[str] = field(default_factory=list)
+    # Where the bytes of files are that are read from a copy.
+    copies: dict[str, str] = field(default_factory=dict)
+    # Keys that say the same in all records, and so name no item.
+    constant: set[str] = field(default_factory=set)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -259,7 +265,13 @@ class Stream:
         held, size = list[pl.DataFrame](), 0
         for file, kind in self.files:
             for frame in record_frames(
-                file, kind, self.lists, self.unpack, kept=self.kept, storage_options=storage_options
+                self.copies.get(file, file),
+                kind,
+                self.lists,
+                self.unpack,
+                name=file,
+                kept=self.kept,
+                storage_options=storage_options,
             ):
                 if file in passed:
                     break

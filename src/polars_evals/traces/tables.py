@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -61,12 +62,12 @@ def scan_tables(
     csv = [each for each in seen if each.kind == "csv"]
     records = [each for each in seen if each.kind not in ("parquet", "csv")]
     frames = [
-        _scan_parquet([each.file for each in alike], alike[0].schema, storage_options)
-        for alike in _alike(parquet)
+        _scan_parquet({each.path: each.file for each in alike}, storage_options) for alike in _alike(parquet)
     ]
-    frames += [_scan_csv(each.file, texts, storage_options) for each in csv]
+    frames += [_scan_csv(each, texts, storage_options) for each in csv]
     if records:
-        stream = Stream((), (), None, [(each.file, each.kind) for each in records])
+        copies = {each.file: each.path for each in records if each.copy}
+        stream = Stream((), (), None, [(each.file, each.kind) for each in records], copies=copies)
         frames.append(_scan_records(stream, failed, storage_options))
     return [_finished(frame) for frame in frames]
 
@@ -75,7 +76,7 @@ def _alike(seen: Sequence[Seen]) -> list[list[Seen]]:
     """Put small files with the same columns together."""
     groups, found = dict[object, list[Seen]](), list[list[Seen]]()
     for each in seen:
-        is_small = "://" not in each.file and os.path.getsize(each.file) <= _SMALL_BYTES
+        is_small = "://" not in each.path and os.path.getsize(each.path) <= _SMALL_BYTES
         if is_small:
             groups.setdefault(tuple(each.schema.items()), []).append(each)
         else:
@@ -83,9 +84,8 @@ def _alike(seen: Sequence[Seen]) -> list[list[Seen]]:
     return [*found, *groups.values()]
 
 
-def _scan_parquet(
-    files: Sequence[str], schema: Mapping[str, pl.DataType], storage_options: dict[str, Any] | None
-) -> pl.LazyFrame:
+def _scan_parquet(files: Mapping[str, str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan Parquet files: where their bytes are, and what they are called."""
     scan = pl.scan_parquet(
         list(files),
         glob=False,
@@ -96,21 +96,22 @@ def _scan_parquet(
     )
     row = pl.col(NUMBER).cast(pl.Int64)
     return scan.with_columns(row if len(files) == 1 else row - row.min().over(FILE)).with_columns(
-        pl.lit(None, pl.String).alias(BROKEN)
+        pl.col(FILE).replace(dict(files)), pl.lit(None, pl.String).alias(BROKEN)
     )
 
 
-def _scan_csv(file: str, texts: Collection[str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    separator = "\t" if ".tsv" in file.lower() else ","
-    options: dict[str, Any] = {"glob": False, "separator": separator, "storage_options": storage_options}
-    names = pl.scan_csv(file, infer_schema=False, **options).collect_schema()
-    kept = {name: pl.String() for name in names if name in {*texts, *_TEXTS}}
-    return (
-        pl.scan_csv(file, infer_schema_length=None, schema_overrides=kept, **options)
-        .with_row_index(NUMBER)
-        .with_columns(
-            pl.col(NUMBER).cast(pl.Int64), pl.lit(file).alias(FILE), pl.lit(None, pl.String).alias(BROKEN)
-        )
+def _scan_csv(seen: Seen, texts: Collection[str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    kept = {name: pl.String() for name in seen.schema if name in {*texts, *_TEXTS}}
+    table = pl.scan_csv(
+        seen.path,
+        glob=False,
+        separator="\t" if ".tsv" in seen.file.lower() else ",",
+        infer_schema_length=None,
+        schema_overrides=kept,
+        storage_options=storage_options,
+    )
+    return table.with_row_index(NUMBER).with_columns(
+        pl.col(NUMBER).cast(pl.Int64), pl.lit(seen.file).alias(FILE), pl.lit(None, pl.String).alias(BROKEN)
     )
 
 
@@ -159,7 +160,7 @@ def _types(
     """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
     schema = dict[str, pl.DataType]()
     for file, kind in list(stream.files):
-        one, own = Stream((), (), None, [(file, kind)]), dict[str, pl.DataType]()
+        one, own = replace(stream, files=[(file, kind)]), dict[str, pl.DataType]()
         try:
             for frame in one.records(storage_options):
                 lines = frame.get_column(LINE)

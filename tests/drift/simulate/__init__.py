@@ -7,7 +7,7 @@ test_simulations.py runs a few sets of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,22 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.inference import testing
-from polars_evals.drift.inference.decide import judge
-from polars_evals.drift.inference.measure import measure
-from polars_evals.drift.pair import pair
+from polars_evals.drift.inference.decide import correct, decide, summarize, test, verdict_of
+from polars_evals.drift.inference.estimate import Estimates
+from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.spec import ComparisonSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from polars_evals.drift.spec import ResolvedSpec
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 Rng = np.random.Generator
 ALPHA = 0.05
+# A row is a data set; or several metrics by name.
+Sets = Floats | dict[str, Floats]
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Law:
     low: float
     high: float
     share: Callable[[Rng, int], float]
+    # What the rules before these gave, where an audit found them wrong.
+    before: str = ""
 
     def holds(self, share: float, sets: int) -> bool:
         """Say whether a share over so many sets is within three standard errors of its limits."""
@@ -60,15 +65,40 @@ def group(name: str) -> tuple[list[Law], Callable[..., None]]:
     """Return a list of laws and the function that adds one: its name, its function, limits and options."""
     laws: list[Law] = []
 
-    def add(text: str, function: Any, *, low: float = 0.0, high: float = 1.0, **options: Any) -> None:
-        laws.append(Law(name, text, low, high, partial(function, **options)))
+    def add(
+        text: str, function: Any, *, low: float = 0.0, high: float = 1.0, was: str = "", **options: Any
+    ) -> None:
+        laws.append(Law(name, text, low, high, partial(function, **options), was))
 
     return laws, add
 
 
-def judged(
-    before: Floats,
-    after: Floats,
+@dataclass(frozen=True)
+class Judged:
+    """Data sets that are judged each by itself: their components, their rows, and their verdicts."""
+
+    components: pl.DataFrame
+    rows: pl.DataFrame
+    spec: ResolvedSpec
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict on each set, as `Comparison.verdict` has it."""
+        whole = self.rows.filter(pl.col("slice").is_null())
+        rows = {key[0]: part["verdict"] for key, part in whole.group_by("set")}
+        return [
+            verdict_of(part, rows[key[0]], self.spec.alpha)
+            for key, part in self.components.group_by("set", maintain_order=True)
+        ]
+
+    def share(self, *verdicts: str) -> float:
+        """Return how many sets have some verdicts."""
+        return float(np.mean([one in verdicts for one in self.verdicts]))
+
+
+def compared(
+    before: Sets,
+    after: Sets,
     *,
     threshold: float | None = None,
     cluster: Places | None = None,
@@ -76,13 +106,15 @@ def judged(
     paired: bool = True,
     runs: int = 1,
     **options: Any,
-) -> pl.DataFrame:
+) -> Judged:
     """
     Judge many data sets at once: a row of `before` and `after` is a set, with NaN for a missing answer.
 
-    Every set is a slice of one table and is corrected by itself: its row is what `compare` gives for it.
+    Every set is a slice of one table and is corrected by itself: its rows are what `compare` gives for it.
+    Several metrics are arrays by name.
     """
-    sets, n = before.shape
+    first, second = ({"m": one} if isinstance(one, np.ndarray) else one for one in (before, after))
+    sets, n = next(iter(first.values())).shape
     place = np.repeat(np.arange(sets), n)
     shared = {"set": place, "item": np.arange(sets * n)}
     if cluster is not None:
@@ -90,38 +122,63 @@ def judged(
     if slices is not None:
         shared["slice"] = np.broadcast_to(slices, (sets, n)).ravel()
     one = pl.DataFrame(shared)
-    frames = [one.with_columns(model=pl.lit("a"), m_score=pl.Series(before.ravel()))]
-    frames += (
-        [
-            one.with_columns(model=pl.lit("b"), m_score=pl.Series(after.reshape(runs, sets, n)[run].ravel()))
-            for run in range(runs)
-        ]
-        if runs > 1
-        else [one.with_columns(model=pl.lit("b"), m_score=pl.Series(after.ravel()))]
-    )
-    frame = pl.concat(frames).with_columns(pl.col("m_score").fill_nan(None))
-    if threshold is not None:
-        passed = (
-            pl.when(pl.col("m_score") >= threshold).then(pl.lit("pass")).when(pl.col("m_score").is_not_null())
+    frames = [one.with_columns(pl.lit("a").alias("model"), *_scores(first))]
+    frames += [
+        one.with_columns(
+            pl.lit("b").alias("model"),
+            *_scores({name: values.reshape(runs, sets, n)[run] for name, values in second.items()}),
         )
-        frame = frame.with_columns(m_label=passed.then(pl.lit("fail")).cast(pl.Enum(["fail", "pass"])))
-    by = ["set"] if slices is None else ["set", "slice"]
+        for run in range(runs)
+    ]
+    frame = pl.concat(frames)
+    if threshold is not None:
+        frame = frame.with_columns(
+            pl.when(pl.col(f"{name}_score") >= threshold).then(pl.lit("pass"))
+            .when(pl.col(f"{name}_score").is_not_null()).then(pl.lit("fail"))
+            .cast(pl.Enum(["fail", "pass"])).alias(f"{name}_label")
+            for name in first
+        )  # fmt: skip
+    groups = [["set"]] if slices is None else [["set"], ["set", "slice"]]
     spec = ComparisonSpec(
         version="model", baseline="a", item="item" if paired else None,
-        cluster=None if cluster is None else "cluster", by=[tuple(by)], **options,
+        cluster=None if cluster is None else "cluster", by=[tuple(by) for by in groups], **options,
     )  # fmt: skip
     reading.MOST_SLICES = 10**9
     scores = reading.read(frame, spec)
     pairs = pair(scores.rows, scores.spec, "b")
-    metrics = ["m"] + (["answered"] if "answered:score" in scores.rows.columns else [])
-    rows = pl.concat(measure(pairs, metric=name, by=by, seed=0) for name in metrics)
-    tested = testing.test(rows, scores.spec).with_columns(set=pl.col("value").list.first().cast(pl.Int64))
-    nothing = np.array([], dtype=np.float64)
-    found = [
-        testing.correct(part, nothing)
-        for _, part in tested.sort("set", maintain_order=True).group_by("set", maintain_order=True)
-    ]
-    return judge(pl.concat(found), scores.spec)
+    estimates = Estimates(scores.spec)
+    for name in measured(scores.rows, scores.spec):
+        for by in groups:
+            estimates.add(pairs, name, pairs.slicing(by))
+    return judged_alone(estimates)
+
+
+def _scores(values: Mapping[str, Floats]) -> list[pl.Series]:
+    return [pl.Series(f"{name}_score", one.ravel()).fill_nan(None) for name, one in values.items()]
+
+
+def judged_alone(estimates: Estimates) -> Judged:
+    """Judge sets that are corrected each by itself: a set is a slice here, and a comparison otherwise."""
+    estimated, facts = estimates.frames()
+    tested = test(estimated, facts, estimates.spec)
+    inside = pl.col("value").list.len() > 1
+    own = {
+        "set": pl.col("value").list.first().cast(pl.Int64),
+        "slice": pl.when(inside).then("slice"),
+    }
+    sliced = any(len(by) > 1 for by in estimates.spec.slices)
+    spec = replace(estimates.spec, by=(("slice",),) if sliced else ())
+    facts = facts.with_columns(**own)
+    sets = tested.with_columns(**own).sort("set", maintain_order=True).partition_by("set")
+    rows = pl.concat(correct(part, spec) for part in sets).sort("row", maintain_order=True)
+    components = decide(rows, facts, spec)
+    return Judged(components.sort("set", maintain_order=True), summarize(components, facts, spec), spec)
+
+
+def judged(before: Sets, after: Sets, **options: Any) -> pl.DataFrame:
+    """Return the rows of many data sets: those of slices, where there are any."""
+    found = compared(before, after, **options)
+    return found.rows if options.get("slices") is None else found.rows.filter(pl.col("slice").is_not_null())
 
 
 def reports(rows: pl.DataFrame, *verdicts: str, of: str = "verdict") -> float:

@@ -7,15 +7,13 @@ import polars as pl
 from scipy import stats
 
 from polars_evals.drift import read as reading
-from polars_evals.drift.inference import testing
-from polars_evals.drift.inference.decide import judge
-from polars_evals.drift.inference.measure import measure
+from polars_evals.drift.inference.estimate import Estimates
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of
 from polars_evals.drift.pair import pair
 from polars_evals.drift.spec import ComparisonSpec
 from polars_evals.suite import Measure
 
-from . import ALPHA, Floats, Rng, group
+from . import ALPHA, Floats, Rng, group, judged_alone
 
 MEASURES, add = group("Measures: log-normal values, as latencies are")
 
@@ -38,18 +36,13 @@ def verdicts(
     ]
     spec = ComparisonSpec(
         version="model", baseline="a", item="item" if paired else None, by="set",
-        measures={"took": {"lower_is_better": True, "min_effect": min_effect}},
+        measures={"took": {"lower_is_better": True, "min_effect": min_effect, "quantiles": []}},
     )  # fmt: skip
     reading.MOST_SLICES = 10**9
     scores = reading.read(pl.concat(frames), spec)
-    rows = measure(pair(scores.rows, scores.spec, "b"), metric="took", by=["set"], seed=0)
-    tested = testing.test(rows, scores.spec)
-    nothing = pl.lit(None, dtype=pl.Float64)
-    # One test a set: its q-value is its p-value.
-    alone = tested.with_columns(
-        q_value="p_test", q_sequential="p_sequential", pass_q_value=nothing, pass_q_sequential=nothing
-    )
-    return judge(alone, scores.spec)["score_verdict"]
+    estimates, pairs = Estimates(scores.spec), pair(scores.rows, scores.spec, "b")
+    estimates.add(pairs, "took", pairs.slicing(["set"]))
+    return judged_alone(estimates).rows["score_verdict"]
 
 
 def lognormal(rng: Rng, sigma: float, *shape: int) -> Floats:
@@ -82,7 +75,7 @@ def covered(
     took, inside = Measure("took", lower_is_better=True), 0
     for one, other in zip(before, after, strict=True):
         arms = Arms(one, other, paired)
-        found = mean_ratio(arms, ALPHA) if q is None else quantile_of(arms, took, q, ALPHA)
+        found = mean_ratio(arms, ALPHA) if q is None else quantile_of(arms, took.limits, q, ALPHA)
         holds = found["ratio_low"] <= 1.2 <= found["ratio_high"]
         if q is not None:
             holds &= found["ci_low"] <= 0.2 * np.exp(stats.norm.ppf(q)) <= found["ci_high"]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from datetime import datetime, timedelta
 
+import numpy as np
+import polars as pl
+
+import polars_evals as pe
 from polars_evals.drift.segments import Monitor, Windows, reference_of
 
 from . import ALPHA, Floats, Rng, group
 
 OVER_TIME, add = group("Over time")
+TAU = 0.05
 
 
 def of_days(x: Floats) -> Windows:
@@ -20,14 +25,17 @@ def now(x: Floats, reference: int = 14, min_effect: float = 0.01) -> str:
     windows = of_days(x)
     known = reference_of(windows, np.arange(len(x)) < reference)
     assert known is not None
-    monitor = Monitor(windows, known, 0.1)
+    monitor = Monitor(windows, known, TAU)
     segments, _, p = monitor.watch(reference, ALPHA)
     if len(segments) == 1:
         return "inconclusive"
-    change = monitor.change(segments[-1], segments, ALPHA).value
-    if max(p[-1], monitor.against_reference(segments[-1])) > ALPHA or abs(change) < min_effect:
+    change = monitor.change(segments[-1], segments, ALPHA)
+    lasting = change.interval[0] > 0 or change.interval[1] < 0
+    if len(segments) > 2:
+        lasting = monitor.against_reference(segments[-1]) <= ALPHA
+    if p[-1] > ALPHA or not lasting or abs(change.value) < min_effect:
         return "inconclusive"
-    return "regressed" if change < 0 else "improved"
+    return "regressed" if change.value < 0 else "improved"
 
 
 def alarmed(x: Floats, reference: int = 14) -> bool:
@@ -35,7 +43,7 @@ def alarmed(x: Floats, reference: int = 14) -> bool:
     windows = of_days(x)
     known = reference_of(windows, np.arange(len(x)) < reference)
     assert known is not None
-    return len(Monitor(windows, known, 0.1).watch(reference, ALPHA)[0]) > 1
+    return len(Monitor(windows, known, TAU).watch(reference, ALPHA)[0]) > 1
 
 
 def quiet_days(rng: Rng, sets: int, rate: float, rows: int) -> float:
@@ -66,6 +74,48 @@ def levels(rng: Rng, sets: int, of: tuple[tuple[int, float], ...]) -> float:
     )
 
 
+def other_spread(
+    rng: Rng, sets: int, *, before: tuple[float, float], after: tuple[float, float], rows: int
+) -> float:
+    """The same mean, and scores that vary more, or less, from day 30 on."""
+    return float(
+        np.mean(
+            [
+                alarmed(np.concatenate([rng.beta(*before, (30, rows)), rng.beta(*after, (46, rows))]))
+                for _ in range(sets)
+            ]
+        )
+    )
+
+
+def drifting(rng: Rng, sets: int, *, start: int, days: int, rate: float, fall: float, step: bool) -> float:
+    """How often a fall of the pass rate, at once or a little every day, is `regressed` after so many days."""
+    level = np.full(start + days, rate)
+    level[start:] -= fall if step else fall * np.arange(1, days + 1) / days
+    return float(
+        np.mean(
+            [
+                now((rng.random((len(level), 50)) < level[:, None]).astype(float)) == "regressed"
+                for _ in range(sets)
+            ]
+        )
+    )
+
+
+def other_mix(rng: Rng, sets: int, adjust: str | None) -> float:
+    """Topics of 25/25/25/25 become 15/20/25/40, and none of them changes."""
+    day = np.repeat(np.arange(60), 40)
+    level, found = np.array([0.9, 0.7, 0.6, 0.4]), 0
+    days = [datetime(2025, 1, 1) + timedelta(days=int(one)) for one in day]
+    for _ in range(sets):
+        early, late = (rng.choice(4, p=mix, size=len(day)) for mix in ((0.25,) * 4, (0.15, 0.2, 0.25, 0.4)))
+        topic = np.where(day < 20, early, late)
+        score = (rng.random(len(day)) < level[topic]) * 1.0
+        frame = pl.DataFrame({"ts": days, "topic": topic, "m_score": score})
+        found += pe.timeline(frame, time="ts", adjust=adjust).verdict in {"regressed", "improved"}
+    return found / sets
+
+
 add("quiet, 20 rows a day, 76 days: any alarm", quiet_days, high=ALPHA, rate=0.8, rows=20)
 add("quiet, 5 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.8, rows=5)
 add("99.9% pass, 50 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.999, rows=50)
@@ -86,5 +136,23 @@ add(
     low=0.7,
     of=((40, 0.8), (36, 0.7)),
 )
+
+for _rows in (10, 50):
+    for _before, _after in (((8, 8), (0.8, 0.8)), ((0.8, 0.8), (8, 8)), ((16, 4), (1.6, 0.4))):
+        add(
+            f"the same mean, scores of beta{_before} become beta{_after}, {_rows} rows a day: any alarm",
+            other_spread, high=2 * ALPHA, was="55%", before=_before, after=_after, rows=_rows,
+        )  # fmt: skip
+for _start in (14, 30, 44):
+    add(
+        f"5 points less from day {_start} on (80% pass, 50 rows a day): `regressed` after 50 days",
+        drifting, low=0.45, was="16%", start=_start, days=50, rate=0.8, fall=0.05, step=True,
+    )  # fmt: skip
+    add(
+        f"12 points less within 60 days from day {_start} on: `regressed`",
+        drifting, low=0.85, was="60%", start=_start, days=60, rate=0.8, fall=0.12, step=False,
+    )  # fmt: skip
+add("another mix of topics, `adjust`: any alarm", other_mix, high=ALPHA, adjust="topic")
+add("another mix of topics, not adjusted (shown, no law): any alarm", other_mix, adjust=None)
 
 LAWS = OVER_TIME

@@ -28,7 +28,7 @@ inline std::int64_t weighted_table_distance(const std::uint32_t* left, std::size
     std::vector<std::int64_t> row(right_size + 1);
     for (std::size_t j = 1; j <= right_size; ++j) row[j] = add(row[j - 1], weights.insert);
     for (std::size_t i = 0; i < left_size; ++i) {
-        throw_if_stopped();
+        if (i % 16 == 0) throw_if_stopped();
         std::int64_t diagonal = row[0];
         row[0] = add(row[0], weights.remove);
         for (std::size_t j = 0; j < right_size; ++j) {

@@ -1,102 +1,502 @@
-"""The verdict on a row, and why in plain words."""
+"""
+Test what was estimated, correct for the number of tests, and decide: one rule for every component of a row.
+
+A component is a mean, a pass rate, a quantile or a share of answers. Its verdict rests on its own numbers; a
+row has the verdict that its components give it, and a comparison the one that its rows give it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift.answers import WORDS
-from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.testing import FEWEST_CLUSTERS
+from polars_evals.drift.inference import column, floats
+from polars_evals.drift.inference.clusters import FEWEST
+from polars_evals.drift.inference.estimate import MEAN, PASS_RATE
+from polars_evals.drift.inference.intervals import (
+    constant_p,
+    mcnemar,
+    outweighs_unseen,
+    score_interval,
+    skewed_p,
+    t_interval,
+    tango,
+    two_proportions,
+)
+from polars_evals.drift.inference.multiple import benjamini_hochberg, holm
+from polars_evals.drift.inference.permutation import DRAWS
+from polars_evals.drift.inference.power import detectable, needed
+from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.drift.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    import numpy.typing as npt
+
+    from polars_evals.drift.inference import Floats
     from polars_evals.drift.spec import ResolvedSpec
 
-# From so many items or clusters on, a reason says which change they find.
-FEWEST_TOLD = 30
+    Mask = npt.NDArray[np.bool_]
 
 # Worst first.
 VERDICTS = ["regressed", "inconclusive", "improved", "no_change"]
+REGRESSED, INCONCLUSIVE, IMPROVED, NO_CHANGE = VERDICTS
 NOT_WORSE = ["no", "unknown", "yes"]
+# From so many items or clusters on, a reason says which change they find.
+FEWEST_TOLD = 30
+
+
+def combine(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a row of components, or on a comparison of rows."""
+    found = set(verdicts)
+    for verdict in (REGRESSED, IMPROVED):
+        if verdict in found:
+            return verdict
+    return NO_CHANGE if found == {NO_CHANGE} else INCONCLUSIVE
 
 
 def worst(verdicts: Iterable[str]) -> str:
     """Return the worst of some verdicts; of none, that nothing can be concluded."""
-    return min(verdicts, key=VERDICTS.index, default="inconclusive")
+    return min(verdicts, key=VERDICTS.index, default=INCONCLUSIVE)
 
 
-class Judgement(NamedTuple):
-    """What is said of a mean score or of a pass rate."""
+@dataclass(frozen=True)
+class Estimand:
+    """Components that are means, as arrays over rows."""
 
-    verdict: str
-    reason: str
-    # The verdict that may be asked for every day.
-    sequential: str
+    difference: Floats
+    se: Floats
+    df: Floats
+    effective: Floats
+    units: Floats
+    skew: Floats
+    permutation: Floats
+    wild: Floats
+    level: Floats
+    # The least and the greatest value, NaN without bounds, and whether others are impossible or only unseen.
+    bounds: tuple[Floats, Floats]
+    certain: Mask
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame) -> Estimand:
+        """Read the columns of components."""
+        return cls(
+            difference=floats(rows["difference"]),
+            se=floats(rows["se"]),
+            df=floats(rows["df"]),
+            effective=floats(rows["effective"]),
+            units=floats(rows["units"]),
+            skew=floats(rows["skew"]),
+            permutation=floats(rows["p_permutation"]),
+            wild=floats(rows["p_wild"]),
+            level=floats(rows["baseline_value"]),
+            bounds=(floats(rows["least"]), floats(rows["greatest"])),
+            certain=rows["certain"].to_numpy(),
+        )
+
+    @property
+    def reach(self) -> Floats:
+        """The largest change of a unit; NaN without bounds."""
+        return np.asarray(self.bounds[1] - self.bounds[0])
+
+    @property
+    def constant(self) -> Mask:
+        """Where all units changed by the same amount."""
+        return np.asarray(self.se == 0)
+
+    @property
+    def statistic(self) -> Floats:
+        """Student's t; 0 without spread, which is judged by itself."""
+        return np.where(self.constant, 0.0, self.difference / self.se)
+
+    @property
+    def room(self) -> tuple[Floats, Floats]:
+        """How far a score can fall and rise on average; NaN without bounds."""
+        low, high = self.bounds
+        return np.asarray(self.level - low), np.asarray(high - self.level)
+
+    def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
+        """Keep intervals within what is possible."""
+        most = np.where(self.certain, self.reach, np.inf)
+        return tuple(np.clip(end, -most, most) for end in ends)
+
+    def safe(self, quantile: Floats) -> tuple[Floats, Floats]:
+        """Return the interval that also allows for rare changes that no unit shows."""
+        reach = np.where(np.isnan(self.reach), np.where(self.constant, np.inf, 0.0), self.reach)
+        with np.errstate(invalid="ignore"):
+            low, high = score_interval(self.difference, self.se, quantile, self.effective, reach)
+        # Where nothing can be told yet the quantile is infinite.
+        known = np.isfinite(quantile)
+        return np.where(known, low, -np.inf), np.where(known, high, np.inf)
+
+    def intervals(self, alpha: float) -> tuple[Floats, ...]:
+        """Return the t interval, and the one that also allows for what is unseen."""
+        from scipy.special import stdtrit
+
+        low, high, _ = t_interval(self.difference, self.se, self.df, alpha)
+        quantile = -stdtrit(np.where(self.constant, np.maximum(self.effective - 1, 1), self.df), alpha / 2)
+        safe_low, safe_high = self.safe(np.where(np.isnan(self.se), np.nan, quantile))
+        unknown = np.isnan(self.se)
+        safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
+        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
+        return self.clipped(low, high, safe_low, safe_high)
+
+    def sequence(self, alpha: float) -> tuple[Floats, ...]:
+        """Return the same for all looks together, while units are added."""
+        one = np.where(np.isnan(self.se), np.nan, 1.0)
+        df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
+        _, quantile = sequential_interval(np.zeros_like(one), one, df, self.effective, alpha=alpha)
+        low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
+        safe_low, safe_high = self.safe(quantile)
+        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
+        found = self.clipped(low, high, safe_low, safe_high)
+        return tuple(np.where(np.isfinite(end) & np.isfinite(quantile), end, np.nan) for end in found)
+
+    def p_value(self) -> Floats:
+        """Return the p-value of the t test; without spread, of the same change in all units."""
+        _, _, p = t_interval(self.difference, self.se, self.df, 0.5)
+        return np.where(self.constant, constant_p(self.difference, self.effective, *self.room), p)
+
+    def p_test(self) -> Floats:
+        """
+        Return the p-value that counts: the largest of the t test's, the skewed one's and the permutation's.
+
+        Of tests by signs only what their draws can tell: below one in all of them it may be anything. Of few
+        clusters they count alone: where sizes differ, degrees of freedom say too little.
+        """
+        p = np.maximum(
+            self.p_value(), np.where(self.constant, 0.0, skewed_p(self.statistic, self.df, self.skew))
+        )
+        told = 1 / (1 + DRAWS)
+        p = np.where(self.permutation > told, np.fmax(p, self.permutation), p)
+        by_signs = np.isfinite(self.wild) & ~self.constant
+        return np.where(by_signs, np.where(self.wild > told, self.wild, np.minimum(p, self.wild)), p)
+
+    def p_sequential(self) -> Floats:
+        """Return the p-value that may be asked again and again while items are added."""
+        p = sequential_p(self.statistic, self.df, self.effective)
+        return np.where(self.constant, constant_p(self.difference, self.effective, *self.room), p)
 
 
-def judge(rows: pl.DataFrame, spec: ResolvedSpec, *, only_runs: int = 0) -> pl.DataFrame:
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
+def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
+    about = facts[rows["row"]]
+    rows = _with_rules(rows, about, spec)
+    one = Estimand.of(rows)
+    own = rows["quantile"].is_not_null().to_numpy()
+    small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
+    low, high, safe_low, safe_high = _intervals(rows, about, one, spec.alpha)
+    _, _, bound_low, bound_high = _intervals(rows, about, one, min(2 * spec.alpha, 0.999))
+    wide_low, wide_high, _, _ = one.sequence(spec.alpha)
+    _, _, far_low, far_high = one.sequence(min(2 * spec.alpha, 0.999))
+    outweighs = outweighs_unseen(one.difference, one.se, one.units, *one.room, alpha=spec.alpha)
+    made = {
+        "ci_low": low, "ci_high": high, "safe_low": safe_low, "safe_high": safe_high,
+        "bound_low": bound_low, "bound_high": bound_high,
+        "sequential_low": wide_low, "sequential_high": wide_high,
+        "sequential_bound_low": far_low, "sequential_bound_high": far_high,
+        "p_value": one.p_value(), "p_test": one.p_test(), "p_sequential": one.p_sequential(),
+    }  # fmt: skip
+    # Quantiles bring intervals and p-values of their own.
+    brought = {"safe_low": "ci_low", "safe_high": "ci_high", "p_test": "p_value"}
+    by_signs = np.isfinite(floats(rows["ci_low"])) & ~own
+    made = {
+        name: np.where(
+            own | (by_signs & (name in ("ci_low", "ci_high"))), floats(rows[brought.get(name, name)]), values
+        )
+        for name, values in made.items()
+    }
+    for name in ("p_test", "p_sequential"):
+        made[name] = np.where(small, np.nan, made[name])
+    sign, few = floats(rows["sign"]), floats(about["fewest"]) < FEWEST
+    for prefix in ("", "sequential_"):
+        ends = made[f"{prefix}bound_low"], -made[f"{prefix}bound_high"]
+        made[f"{prefix}worst_case"] = np.where(few, np.nan, np.where(sign > 0, *ends))
+        made[f"{prefix}best_case"] = np.where(few, np.nan, -np.where(sign > 0, *ends[::-1]))
+    return rows.with_columns(
+        *(column(name, np.where(np.isfinite(values), values, np.nan)) for name, values in made.items()),
+        pl.Series("outweighs", own | (outweighs == 1)),
+        pl.Series("too_small", small),
+    )
+
+
+def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """
-    Add verdicts and the ``reason`` to rows of estimates.
+    Add what a component is judged by: ``min_effect``, ``margin``, ``sign`` (-1: lower is better) and bounds.
+
+    Notes
+    -----
+    A measure without bounds is taken to have those of the values that were seen, with 0 among them: what is
+    unseen is rarely much larger. Its intervals may still reach beyond (``certain`` is false).
+    """
+    found: dict[str, list[Any]] = {
+        name: [] for name in ("min_effect", "margin", "sign", "least", "greatest", "certain")
+    }
+    names = [rows["metric"], rows["component"], rows["baseline_value"], about["lowest"], about["highest"]]
+    for metric, component, level, low, high in zip(*names, strict=True):
+        quantity = spec.quantity(metric)
+        bounds = (0.0, 1.0, True) if component == PASS_RATE else quantity.bounds_of(low, high)
+        values = (quantity.effect(level), quantity.margin, quantity.sign, *bounds)
+        for name, value in zip(found, values, strict=True):
+            found[name].append(value)
+    types = {"certain": pl.Boolean}
+    return rows.with_columns(
+        pl.Series(name, values, dtype=types.get(name, pl.Float64)) for name, values in found.items()
+    )
+
+
+def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> Mask:
+    """Return where no result could be significant: so few units that differ, or so few rows."""
+    from scipy.special import comb
+
+    n_b, n_c = floats(about["n_baseline_only"]), floats(about["n_candidate_only"])
+    # The most extreme of all signs of the units that differ, or of all ways to tell two versions apart.
+    smallest = np.where(
+        about["paired"].to_numpy(), 2.0 ** (1 - floats(rows["moved"])), 2 / comb(n_b + n_c, n_b)
+    )
+    return (smallest > alpha) | (floats(about["fewest"]) < FEWEST) | np.isnan(one.se)
+
+
+def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> tuple[Floats, ...]:
+    """Return the intervals at a level; of pass rates, Tango's for flips of independent items."""
+    found = one.intervals(alpha)
+    labels = floats(about["baseline_labels"])
+    flips = (rows["component"] == PASS_RATE).to_numpy() & about["paired"].to_numpy() & (labels > 0)
+    flips &= np.isnan(floats(about["clusters"])) & (floats(about["repeated"]) == 0)
+    if flips.any():
+        failing, passing = (floats(about[name])[flips] for name in ("newly_failing", "newly_passing"))
+        low, high = tango(failing, passing, labels[flips], alpha)
+        for interval, bound in zip(found, (low, high, low, high), strict=True):
+            interval[flips] = bound
+    return found
+
+
+def correct(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
+    """
+    Add corrected p-values: ``q_value`` (false discoveries) and ``p_family`` (any false one), by family.
+
+    Notes
+    -----
+    Rows over all items are one family, slices are another, with half of alpha each: what is asked about
+    slices costs the overall rows little, however many slices there are. ``also_tried`` are the p-values of
+    slices that a search tried and does not list. Components with the same numbers are one test.
+    """
+    sliced = rows["slice"].is_not_null().to_numpy()
+    families = 2 if spec.slices or spec.automatic else 1
+    place = rows["row"].to_numpy()
+    mean = np.zeros(place.max(initial=0) + 1, dtype=np.int64)
+    mean[place[(rows["component"] == MEAN).to_numpy()]] = np.flatnonzero(rows["component"] == MEAN)
+    once = np.where(rows["same"].to_numpy(), mean[place], np.arange(rows.height))
+    found = {}
+    for name, of in (("q_value", "p_test"), ("p_family", "p_test"), ("q_sequential", "p_sequential")):
+        p = floats(rows[of])
+        p = np.where(once == np.arange(rows.height), p, np.nan)
+        corrected = np.full(rows.height, np.nan)
+        for family in (False, True):
+            mine = sliced == family
+            others = also_tried if family and of == "p_test" and also_tried is not None else np.array([])
+            method = holm if name == "p_family" else benjamini_hochberg
+            q = method(np.concatenate([p[mine], others]))
+            corrected[mine] = np.minimum(families * q[: mine.sum()], 1.0)
+        found[name] = corrected[once]
+    return rows.with_columns(column(name, values) for name, values in found.items())
+
+
+def decide(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """
+    Add the verdict of each component, and the one for a job that asks every day.
+
+    Notes
+    -----
+    A change is found where it is significant after correction, the permutation test agrees, and it is more
+    than rare opposite changes, unseen, would undo. It is `no_change` where all that is possible is smaller
+    than `min_effect`, and that comes first: what is shown to be small is no change, however certain.
+    """
+    effect, q, tried = floats(rows["min_effect"]), floats(rows["q_value"]), floats(rows["p_permutation"])
+    known = rows["se"].is_not_null() | rows["quantile"].is_not_null()
+    few = floats(facts["fewest"][rows["row"]]) < FEWEST
+    with np.errstate(invalid="ignore"):
+        same = (floats(rows["safe_low"]) >= -effect) & (floats(rows["safe_high"]) <= effect) & (effect > 0)
+        found = (q <= spec.alpha) & ~(tried > spec.alpha) & rows["outweighs"].to_numpy()
+        gain = floats(rows["difference"]) * floats(rows["sign"])
+        lasting = floats(rows["q_sequential"]) <= spec.alpha
+    judged = known.to_numpy() & ~few
+    moved = np.where(gain < 0, REGRESSED, IMPROVED)
+    verdict = np.where(judged & same, NO_CHANGE, np.where(judged & found & (gain != 0), moved, INCONCLUSIVE))
+    daily = np.where((verdict == NO_CHANGE) | lasting, verdict, INCONCLUSIVE)
+    kinds = pl.Enum(VERDICTS)
+    return rows.with_columns(
+        pl.Series("verdict", verdict.astype(object), dtype=pl.String).cast(kinds),
+        pl.Series("sequential_verdict", daily.astype(object), dtype=pl.String).cast(kinds),
+    )
+
+
+def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> str:
+    """
+    Return the verdict on a comparison.
 
     Parameters
     ----------
+    components
+        Those of a candidate, slices included.
     rows
-        What `correct` made.
+        The verdicts of the rows over all items.
+    alpha
+        The level that ``p_family`` is held to.
+    """
+    worse = (pl.col("verdict") == REGRESSED) & (pl.col("p_family") <= alpha)
+    if components.select(worse.any()).item():
+        return REGRESSED
+    # What regressed and does not survive the correction is open.
+    return combine(INCONCLUSIVE if verdict == REGRESSED else verdict for verdict in rows)
+
+
+def family_wise(rows: pl.DataFrame, alpha: float, *, sequential: bool) -> pl.DataFrame:
+    """Add ``p_corrected``, Holm's over all components, and leave only the verdicts that survive it."""
+    p = floats(rows["p_sequential" if sequential else "p_test"])
+    # Numbers that are the same are one test, that of the mean.
+    alone = ~rows["same"].to_numpy()
+    kinds, mean = pl.Enum(VERDICTS), (pl.col("component") == MEAN) | ~pl.col("same")
+    once = pl.when(mean).then("p_corrected").forward_fill().over("candidate", "metric", "slice")
+    # Without a p-value there was no test.
+    open_ = pl.col("verdict").is_in([REGRESSED, IMPROVED]) & ~(pl.col("p_corrected") <= alpha).fill_null(
+        False
+    )
+    return (
+        rows.with_columns(column("p_corrected", holm(np.where(alone, p, np.nan))))
+        .with_columns(p_corrected=pl.when("same").then(once).otherwise("p_corrected"))
+        .with_columns(verdict=pl.when(open_).then(pl.lit(INCONCLUSIVE, dtype=kinds)).otherwise("verdict"))
+    )
+
+
+def row_verdict(components: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the verdict that components give a row, and the one that decided."""
+    verdict = combine(one["verdict"] for one in _telling(components))
+    if verdict in (NO_CHANGE, INCONCLUSIVE):
+        return verdict, components[0]
+    return verdict, min(
+        (one for one in components if one["verdict"] == verdict),
+        key=lambda one: (one["q_value"], one["same"], one["quantile"] is not None),
+    )
+
+
+def _telling(components: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out quantiles that are open: few values say little of a high one."""
+    return [one for one in components if one["quantile"] is None or one["verdict"] in (REGRESSED, IMPROVED)]
+
+
+def summarize(
+    rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec, *, only_runs: int = 0
+) -> pl.DataFrame:
+    """
+    Make one row of the components of each row: its verdict, which component decided, and why.
+
+    Parameters
+    ----------
+    rows, facts
+        What `decide` made, and what `estimate` knows of each row.
     spec
         What is compared.
     only_runs
         How many rows of the baseline have no other run to be scored against.
     """
-    tests = rows["q_value"].count() + rows["pass_q_value"].count()
-    found: dict[str, list[str | None]] = {
-        name: []
-        for name in ("score_verdict", "pass_verdict", "not_worse", "verdict", "sequential_verdict", "reason")
+    mean = _placed(rows.filter(pl.col("component") == MEAN), facts)
+    rate = _placed(rows.filter(pl.col("component") == PASS_RATE), facts)
+    tests = int(rows["q_value"].count())
+    parts: list[list[dict[str, Any]]] = [[] for _ in range(facts.height)]
+    for one in rows.iter_rows(named=True):
+        parts[one["row"]].append(one)
+    made: dict[str, list[Any]] = {
+        name: [] for name in ("verdict", "sequential_verdict", "decided_by", "not_worse", "reason")
     }
-    for row in rows.iter_rows(named=True):
-        score = _judge(row, "", spec, tests)
-        if row["n"] == 0 and only_runs:
-            score = score._replace(reason=f"{score.reason}; {_second_run(spec)}")
-        judged = [score]
-        if row["pass_rate_difference"] is not None:
-            judged.append(_judge(row, "pass_", spec, tests))
-        verdict = worst(one.verdict for one in judged)
-        found["score_verdict"].append(score.verdict)
-        found["pass_verdict"].append(judged[1].verdict if len(judged) > 1 else None)
-        found["not_worse"].append(_not_worse(row, _margin(row, spec)))
-        found["verdict"].append(verdict)
-        found["sequential_verdict"].append(worst(one.sequential for one in judged))
-        reasons = [one.reason for one in judged if one.verdict == verdict]
-        found["reason"].append("; ".join(reasons) + _needed(row, verdict, spec))
-    types: dict[str, Any] = {"reason": pl.String, "not_worse": pl.Enum(NOT_WORSE)}
-    return rows.with_columns(
-        pl.Series(name, values, dtype=types.get(name, pl.Enum(VERDICTS))) for name, values in found.items()
+    needs = _needed(facts, mean, rate, spec)
+    power = detectable(floats(mean["se"]), floats(mean["df"]), spec.alpha)
+    power = np.where(floats(mean["se"]) > 0, power, np.nan)
+    for place, about in enumerate(facts.iter_rows(named=True)):
+        ones = parts[place]
+        told = _telling(ones)
+        verdict, deciding = row_verdict(ones)
+        made["verdict"].append(verdict)
+        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in told))
+        made["decided_by"].append(deciding["component"])
+        made["not_worse"].append(_not_worse(ones))
+        reasons = [_reason(one, about, spec, tests) for one in told if one["verdict"] == verdict]
+        if about["n"] == 0 and only_runs:
+            reasons.append(_second_run(spec))
+        buys = "" if verdict != INCONCLUSIVE else _buys(about, ones[0], needs[place], power[place], spec)
+        made["reason"].append("; ".join(reasons) + buys)
+    kinds = pl.Enum(VERDICTS)
+    types: dict[str, Any] = {"verdict": kinds, "sequential_verdict": kinds, "not_worse": pl.Enum(NOT_WORSE)}
+    means = ["difference", "se", "ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case",
+             "sequential_low", "sequential_high", "p_sequential", "min_effect"]  # fmt: skip
+    rates = ["ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case"]
+    return facts.with_columns(
+        *(mean[name] for name in means),
+        mean["baseline_value"].alias("baseline_mean"),
+        mean["candidate_value"].alias("candidate_mean"),
+        mean["verdict"].alias("score_verdict"),
+        *(rate[name].alias(f"pass_{name}") for name in rates),
+        rate["baseline_value"].alias("baseline_pass_rate"),
+        rate["candidate_value"].alias("candidate_pass_rate"),
+        rate["difference"].alias("pass_rate_difference"),
+        rate["verdict"].alias("pass_verdict"),
+        column("p_mcnemar", _mcnemar(facts, rate)),
+        column("mde", power),
+        column("n_needed", needs).cast(pl.Int64),
+        *(pl.Series(name, values, dtype=types.get(name, pl.String)) for name, values in made.items()),
     )
 
 
-def _margin(row: dict[str, Any], spec: ResolvedSpec) -> float | None:
-    """Return how much worse a row may be: a measure has its own margin, in its own unit."""
-    measure = spec.measure(row["metric"])
-    return spec.margin if measure is None or measure.share else measure.margin
+def _placed(rows: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Return a component of every row, null where a row has none."""
+    places = pl.DataFrame({"row": np.arange(facts.height)}, schema={"row": pl.Int64})
+    return places.join(rows, on="row", how="left", maintain_order="left")
 
 
-def _not_worse(row: dict[str, Any], margin: float | None) -> str | None:
-    """Say whether a mean is worse by less than a margin, allowing for rare changes that none shows."""
-    if margin is None:
+def _not_worse(components: Sequence[dict[str, Any]]) -> str | None:
+    """Say whether mean and pass rate are worse by less than a margin, whatever may be unseen."""
+    judged = [one for one in components if one["quantile"] is None]
+    if judged[0]["margin"] is None:
         return None
-    few = row["fewest"] is not None and row["fewest"] < FEWEST_CLUSTERS
-    if row["se"] is None or few:
+    if any(one["worst_case"] is None for one in judged):
         return "unknown"
-    if row["sign"] < 0:
-        safe, most = -row["safe_high"], -row["ci_low"]
-    else:
-        safe, most = row["safe_low"], row["ci_high"]
-    if safe > -margin:
+    if all(one["worst_case"] > -one["margin"] for one in judged):
         return "yes"
-    return "no" if most < -margin else "unknown"
+    return "no" if any(one["best_case"] < -one["margin"] for one in judged) else "unknown"
+
+
+def _mcnemar(facts: pl.DataFrame, rate: pl.DataFrame) -> Floats:
+    before, after = floats(rate["baseline_value"]), floats(rate["candidate_value"])
+    flips = mcnemar(floats(facts["newly_failing"]), floats(facts["newly_passing"]))
+    unpaired = two_proportions(
+        before, floats(facts["baseline_labels"]), after, floats(facts["candidate_labels"])
+    )
+    exact = np.where(facts["paired"].to_numpy(), flips, unpaired)
+    return np.where(np.isnan(before + after) | (floats(facts["repeated"]) > 0), np.nan, exact)
+
+
+def _needed(facts: pl.DataFrame, mean: pl.DataFrame, rate: pl.DataFrame, spec: ResolvedSpec) -> Floats:
+    """Return how many items show four times in five that nothing changed, neither score nor pass rate."""
+    n = floats(facts["n"])
+    both = []
+    for one in (mean, rate):
+        se, effective = floats(one["se"]), floats(one["effective"])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Clusters make items count for less, of the spread as of what may be unseen.
+            reach = (floats(one["greatest"]) - floats(one["least"])) * n / effective
+            df = np.where(se == 0, n - 1, floats(one["df"]))
+            effect = np.nan_to_num(floats(mean["min_effect"]))
+            both.append(needed(se * np.sqrt(n), n, df, reach, alpha=spec.alpha, min_effect=effect))
+    most = np.fmax(*both)
+    # Where one of two can never be shown, the row cannot.
+    judged = rate["se"].is_not_null().to_numpy()
+    return np.where(np.isnan(both[0]) | (judged & np.isnan(both[1])), np.nan, most)
 
 
 def _second_run(spec: ResolvedSpec) -> str:
@@ -106,76 +506,65 @@ def _second_run(spec: ResolvedSpec) -> str:
     )
 
 
-def _judge(row: dict[str, Any], prefix: str, spec: ResolvedSpec, tests: int) -> Judgement:
-    alpha, min_effect = spec.alpha, row["min_effect"]
-    what, written = _what(row, prefix, spec), _written(row, prefix, spec)
-    if row[f"{prefix}se"] is None:
-        return _unknown(_why_no_test(row, "score" if written.measure is None else "value"))
-    if row["fewest"] is not None and row["fewest"] < FEWEST_CLUSTERS:
-        few = f"{row['fewest']:,} clusters are too few to judge by; at least {FEWEST_CLUSTERS} are needed"
-        return _unknown(few)
-    low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
-    change, q = row["pass_rate_difference" if prefix else "difference"], row[f"{prefix}q_value"]
-    interval = _interval(written, low, high, alpha)
-    excludes_zero = low > 0 or high < 0
-    large = abs(change) >= min_effect - NEGLIGIBLE
-    permutation = row[f"{prefix}p_permutation"]
-    confirmed = permutation is None or permutation <= alpha
-    outweighs = row[f"{prefix}outweighs"] == 1
-    if excludes_zero and large and q is not None and q <= alpha and confirmed and outweighs:
-        verdict = "regressed" if change * row["sign"] < 0 else "improved"
-        moved = "fell" if change < 0 else "rose"
-        reason = f"the {what} {moved} by {written.size(change)} ({interval}; corrected q = {q:.2g})"
-        lasting = row[f"{prefix}q_sequential"] is not None and row[f"{prefix}q_sequential"] <= alpha
-        return Judgement(verdict, reason, verdict if lasting else "inconclusive")
-    if row[f"{prefix}safe_low"] >= -min_effect and row[f"{prefix}safe_high"] <= min_effect:
-        reason = f"any change of the {what} is smaller than {written.effect(min_effect)} ({interval})"
-        return Judgement("no_change", reason, "no_change")
-    why = _why_open(row, prefix, spec, tests)
-    return _unknown(f"{what}: {why}")
+def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, tests: int) -> str:
+    """Say why a component has its verdict."""
+    what, written = _what(one, spec), _written(one, spec)
+    if one["se"] is None and one["quantile"] is None:
+        return _why_no_test(about, "score" if written.measure is None else "value")
+    if about["fewest"] is not None and about["fewest"] < FEWEST:
+        return f"{about['fewest']:,} clusters are too few to judge by; at least {FEWEST} are needed"
+    interval = _interval(written, one, spec.alpha)
+    if one["verdict"] in (REGRESSED, IMPROVED):
+        moved = "fell" if one["difference"] < 0 else "rose"
+        return (
+            f"the {what} {moved} by {written.size(one['difference'])} ({interval}; "
+            f"corrected q = {one['q_value']:.2g})"
+        )
+    if one["verdict"] == NO_CHANGE:
+        return f"any change of the {what} is smaller than {written.effect(one['min_effect'])} ({interval})"
+    return f"{what}: {_why_open(one, about, spec, tests)}"
 
 
-def _what(row: dict[str, Any], prefix: str, spec: ResolvedSpec) -> str:
-    if prefix:
+def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
+    if one["component"] == PASS_RATE:
         return "pass rate"
-    measure = spec.measure(row["metric"])
-    if measure is None:
+    quantity = spec.quantity(one["metric"])
+    if one["quantile"] is not None:
+        return f"{one['component']} of {quantity.name}"
+    if quantity.kind == "metric":
         return "mean score"
-    return WORDS[measure.name] if measure.share else f"mean {measure.name}"
+    return WORDS[quantity.name] if quantity.kind == "outcome" else f"mean {quantity.name}"
 
 
-def _written(row: dict[str, Any], prefix: str, spec: ResolvedSpec) -> Written:
-    return Written(None) if prefix else Written.of(row["metric"], spec)
+def _written(one: dict[str, Any], spec: ResolvedSpec) -> Written:
+    return Written(None) if one["component"] == PASS_RATE else Written.of(one["metric"], spec)
 
 
-def _interval(written: Written, low: float, high: float, alpha: float) -> str:
+def _interval(written: Written, one: dict[str, Any], alpha: float) -> str:
+    low, high = one["ci_low"], one["ci_high"]
+    if low is None or high is None:
+        return "no interval"
     return f"{100 * (1 - alpha):g}% interval {written.span(low, high)}, not corrected"
 
 
-def _why_open(row: dict[str, Any], prefix: str, spec: ResolvedSpec, tests: int) -> str:
-    """Return why a row is neither a change nor none."""
-    low, high, q = (row[f"{prefix}{name}"] for name in ("ci_low", "ci_high", "q_value"))
-    change, effect = row["pass_rate_difference" if prefix else "difference"], row["min_effect"]
-    written = _written(row, prefix, spec)
-    interval = _interval(written, low, high, spec.alpha)
+def _why_open(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, tests: int) -> str:
+    """Return why a component is neither a change nor none."""
+    written = _written(one, spec)
+    interval = _interval(written, one, spec.alpha)
+    low, high, q, effect = one["ci_low"], one["ci_high"], one["q_value"], one["min_effect"]
+    if low is None or high is None:
+        return "too few values to give an interval"
     told = "" if q is None else f"; corrected q = {q:.2g}"
     reasons = {
-        f"all {row['n']:,} differences are 0, but {_unseen(row, prefix, written)}": (
-            change == 0 and row[f"{prefix}se"] == 0
+        f"all {about['n']:,} differences are 0, but {_unseen(one, written)}": (
+            one["difference"] == 0 and one["se"] == 0
         ),
-        f"no change was seen, but {_unseen(row, prefix, written)}": -effect <= low <= 0 <= high <= effect,
-        f"no change and a change of {written.effect(row['min_effect'])} are both possible ({interval})": low
+        f"no change was seen, but {_unseen(one, written)}": -effect <= low <= 0 <= high <= effect,
+        f"no change and a change of {written.effect(effect)} are both possible ({interval})": low
         <= 0
         <= high,
-        f"a change is likely, but it may be smaller than {written.effect(row['min_effect'])} ({interval})": (
-            abs(change) < effect - NEGLIGIBLE
-        ),
-        "too few items differ to tell a change from chance; left out of the correction": (
-            row[f"{prefix}too_small"]
-        ),
-        f"a change is likely, but rare opposite ones could be unseen ({interval})": (
-            row[f"{prefix}outweighs"] != 1
-        ),
+        "too few items differ to tell a change from chance; left out of the correction": one["too_small"],
+        f"a change is likely, but rare opposite ones could be unseen ({interval})": not one["outweighs"],
         f"a change is likely, but not after correction for {tests:,} tests ({interval}{told})": (
             q is None or q > spec.alpha
         ),
@@ -184,47 +573,44 @@ def _why_open(row: dict[str, Any], prefix: str, spec: ResolvedSpec, tests: int) 
     return next((reason for reason, holds in reasons.items() if holds), likely)
 
 
-def _unknown(reason: str) -> Judgement:
-    return Judgement("inconclusive", reason, "inconclusive")
-
-
-def _unseen(row: dict[str, Any], prefix: str, written: Written) -> str:
-    low, high = row[f"{prefix}safe_low"], row[f"{prefix}safe_high"]
-    if abs(low) == float("inf"):
+def _unseen(one: dict[str, Any], written: Written) -> str:
+    low, high = one["safe_low"], one["safe_high"]
+    if low is None or high is None:
         return "without bounds of the values that says little"
     return (
         f"rare changes may be unseen: {written.signed(low)} to {written.signed(high)} is possible, "
-        f"{written.effect(row['min_effect'])} is not ruled out"
+        f"{written.effect(one['min_effect'])} is not ruled out"
     )
 
 
-def _needed(row: dict[str, Any], verdict: str, spec: ResolvedSpec) -> str:
+def _buys(about: dict[str, Any], one: dict[str, Any], needs: float, power: float, spec: ResolvedSpec) -> str:
     """Return what this number of items buys, and how many would settle it."""
-    if verdict != "inconclusive" or row["n_needed"] is None or row["n_needed"] <= row["n"]:
+    if not needs > about["n"]:
         return ""
-    unit = "items" if row["paired"] else "rows"
+    unit = "items" if about["paired"] else "rows"
     # Fewer items find less than the t test says: they must also outweigh what may be unseen.
-    told = row["mde"] is not None and row["effective"] >= FEWEST_TOLD
-    written = _written(row, "", spec)
-    size = "" if not told else f"{row['mde']:.3g}" if written.measure is None else written.size(row["mde"])
+    told = bool(np.isfinite(power)) and one["effective"] >= FEWEST_TOLD
+    written = _written(one, spec)
+    size = "" if not told else f"{power:.3g}" if written.measure is None else written.size(power)
     found = f"this n finds a change of {size} four times in five, and " if told else ""
     return (
-        f"; {found}about {row['n_needed']:,} {unit} would show four times in five that nothing changed by "
-        f"{written.effect(row['min_effect'])}, if nothing did"
+        f"; {found}about {int(needs):,} {unit} would show four times in five that nothing changed by "
+        f"{written.effect(one['min_effect'])}, if nothing did"
     )
 
 
-def _why_no_test(row: dict[str, Any], what: str) -> str:
-    if not row["paired"]:
-        n = f"{row['n_baseline_only']:,} baseline and {row['n_candidate_only']:,} candidate rows"
-        if row["clusters"] is not None and min(row["n_baseline_only"], row["n_candidate_only"]) > 1:
+def _why_no_test(about: dict[str, Any], what: str) -> str:
+    if not about["paired"]:
+        n = f"{about['n_baseline_only']:,} baseline and {about['n_candidate_only']:,} candidate rows"
+        if about["clusters"] is not None and min(about["n_baseline_only"], about["n_candidate_only"]) > 1:
             return f"{n} have a {what}, but a version with one cluster has no spread to judge by"
         return f"{n} have a {what}; each version needs at least 2"
-    if row["n"] == 0:
+    if about["n"] == 0:
         alone = (
-            f"{row['n_baseline_only']:,} in the baseline alone, {row['n_candidate_only']:,} in the candidate"
+            f"{about['n_baseline_only']:,} in the baseline alone, "
+            f"{about['n_candidate_only']:,} in the candidate"
         )
         return f"no item has a {what} in both versions ({alone})"
-    if row["n"] == 1:
+    if about["n"] == 1:
         return f"one item has a {what} in both versions; at least 2 are needed"
-    return f"all {row['n']:,} items are in one cluster; at least {FEWEST_CLUSTERS} clusters are needed"
+    return f"all {about['n']:,} items are in one cluster; at least {FEWEST} clusters are needed"

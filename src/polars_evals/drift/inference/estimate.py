@@ -1,280 +1,430 @@
 """
-Means, differences and their standard errors, as Polars aggregations over all items or by slice.
+Estimates of a candidate: differences, their standard errors and tests by signs, by slice.
 
-`moments` and `cluster_spread` sum up the rows, `estimate_sums` makes estimates of the sums.
+What is judged is a component: the mean of a number that each item has in both versions, such as its score or
+whether it passes. Whatever can be written so, pseudo-values of a statistic too, is estimated and tested here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from polars_evals.drift.columns import aggregated
 from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.clusters import cluster_spread, cluster_sums, spread_of
+from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
+from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
+from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
+from polars_evals.drift.inference.shape import ks, psi, psi_chance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import numpy.typing as npt
 
-    from polars_evals.drift.pair import Observations
+    from polars_evals.drift.inference import Floats
+    from polars_evals.drift.pair import Observations, Slicing
+    from polars_evals.drift.spec import Quantity, ResolvedSpec
 
-B, C, D, DP = pl.col("b"), pl.col("c"), pl.col("d"), pl.col("dp")
+    Codes = npt.NDArray[np.int64]
+    Columns = dict[str, Any]
 
-# The two things that are judged, the mean score and the pass rate, and what their columns begin with.
-ESTIMANDS = {"score": "", "pass": "pass_"}
-
-
-def estimate_metric(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row for each combination of `keys` (one row without any): what `test` needs."""
-    frame = scores_of(observations, metric, keys)
-    spreads = {}
-    if observations.clustered:
-        sides = sides_of(paired=observations.paired)
-        spreads = {one: cluster_spread(cluster_sums(frame, sides[one], keys), keys) for one in ESTIMANDS}
-    return estimate_sums(
-        moments(frame, keys, paired=observations.paired), spreads, keys, paired=observations.paired
-    )
-
-
-def sides_of(*, paired: bool) -> dict[str, list[str]]:
-    """Return by estimand the columns whose spread makes the standard error: differences, or both versions."""
-    return {"score": ["d"], "pass": ["dp"]} if paired else {"score": ["b", "c"], "pass": ["bp", "cp"]}
-
-
-def scores_of(observations: Observations, metric: str, keys: Sequence[str]) -> pl.DataFrame:
-    """
-    Return scores ``b`` and ``c`` and pass rates ``bp`` and ``cp`` of one metric.
-
-    Paired, with their differences ``d`` and ``dp``, and whether the item has ``many`` rows in a version.
-    """
-    columns = [pl.col(f"{metric}:{end}").alias(end) for end in ("b", "c", "bp", "cp")]
-    cluster = ["cluster"] if observations.clustered else []
-    many = ["many"] if observations.paired else []
-    frame = observations.frame.select(*keys, *cluster, *many, *columns)
-    if not observations.paired:
-        return frame
-    rate = pl.col("cp").cast(pl.Float64) - pl.col("bp").cast(pl.Float64)
-    return frame.with_columns(d=C - B).with_columns(dp=pl.when(D.is_not_null()).then(rate))
-
-
-def estimate_sums(
-    sums: pl.DataFrame, spreads: Mapping[str, pl.DataFrame], keys: Sequence[str], *, paired: bool
-) -> pl.DataFrame:
-    """Make estimates of `moments`, and of `cluster_spread` by estimand where there are clusters."""
-    arms = _paired(sums) if paired else _unpaired(sums)
-    nothing = pl.lit(None, dtype=pl.Int64)
-    arms = arms.with_columns(clusters=nothing, fewest=nothing)
-    for estimand, spread in spreads.items():
-        arms = _with_clusters(arms, spread, keys, ESTIMANDS[estimand], paired=paired)
-    return arms.select(
-        *keys,
-        "n",
-        "n_baseline_only",
-        "n_candidate_only",
-        "clusters",
-        "fewest",
-        pl.lit(paired).alias("paired"),
-        "baseline_mean",
-        "candidate_mean",
-        "difference",
-        "correlation",
-        "baseline_pass_rate",
-        "candidate_pass_rate",
-        "pass_rate_difference",
-        "newly_failing",
-        "newly_passing",
-        "baseline_labels",
-        "candidate_labels",
-        "repeated",
-        "lowest",
-        "highest",
-        *(f"{p}{name}" for p in ESTIMANDS.values() for name in ("se", "df", "effective", "skew")),
-    ).with_columns(
-        _negligible_is_none(name) for name in ("difference", "pass_rate_difference", "se", "pass_se")
-    )
-
-
-def _with_clusters(
-    arms: pl.DataFrame, spread: pl.DataFrame, keys: Sequence[str], prefix: str, *, paired: bool
-) -> pl.DataFrame:
-    """Let the spread of clusters replace that of the rows: a cluster counts once."""
-    parts = dict(spread.group_by(keys)) if keys else {(): spread}
-    nothing = spread.clear()
-    rows = [
-        spread_of(parts.get(key, nothing), paired=paired)
-        for key in (arms.select(keys).iter_rows() if keys else [()])
-    ]
-    found = {
-        "se": [row.spread.variance**0.5 for row in rows],
-        "df": [row.spread.df for row in rows],
-        "effective": [row.spread.effective for row in rows],
-        "skew": [row.spread.skew for row in rows],
-    }
-    counts = (
-        []
-        if prefix
-        else [
-            pl.Series("clusters", [row.clusters for row in rows], dtype=pl.Int64),
-            pl.Series("fewest", [row.fewest for row in rows], dtype=pl.Int64),
-        ]
-    )
-    return arms.with_columns(
-        *(
-            pl.Series(f"{prefix}{name}", values, dtype=pl.Float64).fill_nan(None)
-            for name, values in found.items()
-        ),
-        *counts,
-    )
-
-
-def _cubed(value: pl.Expr) -> pl.Expr:
-    apart = value - value.mean()
-    return (apart * apart * apart).sum()
-
-
-LOWEST, HIGHEST = pl.min_horizontal(B.min(), C.min()), pl.max_horizontal(B.max(), C.max())
-
-# What is summed up of items, for every slice.
-PAIRED = {
-    "n": D.count().cast(pl.Int64),
-    "n_baseline_only": (B.is_not_null() & C.is_null()).sum().cast(pl.Int64),
-    "n_candidate_only": (C.is_not_null() & B.is_null()).sum().cast(pl.Int64),
-    "baseline_mean": pl.col("both_b").mean(),
-    "candidate_mean": pl.col("both_c").mean(),
-    "difference": D.mean(),
-    "var_d": D.var(),
-    "var_b": pl.col("both_b").var(),
-    "var_c": pl.col("both_c").var(),
-    "baseline_pass_rate": pl.col("both_bp").mean(),
-    "candidate_pass_rate": pl.col("both_cp").mean(),
-    "pass_rate_difference": DP.mean(),
-    "var_dp": DP.var(),
-    "cubes_d": _cubed(D),
-    "cubes_dp": _cubed(DP),
-    "newly_failing": pl.col("failing").sum().cast(pl.Int64),
-    "newly_passing": pl.col("passing").sum().cast(pl.Int64),
-    "labels": DP.count().cast(pl.Int64),
-    "repeated": pl.col("many").sum().cast(pl.Int64),
-    "lowest": LOWEST,
-    "highest": HIGHEST,
+MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
+IDENTITY: dict[str, Any] = {
+    "candidate": pl.String,
+    "metric": pl.String,
+    "slice": pl.String,
+    "by": pl.List(pl.String),
+    "value": pl.List(pl.String),
 }
-
-# The same where versions are not paired.
-UNPAIRED = {
-    "n_baseline_only": B.count().cast(pl.Int64),
-    "n_candidate_only": C.count().cast(pl.Int64),
-    "baseline_mean": B.mean(),
-    "candidate_mean": C.mean(),
-    "var_b": B.var(),
-    "var_c": C.var(),
-    "baseline_pass_rate": pl.col("bp").mean(),
-    "candidate_pass_rate": pl.col("cp").mean(),
-    "var_bp": pl.col("bp").var(),
-    "var_cp": pl.col("cp").var(),
-    "cubes_b": _cubed(B),
-    "cubes_c": _cubed(C),
-    "lowest": LOWEST,
-    "highest": HIGHEST,
-    "baseline_labels": pl.col("bp").count().cast(pl.Int64),
-    "candidate_labels": pl.col("cp").count().cast(pl.Int64),
+# What is known of a row, whatever is judged of it.
+FACTS: dict[str, Any] = {
+    **dict.fromkeys(("n", "n_baseline_only", "n_candidate_only", "clusters", "fewest"), pl.Int64),
+    "paired": pl.Boolean,
+    "correlation": pl.Float64,
+    **dict.fromkeys(
+        ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
+    ),
+    **dict.fromkeys(("lowest", "highest", "ks", "psi", "psi_chance"), pl.Float64),
 }
+# What is estimated of a component; the last ones of quantiles alone, which bring their own intervals.
+ESTIMATES: dict[str, Any] = {
+    "component": pl.String,
+    "quantile": pl.Float64,
+    "n": pl.Int64,
+    **dict.fromkeys(
+        ("baseline_value", "candidate_value", "difference", "se", "df", "effective", "skew"), pl.Float64
+    ),
+    "units": pl.Float64,
+    "p_permutation": pl.Float64,
+    "p_wild": pl.Float64,
+    "moved": pl.Int64,
+    # Whether it is the same numbers as the component before it, and no test of its own.
+    "same": pl.Boolean,
+    **dict.fromkeys(("ratio", "ratio_low", "ratio_high"), pl.Float64),
+    **dict.fromkeys(
+        ("ci_low", "ci_high", "p_value", "sequential_low", "sequential_high", "p_sequential", "bound_low",
+         "bound_high", "sequential_bound_low", "sequential_bound_high"),
+        pl.Float64,
+    ),
+}  # fmt: skip
 
 
-def moments(frame: pl.DataFrame, keys: Sequence[str], *, paired: bool) -> pl.DataFrame:
-    """Count, average and take the variance of `scores_of`, for each combination of `keys`."""
-    summed = PAIRED if paired else UNPAIRED
-    prepared = _prepared(frame.lazy()) if paired else frame.lazy()
-    values = [one.alias(name) for name, one in summed.items()]
-    return aggregated(prepared.group_by(keys).agg(values) if keys else prepared.select(values))
+@dataclass(frozen=True)
+class Component:
+    """Numbers of which the means are compared: paired, one an item in each version; else one a row."""
+
+    name: str
+    before: Floats
+    after: Floats
+    same: bool = False
 
 
-def _prepared(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Add what only items with a score, or a label, in both versions have."""
-    both, labelled = D.is_not_null(), DP.is_not_null()
-    bp, cp = pl.col("bp"), pl.col("cp")
-    return frame.with_columns(
-        both_b=pl.when(both).then(B),
-        both_c=pl.when(both).then(C),
-        both_bp=pl.when(labelled).then(bp),
-        both_cp=pl.when(labelled).then(cp),
-        # With repeats the majority counts, and half of them is none.
-        failing=labelled & (bp > 0.5) & (cp < 0.5),
-        passing=labelled & (bp < 0.5) & (cp > 0.5),
-    )
-
-
-def _paired(sums: pl.DataFrame) -> pl.DataFrame:
-    spread = (pl.col("var_b") * pl.col("var_c")).sqrt()
-    covariance = (pl.col("var_b") + pl.col("var_c") - pl.col("var_d")) / 2
-    flips = [
-        pl.when(pl.col("labels") > 0).then(name).alias(name) for name in ("newly_failing", "newly_passing")
-    ]
-    return sums.with_columns(
-        *flips,
-        correlation=pl.when(spread > NEGLIGIBLE**2).then((covariance / spread).clip(-1, 1)),
-        baseline_labels=pl.col("labels"),
-        candidate_labels=pl.col("labels"),
-    ).with_columns(
-        e
-        for prefix, end, n in (("", "d", pl.col("n")), ("pass_", "dp", pl.col("labels")))
-        for e in (
-            pl.when(n > 1).then((pl.col(f"var_{end}") / n).sqrt()).alias(f"{prefix}se"),
-            (n - 1).cast(pl.Float64).alias(f"{prefix}df"),
-            n.cast(pl.Float64).alias(f"{prefix}effective"),
-            _skewness(pl.col(f"cubes_{end}"), (n - 1) * pl.col(f"var_{end}")).alias(f"{prefix}skew"),
+def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
+    """Return what is judged of a row by means: the mean score, and the pass rate where there are labels."""
+    found = [Component(MEAN, pairs.values(quantity.name, "b"), pairs.values(quantity.name, "c"))]
+    if pairs.labelled(quantity.name):
+        rates = [pairs.values(quantity.name, end) for end in ("bp", "cp")]
+        if pairs.paired:
+            unknown = np.isnan(found[0].after - found[0].before)
+            rates = [np.where(unknown, np.nan, rate) for rate in rates]
+        same = all(
+            np.array_equal(rate, score, equal_nan=True)
+            for rate, score in zip(rates, (found[0].before, found[0].after), strict=True)
         )
-    )
+        found.append(Component(PASS_RATE, rates[0], rates[1], same=same))
+    return found
 
 
-def _skewness(cubed: pl.Expr, squared: pl.Expr) -> pl.Expr:
-    return pl.when(squared > NEGLIGIBLE**2).then(cubed / squared.pow(1.5)).otherwise(0.0)
+class Estimates:
+    """What is estimated, column by column, until it is tested; a frame for each row would take longer."""
+
+    def __init__(self, spec: ResolvedSpec) -> None:
+        self.spec = spec
+        self._facts: dict[str, list[Any]] = {name: [] for name in (*IDENTITY, *FACTS)}
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("row", *IDENTITY, *ESTIMATES)}
+
+    def add(
+        self, pairs: Observations, name: str, slicing: Slicing, only: Sequence[str | None] | None = None
+    ) -> None:
+        """Estimate a row for each slice, or for the one that has some values, and its components."""
+        quantity, start = self.spec.quantity(name), len(self._facts["metric"])
+        components = components_of(pairs, quantity)
+        found = [_estimate(pairs, one, slicing, self.spec) for one in components]
+        facts = _facts(pairs, name, components, slicing) | found[0][1]
+        rows = [columns for columns, _ in found]
+        if quantity.kind == "measure":
+            rows += _statistics(pairs, quantity, slicing, rows[0], self.spec.alpha)
+        identity = slicing.identity(pairs.candidate, name)
+        places = range(len(slicing)) if only is None else [slicing.values.index(tuple(only))]
+        _extend(self._facts, identity | facts, places)
+        for columns in rows:
+            known = [at for at in places if columns["n"][at] or columns["component"][at] in MEANS]
+            _extend(self._rows, identity | {"row": start + np.arange(len(slicing))} | columns, known)
+            if only is not None:
+                self._rows["row"][-len(known) or len(self._rows["row"]) :] = [start] * len(known)
+
+    def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the components, and what is known of each row."""
+        clean = pl.col(pl.Float64).fill_nan(None)
+        rows = pl.DataFrame(self._rows, schema={"row": pl.Int64, **IDENTITY, **ESTIMATES})
+        facts = pl.DataFrame(self._facts, schema={**IDENTITY, **FACTS})
+        ordered = rows.sort("row", maintain_order=True)
+        return ordered.with_columns(clean), facts.with_columns(clean)
 
 
-def _unpaired(sums: pl.DataFrame) -> pl.DataFrame:
-    n_b, n_c = pl.col("n_baseline_only"), pl.col("n_candidate_only")
-    nothing = pl.lit(None, dtype=pl.Int64)
+def _extend(table: dict[str, list[Any]], columns: Columns, places: Sequence[int]) -> None:
+    """Add some places of columns to a table, null where a column is not there."""
+    for name, values in table.items():
+        column = columns.get(name)
+        if column is None:
+            values.extend([None] * len(places))
+        else:
+            plain = column.tolist() if isinstance(column, np.ndarray) else column
+            values.extend(plain[at] for at in places)
+
+
+class Moments(NamedTuple):
+    """Number, mean and variance of values by slice, and the sum of their cubed deviations."""
+
+    n: Floats
+    mean: Floats
+    variance: Floats
+    cubes: Floats
+
+    @classmethod
+    def of(cls, values: Floats, codes: Codes | None, count: int) -> Moments:
+        """Sum up the values of each slice."""
+        n = total(None, codes, count, len(values))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total(values, codes, count) / n
+            apart = values - (mean[0] if codes is None else mean[codes])
+            squares = apart * apart
+            variance = total(squares, codes, count) / (n - 1)
+            return cls(n, mean, np.where(n > 1, variance, np.nan), total(squares * apart, codes, count))
+
+
+def total(values: Floats | None, codes: Codes | None, count: int, size: int = 0) -> Floats:
+    """Add up values by slice; without values, count."""
+    if codes is None:
+        return np.array([size if values is None else values.sum()], dtype=np.float64)
+    return np.bincount(codes, weights=values, minlength=count).astype(np.float64)
+
+
+def split(values: npt.NDArray[Any], codes: Codes | None, count: int) -> list[npt.NDArray[Any]]:
+    """Return the values of each slice, in their order."""
+    if codes is None:
+        return [values]
+    # Numbers of two bytes are sorted by counting.
+    order = np.argsort(codes.astype(np.uint16) if count < 2**16 else codes, kind="stable")
+    return np.split(values[order], np.cumsum(np.bincount(codes, minlength=count))[:-1])
+
+
+def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
+    there = ~np.isnan(values)
+    if there.all():
+        return (values, *others)
+    return (values[there], *(None if one is None else one[there] for one in others))
+
+
+def _estimate(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Columns, Columns]:
+    """Return the estimates of a component by slice, and how many clusters are behind them."""
+    estimated = _paired if pairs.paired else _unpaired
+    found, clusters = estimated(pairs, component, slicing, spec)
+    for name in ("difference", "se"):
+        found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
+    count = len(slicing)
     return (
-        sums.with_columns(
-            n=n_b + n_c,
-            difference=pl.col("candidate_mean") - pl.col("baseline_mean"),
-            pass_rate_difference=pl.col("candidate_pass_rate") - pl.col("baseline_pass_rate"),
-            correlation=pl.lit(None, dtype=pl.Float64),
-            newly_failing=nothing,
-            newly_passing=nothing,
-            repeated=pl.lit(0, dtype=pl.Int64),
-        )
-        .with_columns(
-            e
-            for prefix, ends, ns in (
-                ("", "bc", (n_b, n_c)),
-                ("pass_", ("bp", "cp"), (pl.col("baseline_labels"), pl.col("candidate_labels"))),
-            )
-            for e in _welch([pl.col(f"var_{end}") for end in ends], ns, prefix)
-        )
-        .with_columns(skew=_skewness_of_two(n_b, n_c))
+        {"component": [component.name] * count, "same": [component.same] * count, **found},
+        {name: clusters.get(name, [None] * count) for name in ("clusters", "fewest")},
     )
 
 
-def _skewness_of_two(n_b: pl.Expr, n_c: pl.Expr) -> pl.Expr:
-    """Return the skewness of a difference of means: of two alike, as long and as many, it is none."""
-    third = pl.col("cubes_c") / n_c.cast(pl.Float64).pow(3) - pl.col("cubes_b") / n_b.cast(pl.Float64).pow(3)
-    se = pl.col("se")
-    return pl.when(se > NEGLIGIBLE).then(third / se.pow(3)).otherwise(0.0)
+def _paired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
+    d, before, after, codes, groups = _known(
+        component.after - component.before, component.before, component.after, slicing.codes, pairs.clusters
+    )
+    count = len(slicing)
+    n, mean, variance, cubes = Moments.of(d, codes, count)
+    units = split(d, codes, count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (n - 1) * variance
+        found: dict[str, Any] = {
+            "n": n.astype(np.int64),
+            "baseline_value": total(before, codes, count) / n,
+            "candidate_value": total(after, codes, count) / n,
+            "difference": mean,
+            "se": np.sqrt(variance / n),
+            "df": n - 1,
+            "effective": n,
+            "units": n,
+            "skew": np.where(squares > NEGLIGIBLE**2, cubes / squares**1.5, 0.0),
+        }
+    counts: dict[str, Any] = {}
+    if groups is not None:
+        sums = [_by_cluster(*part) for part in zip(units, split(groups, codes, count), strict=True)]
+        units = [sum_ for sum_, _ in sums]
+        spreads = [one_mean(size, sum_) for sum_, size in sums]
+        found |= _spread(spreads)
+        found["p_wild"] = [cluster_p(*one, seed=spec.seed) for one in sums]
+        found["ci_low"], found["ci_high"] = np.array(
+            [
+                _signed_interval(*one, spread, p, spec)
+                for one, spread, p in zip(sums, spreads, found["p_wild"], strict=True)
+            ]
+        ).T
+        many = np.array([len(one) for one in units])
+        found["units"] = np.sqrt(many * found["effective"])
+        counts = {"clusters": many, "fewest": many}
+    found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
+    found["moved"] = [moved(one) for one in units]
+    return found, counts
 
 
-def _welch(variances: Sequence[pl.Expr], counts: Sequence[pl.Expr], prefix: str) -> list[pl.Expr]:
-    """Return the standard error of a difference of means with Welch and Satterthwaite's degrees."""
-    v = [pl.when(n > 1).then(variance / n) for variance, n in zip(variances, counts, strict=True)]
-    total = v[0] + v[1]
-    df = total.pow(2) / (v[0].pow(2) / (counts[0] - 1) + v[1].pow(2) / (counts[1] - 1))
-    return [
-        total.sqrt().alias(f"{prefix}se"),
-        pl.when(total > 0).then(df).alias(f"{prefix}df"),
-        (1 / (1 / counts[0] + 1 / counts[1])).alias(f"{prefix}effective"),
-        pl.lit(0.0).alias(f"{prefix}skew"),
+def _signed_interval(
+    total: Floats, size: Floats, spread: Spread, p: float | None, spec: ResolvedSpec
+) -> tuple[float, float]:
+    """Return the interval of the tests by signs where they find a change that the t interval does not."""
+    from scipy.special import stdtrit
+
+    half = -float(stdtrit(spread.df, spec.alpha / 2)) * float(np.sqrt(spread.variance))
+    if p is None or p > spec.alpha or len(total) < FEWEST or abs(float(total.sum() / size.sum())) > half:
+        return np.nan, np.nan
+    return cluster_interval(total, size, spec.alpha, seed=spec.seed)
+
+
+def _by_cluster(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
+    _, places = np.unique(groups, return_inverse=True)
+    totals, sizes = np.bincount(places, weights=values), np.bincount(places)
+    return totals.astype(np.float64), sizes.astype(np.float64)
+
+
+def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
+    variance, df, effective, skew = np.array(spreads, dtype=np.float64).reshape(-1, 4).T
+    return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
+
+
+def _unpaired(
+    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
+) -> tuple[Any, Any]:
+    del spec
+    count = len(slicing)
+    sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
+    b, c = (Moments.of(values, codes, count) for values, codes, _ in sides)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        v = b.variance / b.n, c.variance / c.n
+        variance = v[0] + v[1]
+        df = variance**2 / (v[0] ** 2 / (b.n - 1) + v[1] ** 2 / (c.n - 1))
+        effective = 1 / (1 / b.n + 1 / c.n)
+        skew = (c.cubes / c.n**3 - b.cubes / b.n**3) / variance**1.5
+    found: dict[str, Any] = {
+        "n": (b.n + c.n).astype(np.int64),
+        "baseline_value": b.mean,
+        "candidate_value": c.mean,
+        "difference": c.mean - b.mean,
+        "se": np.sqrt(variance),
+        "df": np.where(variance > 0, df, np.nan),
+        "effective": effective,
+        "units": effective,
+        # Only of scores: the skewness of a pass rate is known from its level.
+        "skew": np.where((np.sqrt(variance) > NEGLIGIBLE) & (component.name == MEAN), skew, 0.0),
+    }
+    if pairs.clusters is None:
+        return found, {}
+    parts = [split(one, codes, count) for values, codes, groups in sides for one in (values, groups)]
+    spreads, clusters, fewest = [], [], []
+    for before, groups_b, after, groups_c in zip(*parts, strict=True):
+        _, places = np.unique(np.concatenate([groups_b, groups_c]), return_inverse=True)
+        most = int(places.max(initial=-1)) + 1
+        arms = places[: len(groups_b)], places[len(groups_b) :]
+        sizes = [np.bincount(arm, minlength=most).astype(np.float64) for arm in arms]
+        totals = [
+            np.bincount(arm, weights=values, minlength=most).astype(np.float64)
+            for arm, values in zip(arms, (before, after), strict=True)
+        ]
+        present = [int((size > 0).sum()) for size in sizes]
+        spreads.append(two_means((sizes[0], sizes[1]), (totals[0], totals[1])))
+        clusters.append(sum(present))
+        fewest.append(min(present))
+    return found | _spread(spreads), {"clusters": clusters, "fewest": fewest}
+
+
+def _facts(pairs: Observations, name: str, components: Sequence[Component], slicing: Slicing) -> Columns:
+    """Count items, labels and flips, and measure how far apart the distributions are."""
+    count, codes = len(slicing), slicing.codes
+    before, after = components[0].before, components[0].after
+    there = ~np.isnan(before), ~np.isnan(after)
+    both = there[0] & there[1]
+
+    def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        if codes is None:
+            return np.array([mask.sum()])
+        return np.bincount(codes[mask], minlength=count)
+
+    nothing = [None] * count
+    found: dict[str, Any] = dict.fromkeys(("correlation", "newly_failing", "newly_passing"), nothing)
+    rates = [components[1].before, components[1].after] if len(components) > 1 else []
+    if pairs.paired:
+        found |= {
+            "n": counted(both),
+            "n_baseline_only": counted(there[0] & ~there[1]),
+            "n_candidate_only": counted(there[1] & ~there[0]),
+            "correlation": _correlation(
+                before[both], after[both], None if codes is None else codes[both], count
+            ),
+            "repeated": counted(pairs.repeated),
+        }
+        labels = counted(~np.isnan(rates[1] - rates[0])) if rates else np.zeros(count, dtype=np.int64)
+        found["baseline_labels"] = found["candidate_labels"] = labels
+        if rates:
+            with np.errstate(invalid="ignore"):
+                # With repeats the majority counts, and half of them is none.
+                failing = (rates[0] > 0.5) & (rates[1] < 0.5)
+                passing = (rates[0] < 0.5) & (rates[1] > 0.5)
+            for key, mask in (("newly_failing", failing), ("newly_passing", passing)):
+                found[key] = [int(k) if n else None for k, n in zip(counted(mask), labels, strict=True)]
+    else:
+        n_b, n_c = counted(there[0]), counted(there[1])
+        found |= {"n": n_b + n_c, "n_baseline_only": n_b, "n_candidate_only": n_c, "repeated": [0] * count}
+        for key, rate in zip(
+            ("baseline_labels", "candidate_labels"), rates or [before * np.nan] * 2, strict=True
+        ):
+            found[key] = counted(~np.isnan(rate))
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    for values, known in zip((before, after), there, strict=True):
+        if codes is None:
+            low, high = (
+                np.fmin(low, values.min(where=known, initial=np.inf)),
+                np.fmax(high, values.max(where=known, initial=-np.inf)),
+            )
+        else:
+            np.minimum.at(low, codes[known], values[known])
+            np.maximum.at(high, codes[known], values[known])
+    found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
+    samples = pairs.samples(name, slicing)
+    found |= {
+        "ks": [ks(*one) for one in samples],
+        "psi": [psi(*one) for one in samples],
+        "psi_chance": [psi_chance(*one) for one in samples],
+        "paired": [pairs.paired] * count,
+    }
+    return found
+
+
+def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int) -> Floats:
+    both, before, after, codes = _known(after - before, before, after, codes)
+    variances = [Moments.of(one, codes, count).variance for one in (before, after, both)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(variances[0] * variances[1])
+        found = (variances[0] + variances[1] - variances[2]) / 2 / spread
+        return np.where(spread > NEGLIGIBLE**2, np.clip(found, -1, 1), np.nan)
+
+
+def _statistics(
+    pairs: Observations, quantity: Quantity, slicing: Slicing, means: Columns, alpha: float
+) -> list[Columns]:
+    """Add the ratio to the means of a measure, and return its quantiles by slice."""
+    before, after = (pairs.values(quantity.name, end) for end in ("b", "c"))
+    count = len(slicing)
+    if pairs.paired:
+        known = ~np.isnan(after - before)
+        places = [known, known]
+    else:
+        places = [~np.isnan(before), ~np.isnan(after)]
+
+    def by_slice(values: Any, there: Any) -> list[Any]:
+        if values is None:
+            return [None] * count
+        return split(values[there], None if slicing.codes is None else slicing.codes[there], count)
+
+    sides = [by_slice(values, there) for values, there in zip((before, after), places, strict=True)]
+    groups = [by_slice(pairs.clusters, there) for there in places]
+    arms = [
+        Arms(b, c, pairs.paired, None if gb is None else (gb, gc))
+        for b, c, gb, gc in zip(*sides, *groups, strict=True)
     ]
-
-
-def _negligible_is_none(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).abs() < NEGLIGIBLE).then(0.0).otherwise(name).alias(name)
+    full = [len(one.before) > 0 and len(one.after) > 0 for one in arms]
+    n = [
+        (len(one.before) if pairs.paired else len(one.before) + len(one.after)) if ok else 0
+        for one, ok in zip(arms, full, strict=True)
+    ]
+    ratios = [mean_ratio(one, alpha) if ok else {} for one, ok in zip(arms, full, strict=True)]
+    means |= {key: [one.get(key) for one in ratios] for key in ("ratio", "ratio_low", "ratio_high")}
+    found: list[Columns] = []
+    for q in quantity.quantiles:
+        rows = [
+            quantile_of(one, quantity.bounds, q, alpha) if ok else {}
+            for one, ok in zip(arms, full, strict=True)
+        ]
+        columns: Columns = {
+            "component": [statistic_name(q)] * count, "quantile": [q] * count, "n": n,
+            "same": [False] * count,
+        }  # fmt: skip
+        names = dict.fromkeys(key for row in rows for key in row)
+        found.append(columns | {key: [row.get(key) for row in rows] for key in names})
+    return found

@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.inference import Floats
 
-# Below so many units a detection must also outweigh what may be unseen.
-FEW = 100
-
 
 def wilson(
     passed: Floats | float, n: Floats | float, alpha: float, df: float = np.inf
 ) -> tuple[Floats, Floats]:
     """Return Wilson's interval of a proportion, with Student's quantile where `df` is given; NaN at n = 0."""
-    from scipy.stats import norm, t
+    from scipy.special import ndtri, stdtrit
 
-    z = norm.isf(alpha / 2) if np.isinf(df) else t.isf(alpha / 2, df)
+    z = -ndtri(alpha / 2) if np.isinf(df) else -stdtrit(df, alpha / 2)
     passed, n = np.asarray(passed, dtype=np.float64), np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = passed / n
@@ -40,22 +37,23 @@ def wilson(
 
 def mcnemar(failing: Floats, passing: Floats) -> Floats:
     """Return the exact two-sided p-value of the flips in one direction against the other."""
-    from scipy.stats import binom
+    from scipy.special import bdtr
 
     flips = failing + passing
-    with np.errstate(invalid="ignore"):
-        p = np.minimum(1.0, 2 * binom.cdf(np.minimum(failing, passing), flips, 0.5))
-    return np.where(flips == 0, 1.0, p)
+    known = np.isfinite(flips)
+    fewer, every = (np.where(known, one, 0.0) for one in (np.minimum(failing, passing), flips))
+    p = np.minimum(1.0, 2 * bdtr(fewer, every.astype(np.int64), 0.5))
+    return np.where(known, np.where(flips == 0, 1.0, p), np.nan)
 
 
 def two_proportions(rate_a: Floats, n_a: Floats, rate_b: Floats, n_b: Floats) -> Floats:
     """Return the two-sided p-value of the pooled two-proportion z test."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = (rate_a * n_a + rate_b * n_b) / (n_a + n_b)
         spread = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
-        p = 2 * norm.sf(np.abs(rate_b - rate_a) / spread)
+        p = 2 * ndtr(-np.abs(rate_b - rate_a) / spread)
     # All pass or all fail in both versions: no spread and no difference.
     return np.where((spread == 0) & (rate_a == rate_b), 1.0, p)
 
@@ -73,6 +71,18 @@ def t_interval(difference: Floats, se: Floats, df: Floats, alpha: float) -> tupl
         np.where(exact, difference, difference + half),
         np.where(exact, np.where(difference == 0, 1.0, np.nan), p),
     )
+
+
+def welch_p(one: Floats, other: Floats) -> float:
+    """Return the two-sided p-value of Welch's test of two means; NaN without spread."""
+    if min(len(one), len(other)) < 2:
+        return np.nan
+    v = [values.var(ddof=1) / len(values) for values in (one, other)]
+    if not sum(v) > 0:
+        return np.nan
+    df = sum(v) ** 2 / (v[0] ** 2 / (len(one) - 1) + v[1] ** 2 / (len(other) - 1))
+    difference = np.array([one.mean() - other.mean()])
+    return float(t_interval(difference, np.array([np.sqrt(sum(v))]), np.array([df]), 0.5)[2][0])
 
 
 def skewed_p(t: Floats, df: Floats, skew: Floats) -> Floats:
@@ -131,16 +141,12 @@ def outweighs_unseen(
         How far a score can fall or rise on average: a rare fall would undo a rise.
     alpha
         The level of the comparison; twice of it, one-sided, is the level of this check.
-
-    Notes
-    -----
-    Only for fewer than 100 units: beyond, what is so rare that it stays unseen seldom undoes a change.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     reach = np.where(difference > 0, fall, rise)
-    low, high = score_interval(difference, se, norm.isf(min(2 * alpha, 0.5)), n, reach)
-    return np.where((n >= FEW) | np.isnan(reach) | (low > 0) | (high < 0), 1.0, 0.0)
+    low, high = score_interval(difference, se, -ndtri(min(2 * alpha, 0.5)), n, reach)
+    return np.where(np.isnan(reach) | (low > 0) | (high < 0), 1.0, 0.0)
 
 
 def constant_p(difference: Floats, n: Floats, fall: Floats, rise: Floats) -> Floats:
@@ -171,9 +177,9 @@ def tango(failing: Floats, passing: Floats, n: Floats, alpha: float) -> tuple[Fl
     The bounds are the differences at which the score test, with the flips estimated under that difference,
     just rejects (Tango 1998). It keeps its level also where no item flipped.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    z = norm.isf(alpha / 2)
+    z = -ndtri(alpha / 2)
     estimate = (passing - failing) / n
 
     def z_at(delta: Floats) -> Floats:

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
-from polars_evals.drift.columns import trait
-from polars_evals.drift.inference import floats
-from polars_evals.drift.inference.measure import IDENTITY, slice_name
-from polars_evals.drift.inference.testing import FEWEST_CLUSTERS
-from polars_evals.suite.measure import PART, USUAL
+from polars_evals.drift.inference.clusters import FEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.pair import Observations
-    from polars_evals.suite.measure import Measure
 
     Codes = npt.NDArray[np.int64]
 
-MEAN = "mean"
-STATISTICS: dict[str, Any] = {
-    **IDENTITY,
-    "statistic": pl.String,
-    "quantile": pl.Float64,
-    "n": pl.Int64,
-    "baseline_value": pl.Float64,
-    "candidate_value": pl.Float64,
-    "difference": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "ratio": pl.Float64,
-    "ratio_low": pl.Float64,
-    "ratio_high": pl.Float64,
-    "min_effect": pl.Float64,
-    "p_value": pl.Float64,
-}
+# The levels at which intervals are made to find the one at which they reach 0.
+LEVELS = np.geomspace(1.0, 1e-16, 161)
+# How much a sequential test expects to see before it can tell: as many values as a prior is worth.
+PRIOR = 24.0
 
 
 @dataclass(frozen=True)
@@ -55,58 +35,9 @@ class Arms:
     clusters: tuple[Codes, Codes] | None = None
 
 
-def statistics(
-    observations: Observations, measure: Measure, by: Sequence[str], *, alpha: float
-) -> pl.DataFrame:
-    """Return a row for the mean and one for each quantile, in each slice."""
-    rows = []
-    for value, arms in _arms(observations, measure.name, [trait(name) for name in by]):
-        identity = {
-            "candidate": observations.candidate,
-            "metric": measure.name,
-            "slice": slice_name(by, value) if by else None,
-            "by": list(by) if by else None,
-            "value": list(value) if by else None,
-        }
-        n = len(arms.before) if arms.paired else len(arms.before) + len(arms.after)
-        rows += [identity | {"n": n} | found for found in _statistics(arms, measure, alpha)]
-    frame = pl.DataFrame(rows, schema=STATISTICS)
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
-
-
 def statistic_name(quantile: float) -> str:
     """Return ``p95`` for 0.95, and ``median`` for 0.5."""
     return "median" if quantile == 0.5 else f"p{100 * quantile:.6g}"
-
-
-def _arms(observations: Observations, name: str, keys: Sequence[str]) -> Iterator[tuple[Any, Arms]]:
-    cluster = ["cluster"] if observations.clustered else []
-    frame = observations.frame.select(*keys, *cluster, b=f"{name}:b", c=f"{name}:c")
-    if observations.paired:
-        frame = frame.drop_nulls(["b", "c"])
-    parts = frame.group_by(keys) if keys else [((), frame)]
-    found = []
-    for value, part in parts:
-        sides = [part.filter(pl.col(end).is_not_null()) for end in ("b", "c")]
-        codes = tuple(one["cluster"].to_numpy() for one in sides) if cluster else None
-        before, after = (floats(one[end]) for one, end in zip(sides, ("b", "c"), strict=True))
-        found.append((value, Arms(before, after, observations.paired, codes)))  # type: ignore[arg-type]
-    yield from sorted(found, key=lambda pair: tuple((one is None, one or "") for one in pair[0]))
-
-
-def _statistics(arms: Arms, measure: Measure, alpha: float) -> Iterator[dict[str, Any]]:
-    if not len(arms.before) or not len(arms.after):
-        return
-    before, after = float(arms.before.mean()), float(arms.after.mean())
-    yield {
-        "statistic": MEAN,
-        "baseline_value": before,
-        "candidate_value": after,
-        "difference": after - before,
-        **mean_ratio(arms, alpha),
-    }
-    for p in USUAL if measure.quantiles is None else measure.quantiles:
-        yield quantile_of(arms, measure, p, alpha)
 
 
 def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
@@ -149,7 +80,7 @@ def _variance_of_mean(values: Floats, clusters: Codes | None) -> tuple[float, fl
     """Return the squared standard error of a mean and its degrees of freedom."""
     if clusters is not None:
         values = _totals(values - values.mean(), clusters) * (len(np.unique(clusters)) / len(values))
-        if len(values) < FEWEST_CLUSTERS:
+        if len(values) < FEWEST:
             return np.nan, np.nan
     n = len(values)
     return (float(values.var(ddof=1) / n), n - 1.0) if n > 1 else (np.nan, np.nan)
@@ -160,77 +91,156 @@ def _totals(values: Floats, clusters: Codes) -> Floats:
     return np.asarray(np.bincount(places, weights=values), dtype=np.float64)
 
 
-def quantile_of(arms: Arms, measure: Measure, p: float, alpha: float) -> dict[str, Any]:
-    """Return a quantile of both versions, their difference and ratio with intervals, and a p-value."""
-    sides = [Side.of(values, p, alpha, measure, arms.clusters and arms.clusters[at])
-             for at, values in enumerate((arms.before, arms.after))]  # fmt: skip
-    before, after = sides
-    together = _correlation(arms, before.value, after.value) if arms.paired else 0.0
-    low, high = difference_interval(before, after, together)
-    difference = after.value - before.value
-    effect = PART * abs(before.value) if measure.min_effect is None else measure.min_effect
-    found = {
-        "statistic": statistic_name(p),
-        "quantile": p,
-        "baseline_value": before.value,
-        "candidate_value": after.value,
+def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float) -> dict[str, Any]:
+    """
+    Return a quantile of both versions, their difference and ratio with intervals, and p-values.
+
+    Notes
+    -----
+    The p-value is the level at which the interval of the difference reaches 0, for one look and, by a
+    confidence sequence, for any number of looks while values are added.
+    """
+    sides = [
+        Side.of(values, p, bounds, arms.clusters and arms.clusters[at])
+        for at, values in enumerate((arms.before, arms.after))
+    ]
+    before, after = (side.value for side in sides)
+    together = _correlation(arms, before, after) if arms.paired else 0.0
+    difference = after - before
+    # The interval, its sides at the one-sided level, and the levels down to where it reaches 0.
+    levels = np.array([alpha, min(2 * alpha, 1.0)])
+    found: dict[str, Any] = {
+        "baseline_value": before,
+        "candidate_value": after,
         "difference": difference,
-        "ci_low": low if np.isfinite(low) else np.nan,
-        "ci_high": high if np.isfinite(high) else np.nan,
-        "min_effect": effect,
-        "p_value": _p_value(difference, low, high, alpha),
+        "effective": min(side.worth for side in sides),
+        "ratio": np.nan,
+        "ratio_low": np.nan,
+        "ratio_high": np.nan,
     }
-    if before.value > 0 and after.value > 0:
-        low, high = difference_interval(before.log(), after.log(), together)
-        found |= {
-            "ratio": after.value / before.value,
-            "ratio_low": np.exp(low) if np.isfinite(low) else np.nan,
-            "ratio_high": np.exp(high) if np.isfinite(high) else np.nan,
-        }
-    return found
+    for prefix, counts in (("", fixed_counts), ("sequential_", sequential_counts)):
+        ends = [side.at(levels, counts) for side in sides]
+        low, high = difference_interval(ends[0], ends[1], together)
+        names = ("ci_low", "ci_high") if not prefix else ("sequential_low", "sequential_high")
+        found |= {names[0]: low[0], names[1]: high[0]}
+        found |= {f"{prefix}bound_low": low[1], f"{prefix}bound_high": high[1]}
+        # Without an end on the side of 0 there are too few values for any test.
+        reach = low[0] if difference > 0 else high[0]
+        p_value = _level_at_zero(difference, sides, together, counts) if np.isfinite(reach) else np.nan
+        found["p_sequential" if prefix else "p_value"] = p_value
+    if before > 0 and after > 0:
+        logs = [side.at(levels[:1], fixed_counts).log() for side in sides]
+        low, high = difference_interval(logs[0], logs[1], together)
+        ends_ = (np.exp(end[0]) if np.isfinite(end[0]) else np.nan for end in (low, high))
+        found |= dict(zip(("ratio", "ratio_low", "ratio_high"), (after / before, *ends_), strict=True))
+    return {key: value if value is None or np.isfinite(value) else np.nan for key, value in found.items()}
+
+
+class Ends(NamedTuple):
+    """A quantile with its intervals, one for each level."""
+
+    value: float
+    low: Floats
+    high: Floats
+
+    def log(self) -> Ends:
+        """Return the same on the scale of logarithms."""
+        with np.errstate(divide="ignore"):
+            low, high = (np.log(np.maximum(one, 0.0)) for one in (self.low, self.high))
+        return Ends(float(np.log(self.value)), low, high)
 
 
 @dataclass(frozen=True)
 class Side:
-    """A quantile of one version with its interval."""
+    """
+    The sorted values of a version around a quantile.
+
+    Notes
+    -----
+    The number of values below the true quantile is binomial, whatever their distribution is, so that two
+    of the sorted values hold it between them with probability 1 − alpha at least. With too few values
+    one of them does not exist, and the bound of the measure stands in. Clusters make values count for
+    less: as many fewer as the share below the quantile varies more than between single values.
+    """
 
     value: float
-    low: float
-    high: float
+    ordered: Floats
+    p: float
+    worth: int
+    bounds: tuple[float, float]
 
     @classmethod
-    def of(cls, values: Floats, p: float, alpha: float, measure: Measure, clusters: Codes | None) -> Side:
-        """
-        Take a quantile, and the order statistics around it.
-
-        Notes
-        -----
-        The number of values below the true quantile is binomial, whatever their distribution is, so that two
-        of the sorted values hold it between them with probability 1 − alpha at least. With too few values
-        one of them does not exist, and the bound of the measure stands in. Clusters make values count for
-        less: as many fewer as the share below the quantile varies more than between single values.
-        """
-        from scipy.stats import binom
-
-        ordered, n = np.sort(values), len(values)
-        value = float(np.quantile(ordered, p))
-        worth = n
+    def of(cls, values: Floats, p: float, bounds: tuple[float, float], clusters: Codes | None) -> Side:
+        """Take a quantile of some values."""
+        ordered = np.sort(values)
+        value, worth = float(np.quantile(ordered, p)), len(values)
         if clusters is not None:
-            if len(np.unique(clusters)) < FEWEST_CLUSTERS:
-                return cls(value, -np.inf, np.inf)
-            worth = int(n / _design_effect(values <= value, clusters))
-        first, last = int(binom.ppf(alpha / 2, worth, p)), int(binom.ppf(1 - alpha / 2, worth, p)) + 1
-        low, high = measure.limits
-        if first >= 1:
-            low = float(ordered[max(int(np.floor(first / worth * n)), 1) - 1])
-        if last <= worth:
-            high = float(ordered[min(int(np.ceil(last / worth * n)), n) - 1])
-        return cls(value, min(low, value), max(high, value))
+            few = len(np.unique(clusters)) < FEWEST
+            worth = 0 if few else int(worth / _design_effect(values <= value, clusters))
+        return cls(value, ordered, p, worth, bounds)
 
-    def log(self) -> Side:
-        """Return the same on the scale of logarithms."""
-        with np.errstate(divide="ignore"):
-            return Side(*(float(np.log(max(one, 0.0))) for one in (self.value, self.low, self.high)))
+    def at(self, levels: Floats, counts: Callable[[int, float, Floats], tuple[Codes, Codes]]) -> Ends:
+        """Return the order statistics around the quantile, for each level."""
+        n, worth = len(self.ordered), self.worth
+        nothing = np.full(len(levels), -np.inf)
+        if not worth:
+            return Ends(self.value, nothing, -nothing)
+        first, last = counts(worth, self.p, levels)
+        places = [np.floor(first / worth * n), np.ceil(last / worth * n)]
+        low, high = (self.ordered[np.clip(place, 1, n).astype(np.int64) - 1] for place in places)
+        low = np.where(first >= 1, low, self.bounds[0])
+        high = np.where(last <= worth, high, self.bounds[1])
+        return Ends(self.value, np.minimum(low, self.value), np.maximum(high, self.value))
+
+
+def fixed_counts(n: int, p: float, levels: Floats) -> tuple[Codes, Codes]:
+    """Return between which of n sorted values a quantile lies, for one look."""
+    tails = levels / 2
+    return _binomial_quantile(tails, n, p), n - _binomial_quantile(tails, n, 1 - p) + 1
+
+
+def _binomial_quantile(tail: Floats, n: int, p: float) -> Codes:
+    """Return the least k at which the binomial distribution function reaches `tail`."""
+    from scipy.special import bdtr, bdtrik
+
+    with np.errstate(invalid="ignore"):
+        guess = np.ceil(np.nan_to_num(bdtrik(tail, n, p)))
+    for _ in range(2):
+        guess = np.where((guess > 0) & (bdtr(np.maximum(guess - 1, 0), n, p) >= tail), guess - 1, guess)
+        guess = np.where(bdtr(guess, n, p) < tail, guess + 1, guess)
+    return np.asarray(guess, dtype=np.int64)
+
+
+def sequential_counts(n: int, p: float, levels: Floats) -> tuple[Codes, Codes]:
+    """
+    Return between which of n sorted values a quantile lies, at all times at once.
+
+    Notes
+    -----
+    The confidence sequence for quantiles of Howard and Ramdas (2022): the number of values below the true
+    quantile is a sum of Bernoulli variables, and its likelihood ratio under a beta mixture is a martingale.
+    """
+    from scipy.special import betaln
+
+    a, b = PRIOR * p, PRIOR * (1 - p)
+    limit = -np.log(levels)
+
+    def far(k: Floats) -> npt.NDArray[np.bool_]:
+        ratio = betaln(a + k, b + n - k) - betaln(a, b) - k * np.log(p) - (n - k) * np.log1p(-p)
+        return np.asarray(ratio >= limit)
+
+    found = []
+    for end, step in ((0, 1), (n, -1)):
+        inside, outside = np.full(len(levels), round(n * p)), np.full(len(levels), end - step)
+        while True:
+            middle = (inside + outside) // 2 if step > 0 else -((-inside - outside) // 2)
+            moving = (middle != inside) & (middle != outside)
+            if not moving.any():
+                break
+            out = far(middle.astype(np.float64))
+            outside, inside = np.where(out & moving, middle, outside), np.where(out, inside, middle)
+        found.append(inside)
+    return found[0], found[1] + 1
 
 
 def _design_effect(below: npt.NDArray[np.bool_], clusters: Codes) -> float:
@@ -251,9 +261,9 @@ def _correlation(arms: Arms, before: float, after: float) -> float:
     return float((below[0] * below[1]).sum()) / squares if squares > 0 else 0.0
 
 
-def difference_interval(before: Side, after: Side, correlation: float) -> tuple[float, float]:
+def difference_interval(before: Ends, after: Ends, correlation: float) -> tuple[Floats, Floats]:
     """
-    Return the interval of a difference from those of both sides.
+    Return the intervals of a difference from those of both sides.
 
     Notes
     -----
@@ -261,10 +271,11 @@ def difference_interval(before: Side, after: Side, correlation: float) -> tuple[
     the lower bound (the method of variance estimates recovery, Zou and Donner 2008).
     """
 
-    def apart(one: float, other: float) -> float:
-        if not (np.isfinite(one) and np.isfinite(other)):
-            return np.inf
-        return float(np.sqrt(max(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+    def apart(one: Floats, other: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            squared = one**2 + other**2 - 2 * correlation * one * other
+        finite = np.isfinite(one) & np.isfinite(other)
+        return np.asarray(np.sqrt(np.maximum(np.where(finite, squared, np.inf), 0.0)))
 
     difference = after.value - before.value
     low = apart(after.value - after.low, before.high - before.value)
@@ -272,18 +283,23 @@ def difference_interval(before: Side, after: Side, correlation: float) -> tuple[
     return difference - low, difference + high
 
 
-def _p_value(difference: float, low: float, high: float, alpha: float) -> float:
-    """Return the p-value of a difference, from how far its interval reaches towards 0."""
-    from scipy.stats import norm
+def _level_at_zero(difference: float, sides: Sequence[Side], correlation: float, counts: Any) -> float:
+    """Return the level at which the interval reaches 0; NaN where no level tells anything."""
 
-    reach = difference - low if difference > 0 else high - difference
-    if not np.isfinite(reach):
-        return np.nan
-    if difference == 0 or reach == 0:
+    def apart(levels: Floats) -> npt.NDArray[np.bool_]:
+        ends = [side.at(levels, counts) for side in sides]
+        low, high = difference_interval(ends[0], ends[1], correlation)
+        return np.asarray((low > 0) | (high < 0))
+
+    if difference == 0:
         return 1.0
-    return float(2 * norm.sf(norm.isf(alpha / 2) * abs(difference) / reach))
-
-
-def empty_statistics() -> pl.DataFrame:
-    """Return the frame of a comparison without measures."""
-    return pl.DataFrame(schema=STATISTICS)
+    # Coarse, then fine between the last level at which the interval is apart from 0 and the first at which
+    # it is not.
+    holds = apart(LEVELS)
+    reached = int(np.argmin(holds)) if not holds.all() else len(LEVELS)
+    if reached == 0:
+        return 1.0
+    if reached == len(LEVELS):
+        return float(LEVELS[-1])
+    fine = np.geomspace(LEVELS[reached - 1], LEVELS[reached], 33)
+    return float(fine[np.flatnonzero(apart(fine))[-1]])

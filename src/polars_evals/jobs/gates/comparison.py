@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
 from polars_evals.drift.answers import OUTCOMES, can_tell
 from polars_evals.drift.columns import as_text
-from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
+from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.jobs.gates.base import (
     ONE_OR_MORE,
     SKIPPED,
@@ -32,9 +32,6 @@ from polars_evals.jobs.gates.base import (
 from polars_evals.suite.declared import listed as as_tuple
 from polars_evals.suite.measure import AUTO, KNOWN
 from polars_evals.wording import counted, listed, verb
-
-if TYPE_CHECKING:
-    from polars_evals.drift.inference import Floats
 
 
 def _item(item: object) -> object:
@@ -59,9 +56,8 @@ class ComparisonGate(Gate):
         return (*context.metrics, *measures, *OUTCOMES)
 
     def looked_at(self, seen: Evidence) -> pl.Expr:
-        """Select the rows of the comparison that the gate is about: without a name, the measures too."""
-        measures = () if self.metric else seen.compared().spec.measures
-        metric = pl.col("metric").is_in([*self.metrics(seen), *measures])
+        """Select the rows of the comparison that the gate is about: without a name, all of them."""
+        metric = pl.lit(True) if self.metric is None else pl.col("metric") == self.metric
         return metric if self.by is None else metric & (pl.col("by") == self.by)
 
     def findings(self, seen: Evidence, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
@@ -97,18 +93,16 @@ class FailOn(ComparisonGate):
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the rows whose verdict fails the gate."""
-        rows = corrected(seen).filter(self.looked_at(seen))
+        # All gates of this kind are judged together, so that together they err with probability alpha.
+        every = pl.any_horizontal([gate.looked_at(seen) for gate in seen.gates if isinstance(gate, FailOn)])
+        rows = seen.compared().family_wise(every, sequential=self.sequential).filter(self.looked_at(seen))
         return self.findings(seen, rows, list(self.bad_verdicts(seen, rows.filter(compared_rows() > 0))))
 
     def bad_verdicts(self, seen: Evidence, rows: pl.DataFrame) -> Iterator[str]:
         """Say which rows have such a verdict; one that the correction does not confirm is inconclusive."""
-        alpha = seen.compared().spec.alpha
         for row in rows.iter_rows(named=True):
-            verdict, p = row["verdict"], row["daily" if self.sequential else "holm"]
-            if verdict in ("regressed", "improved") and p is not None and p > alpha:
-                verdict = "inconclusive"
-            if verdict in self.verdicts:
-                word = "" if self.verdicts == ("regressed",) else f"{verdict}: "
+            if row["verdict"] in self.verdicts:
+                word = "" if self.verdicts == ("regressed",) else f"{row['verdict']}: "
                 yield f"{subject(row)}: {word}{changed(seen, row)}{newly_failing(seen, row)}"
 
 
@@ -145,24 +139,23 @@ class NotWorseThan(ComparisonGate):
         return f"not_worse_than = {self.margin:g}"
 
     def judge(self, seen: Evidence) -> Findings:
-        """Find the rows whose interval reaches beyond the margin."""
+        """Find the rows of which mean or pass rate may be worse by the margin."""
         comparison = seen.compared()
-        rows = all_rows(comparison).filter(self.looked_at(seen))
+        chosen = self.looked_at(seen)
         if self.metric is None:
             # A margin has a unit: that of scores is not that of measures.
-            rows = rows.filter(~pl.col("metric").is_in(list(comparison.spec.measures)))
-        if self.sequential:
-            low, high = daily_interval(rows, comparison.spec.alpha)
-            rows = rows.with_columns(ci_low=low, ci_high=high)
-        if self.metric is not None and comparison.spec.sign(self.metric) < 0:
-            # Lower is better: a gain is what fell.
-            rows = rows.with_columns(ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low"))
+            chosen &= pl.col("metric").is_in(self.metrics(seen))
+        prefix = "sequential_" if self.sequential else ""
+        components = comparison.components.filter(chosen, pl.col("quantile").is_null(), pl.col("n") > 0)
         objections = [
-            f"{subject(row)}: {self.found(row)}"
-            for row in rows.filter(compared_rows() > 0).iter_rows(named=True)
-            if row["ci_low"] is None or not row["ci_low"] > -self.margin
+            f"{subject(row)}{'' if row['component'] == MEAN else ', pass rate'}: {self.found(row)}"
+            for row in components.with_columns(
+                ci_low=f"{prefix}worst_case", ci_high=f"{prefix}best_case"
+            ).iter_rows(named=True)
+            # A pass rate with the same numbers as the mean is no other finding.
+            if not row["same"] and not (row["ci_low"] is not None and row["ci_low"] > -self.margin)
         ]
-        return self.findings(seen, rows, objections)
+        return self.findings(seen, all_rows(comparison).filter(chosen), objections)
 
     def found(self, row: Mapping[str, Any]) -> str:
         """Say what is known of a row that is not shown to be good enough."""
@@ -291,7 +284,6 @@ class MustNotFlip(Gate):
             candidate=candidates,
             item=spec.item,
             metrics=self.metrics(seen),
-            max_flips=None,
         )
         compared = compare_spec(rows, watched)
         flips = compared.flips.filter(pl.col("flip") == "newly_failing")
@@ -408,57 +400,3 @@ def nothing_compared(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
         f"{subject(row)}: nothing is compared: {row['reason']}{hint}"
         for row in rows.filter(compared_rows() == 0).iter_rows(named=True)
     ]
-
-
-def corrected(seen: Evidence) -> pl.DataFrame:
-    """Collect the rows that verdict gates look at, with Holm's correction over all their tests."""
-    comparison = seen.compared()
-    rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
-    looked_at = [gate.looked_at(seen) for gate in seen.gates if isinstance(gate, FailOn)]
-    rows = rows.filter(pl.any_horizontal(looked_at))
-    return rows.with_columns(holm=holm(rows["p_value"]), daily=holm(daily_p(rows)).alias("daily"))
-
-
-def units_of(rows: pl.DataFrame) -> tuple[Floats, Floats]:
-    """Return the number of units behind each difference, and its degrees of freedom."""
-    # Where a cluster column is named, clusters are what is independent.
-    units = rows.select(pl.coalesce("clusters", "n").cast(pl.Float64)).to_series().to_numpy()
-    paired = rows["paired"].to_numpy()
-    # The variance of a difference of two means is that of a unit over this number.
-    sides = [rows[f"n_{side}_only"].cast(pl.Float64).to_numpy() for side in ("baseline", "candidate")]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lone = sides[0] * sides[1] / (sides[0] + sides[1])
-    n = np.where(paired, units, np.minimum(lone, units))
-    return n, np.maximum(np.where(paired, units - 1, units - 2), 1.0)
-
-
-def daily_interval(rows: pl.DataFrame, alpha: float) -> tuple[pl.Series, pl.Series]:
-    """Return intervals that hold for all looks at growing data together."""
-    n, df = units_of(rows)
-    difference, se = (rows[name].cast(pl.Float64).to_numpy() for name in ("difference", "se"))
-    # One side is asked about, so that twice the level is left to both.
-    low, high = sequential_interval(difference, se, df, n, alpha=2 * alpha)
-    return tuple(
-        pl.Series(name, np.where(se == 0, difference, end), pl.Float64).fill_nan(None)
-        for name, end in (("ci_low", low), ("ci_high", high))
-    )  # type: ignore[return-value]
-
-
-def daily_p(rows: pl.DataFrame) -> pl.Series:
-    """Return p-values that hold for all looks at growing data together; see `drift.sequential`."""
-    n, df = units_of(rows)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = rows["difference"].to_numpy() / rows["se"].to_numpy()
-    p = np.where(np.isinf(t), np.where(n >= 2, 0.0, 1.0), sequential_p(t, df, n))
-    return pl.Series("daily", p, pl.Float64).fill_nan(None)
-
-
-def holm(p_values: pl.Series) -> pl.Series:
-    """Correct p-values for looking at several, by Holm's step-down; a missing one is not a test."""
-    p = p_values.drop_nulls().to_numpy()
-    order = np.argsort(p)
-    adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)) if len(p) else p
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(adjusted, 1.0)
-    values: Iterator[Any] = iter(corrected.tolist())
-    return pl.Series("holm", [None if one is None else next(values) for one in p_values], pl.Float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -78,6 +78,8 @@ class Platform:
         What the export is called.
     marks
         Sets of columns. A file that has all columns of one set is taken for this platform's.
+    shows
+        Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
     columns
         For each field the places that may hold it, best first: `path`, or `path as reading`. A path is
         written `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
@@ -104,6 +106,10 @@ class Platform:
         A pattern of files that the platform writes beside its traces.
     common
         The marks are words that others use too: they count where no other platform's marks fit.
+    requests
+        Some records are requests, whose results stand in other files and have their names.
+    several
+        A record may have several references, so that all must be looked at to tell the type of `expected`.
     hint
         What to do where the export holds no answers.
     """
@@ -122,6 +128,9 @@ class Platform:
     folder: str | None = None
     leave_out: str | None = None
     common: bool = False
+    shows: Callable[[Collection[str], str], Collection[str]] | None = None
+    requests: bool = False
+    several: bool = False
     hint: str = ""
 
 

@@ -42,4 +42,5 @@ BATCH = Platform(
     spans=True,
     unpack=_unpack,
     common=True,
+    requests=True,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, scores_by_name
@@ -38,7 +38,7 @@ def _function_calls(record: Record, around: Record) -> Iterator[Record]:
 
 
 def _report(record: Record, around: Record) -> Iterator[Record]:
-    """Give a case of pydantic-evals the name of its report."""
+    """Give a case of pydantic-evals the name of its report; a failure is a case without an output."""
     yield record | {
         "model": around.get("name"),
         "scores": held(record, "scores") | held(record, "assertions"),
@@ -59,7 +59,7 @@ def _details(record: Record, around: Record) -> Iterator[Record]:
         "ts": re.sub(r"T(\d+)-(\d+)-", r"T\1:\2:", folders[-1]) if folders else None,
         "input": doc.get("query"),
         "answer": texts[0] if texts else None,
-        "expected": right[0] if right else None,
+        "expected": right or None,
         "scores": record.get("metric"),
     }
 
@@ -88,7 +88,150 @@ def _agent_case(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
+def _rated(record: Record, around: Record) -> Iterator[Record]:
+    """Add the metrics of an answer, which stand beside it."""
+    known = ("latency", "answer_length")
+    found = {name: value for name, value in record.items() if isinstance(value, bool | int | float)}
+    context = record.get("context")
+    yield record | {
+        "contexts": [context] if isinstance(context, str) else context,
+        "scores": {
+            name: value
+            for name, value in found.items()
+            if name not in known and not name.endswith("_threshold")
+        },
+    }
+
+
+# Numbers of a TruLens record that are no feedback.
+_COUNTED = ("latency", "total_tokens", "total_cost", "eval_cost", "eval_cost_snowflake", "num_events", "ts")
+
+
+def _recorded(record: Record, around: Record) -> Iterator[Record]:
+    """Add the feedback of a TruLens record, which stands beside it."""
+    found = {name: value for name, value in record.items() if isinstance(value, bool | int | float)}
+    yield record | {"scores": {name: value for name, value in found.items() if name not in _COUNTED}}
+
+
+# What the answer of a DSPy program is called, where several fields are compared.
+_ANSWERS = ("answer", "output", "response", "label", "prediction", "result")
+
+
+def _compared(names: Collection[str], file: str = "") -> list[str]:
+    """Find the columns that DSPy writes twice: what the example says, and what the program said."""
+    fields = [name.removeprefix("pred_") for name in names if name.startswith("pred_")]
+    pairs = [field for field in fields if f"example_{field}" in names]
+    pairs.sort(key=lambda field: _ANSWERS.index(field) if field in _ANSWERS else len(_ANSWERS))
+    return [f"{side}_{field}" for field in pairs for side in ("pred", "example")]
+
+
+def _evaluated(record: Record, around: Record) -> Iterator[Record]:
+    """Read a row of DSPy's `Evaluate`: the fields of an example and of a prediction, and the metric."""
+    [said, wanted, *_] = _compared(record) or ["", ""]
+    asked = {
+        name: value
+        for name, value in record.items()
+        if not name.startswith(("pred_", "example_"))
+        and name
+        not in ("id", "item_id", "reasoning", "rationale", "trajectory", "idx", "dspy_uuid", "dspy_split")
+        and isinstance(value, str | dict | list)
+    }
+    main = [asked[name] for name in ("question", "input", "query", "prompt", "text") if name in asked]
+    numbers = {name: value for name, value in record.items() if isinstance(value, bool | int | float)}
+    yield record | {
+        "asked": main[0] if main else asked or None,
+        "answer": record.get(said) if said else None,
+        "wanted": record.get(wanted) if wanted else None,
+        "scores": {name: value for name, value in numbers.items() if name not in ("id", "item_id", "idx")},
+    }
+
+
 BENCHMARKS = (
+    Platform(
+        "dspy",
+        "DSPy evaluation",
+        (),
+        {
+            "item_id": ("item_id", "id"),
+            "model": ("model",),
+            "version": ("version",),
+            "input": ("asked",),
+            "output": ("answer",),
+            "expected": ("wanted as reference",),
+            "scores": ("scores",),
+        },
+        shows=_compared,
+        unpack=_evaluated,
+        scores=scores_by_name,
+        common=True,
+    ),
+    Platform(
+        "mmlu_pro",
+        "MMLU-Pro results",
+        marks("question options answer answer_index pred"),
+        {
+            "item_id": ("question_id",),
+            "model": ("model",),
+            "input": ("question as text",),
+            "output": ("pred as text",),
+            "expected": ("answer as text",),
+        },
+    ),
+    Platform(
+        "ifeval",
+        "IFEval responses",
+        (),
+        {
+            "item_id": ("key",),
+            "model": ("model",),
+            "input": ("prompt as text",),
+            "output": ("response as text",),
+        },
+        shows=lambda names, file: (
+            ("prompt", "response")
+            if {"prompt", "response"} <= {*names} and "input_response_data" in file
+            else ()
+        ),
+    ),
+    Platform(
+        "rag_evaluator",
+        "results of the RAG evaluator of Azure's samples",
+        marks("question truth answer context"),
+        {
+            "item_id": ("id",),
+            "model": ("model",),
+            "version": ("version",),
+            "input": ("question as text",),
+            "output": ("answer as text",),
+            "expected": ("truth as text",),
+            "latency_s": ("latency",),
+            "contexts": ("contexts as contexts",),
+            "scores": ("scores",),
+        },
+        unpack=_rated,
+        scores=scores_by_name,
+    ),
+    Platform(
+        "trulens",
+        "TruLens records",
+        marks("app_id record_id input output", "app_version record_id input output"),
+        {
+            "item_id": ("input_id",),
+            "trace_id": ("record_id",),
+            "session_id": ("conversation_id",),
+            "ts": ("ts",),
+            "model": ("model",),
+            "version": ("app_version", "app_id"),
+            "input": ("input",),
+            "output": ("output",),
+            "expected": ("ground_truth", "expected"),
+            "latency_s": ("latency",),
+            "cost": ("total_cost",),
+            "scores": ("scores",),
+        },
+        unpack=_recorded,
+        scores=scores_by_name,
+    ),
     Platform(
         "model_answer",
         "MT-bench or Arena-Hard answers",
@@ -137,25 +280,29 @@ BENCHMARKS = (
         {
             "item_id": ("task_id",),
             "input": ("info.task.instruction as text",),
-            "output": ("traj as answer",),
+            "output": ("traj as said",),
             "tool_calls": ("traj as calls",),
         },
     ),
     Platform(
         "pydantic_evals",
         "pydantic-evals report",
-        marks("inputs output expected_output assertions", "inputs output metrics assertions"),
+        marks(
+            *("inputs output expected_output assertions", "inputs output metrics assertions"),
+            "inputs error_message error_stacktrace",
+        ),
         {
             "item_id": ("source_case_name", "name"),
             "model": ("model",),
             "input": ("inputs",),
             "output": ("output",),
             "expected": ("expected_output",),
+            "error": ("error_message",),
             "latency_s": ("task_duration",),
             "scores": ("scores",),
         },
         unpack=_report,
-        lists=(("cases",),),
+        lists=(("cases",), ("failures",)),
         scores=scores_by_name,
     ),
     Platform(
@@ -168,11 +315,12 @@ BENCHMARKS = (
             "model": ("model",),
             "input": ("input as text",),
             "output": ("answer as text",),
-            "expected": ("expected as text",),
+            "expected": ("expected as references",),
             "scores": ("scores",),
         },
         unpack=_details,
         scores=scores_by_name,
+        several=True,
     ),
     Platform(
         "adk",
@@ -200,7 +348,7 @@ BENCHMARKS = (
             "model": ("model_id",),
             "input": ("input.raw as text",),
             "output": ("output.raw[0] as text", "output.raw as text"),
-            "expected": ("input.reference[0] as text", "input.reference as text"),
+            "expected": ("input.reference as references",),
             "input_tokens": ("token_usage.input_tokens",),
             "output_tokens": ("token_usage.output_tokens",),
         },

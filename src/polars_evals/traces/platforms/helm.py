@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from polars_evals.traces.platforms.base import Platform, Record, held, marks
+
+# Arguments of a run that say how it was made, and nothing about the questions.
+_RUN = re.compile(
+    r"[,:-](?:model|model_deployment|max_train_instances|num_outputs|data_augmentation|groups)=[^,]*"
+)
+
+
+@lru_cache(maxsize=256)
+def _scenario(file: str) -> str | None:
+    """Name the scenario, without its model: by the run's folder, or by the specification beside the file."""
+    path = Path(file)
+    name = path.parent.name
+    if "=" not in name:
+        try:
+            name = json.loads((path.parent / "run_spec.json").read_bytes()).get("name") or ""
+        except (OSError, ValueError, AttributeError, RecursionError):
+            name = ""
+    return _RUN.sub("", name.replace(":", "-", 1)) or None
 
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
@@ -24,7 +46,8 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     if isinstance(mapping, dict) and isinstance(said, str) and said.strip() in mapping:
         said = mapping[said.strip()]
     asked = held(instance, "input")
-    part = "/".join(str(p) for p in (instance.get("split"), instance.get("id")) if p)
+    names = (_scenario(around.get("file", "")), instance.get("split"), instance.get("id"))
+    part = "/".join(str(p) for p in names if p) if instance.get("id") else ""
     spec = held(around, "adapter_spec")
     yield {
         "item": part or None,
@@ -36,7 +59,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         ],
         "input": asked.get("text") or request.get("prompt"),
         "output": said,
-        "expected": right[0] if right else None,
+        "expected": right or None,
         "model": request.get("model") or spec.get("model"),
         "error": result.get("error"),
         "finish": (completions[0].get("finish_reason") or {}).get("reason") if completions else None,
@@ -56,7 +79,7 @@ HELM = Platform(
         "model": ("model",),
         "input": ("input",),
         "output": ("output as text",),
-        "expected": ("expected as text",),
+        "expected": ("expected as references",),
         "error": ("error",),
         "finish_reason": ("finish",),
         "latency_s": ("took",),
@@ -65,4 +88,5 @@ HELM = Platform(
     lists=(("request_states",),),
     leave_out=r"/(run_spec|scenario|stats|per_instance_stats|instances|display_requests|display_predictions)\.json$",
     common=True,
+    several=True,
 )

@@ -109,6 +109,7 @@ INSPECT = Platform(
     unpack=_unpack,
     lists=(("samples",),),
     scores=_scores,
+    several=True,
     hint=(
         "samples_df leaves outputs out unless asked: add "
         "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "

@@ -17,6 +17,7 @@ GENERIC = Platform(
     {name: (f"{name} as text",) for name in _CANONICAL}
     | {
         "question": ("input as item",),
+        "expected": ("expected as references",),
         "tool_calls": ("tool_calls as json",),
         "contexts": ("contexts as json",),
     },

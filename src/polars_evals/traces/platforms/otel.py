@@ -99,7 +99,26 @@ def _span(span: Record) -> Record:
             span = span | {"attributes": _attributes(span.get("attributes")) | attributes}
         elif name == "exception":
             span = span | {"event_error": attributes.get("exception.message")}
-    return span | {"event_messages": messages} if messages else span
+    span = span | {"event_messages": messages} if messages else span
+    # Exporters may leave the status of a failed span unset.
+    failed = span.get("event_error") and not _status(span) and not _has_output(span)
+    return span | {"failed": span["event_error"]} if failed else span
+
+
+def _status(span: Record) -> Any:
+    status = span.get("status")
+    code = status.get("code") or status.get("status_code") if isinstance(status, dict) else status
+    return None if code in (None, 0, "UNSET", "STATUS_CODE_UNSET") else code
+
+
+_OUTPUTS = ("gen_ai.completion", "gen_ai.output", "llm.output_messages", "output.value", "ai.response.text")
+
+
+def _has_output(span: Record) -> bool:
+    names = _attributes(span.get("attributes"))
+    return any(name.startswith(_OUTPUTS) for name in names) or bool(
+        {"event_choice", "event_completion"} & span.keys()
+    )
 
 
 def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +148,8 @@ def _log(log: Record) -> Record:
     name = log.get("eventName") or log.get("event_name") or attributes.get("event.name")
     times = ("timeUnixNano", "timestamp", "observedTimeUnixNano", "observed_timestamp")
     time = next((log[key] for key in times if log.get(key)), None)
-    ids = {key: log.get(key) for key in ("traceId", "spanId", "trace_id", "span_id")}
+    # Without an id of its own: several belong to one span.
+    ids = {key: log.get(key) for key in ("traceId", "trace_id")}
     span = ids | {"attributes": attributes, "timestamp": time}
     span["parentSpanId"] = log.get("spanId") or log.get("span_id")
     if name == "gen_ai.user.message" and isinstance(body, dict):
@@ -221,6 +241,7 @@ OTEL = Platform(
             *("event_error", "status.message", "status.description", "StatusMessage", "status_message"),
             *_attribute("error.message"),
         ),
+        "error": ("failed",),
         "error_type": _attribute("error.type", "exception.type"),
         "finish_reason": (
             *(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -19,7 +19,7 @@ _REFERENCES = (
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Add the item (the test's own variables: `testIdx` restarts), the expected text and the scores."""
-    if "Grader Reason" in record:
+    if "Grader Reason" in record or _headed(record):
         yield from _table(record)
         return
     test = held(record, "testCase")
@@ -41,6 +41,17 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
+def _headed(names: Iterable[str], file: str = "") -> list[str]:
+    """Find the columns of answers in a table, which are named by their provider and prompt."""
+    return [name for name in names if _ANSWER.fullmatch(_AGAIN.sub("", name))]
+
+
+# How a cell of the older table begins: the verdict and its score, then the answer, then the reason.
+_CELL = re.compile(
+    r"\[(?P<verdict>PASS|FAIL|ERROR)\](?: \((?P<score>[\d.]+)\))?\s*(?P<text>.*?)"
+    r"(?:\n\n(?:Pass|Fail) Reason: .*|\n---\n.*)?",
+    re.DOTALL,
+)
 _ANSWER = re.compile(r"\[(?P<label>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
 # What variables that hold the right answer are called.
 _EXPECTED = ("__expected", "expected", "reference", "answer", "target", "ideal", "ground_truth")
@@ -56,6 +67,10 @@ def _table(record: Record) -> Iterator[Record]:
         head = _ANSWER.fullmatch(_AGAIN.sub("", names[begin]))
         assert head is not None
         about = {_AGAIN.sub("", name): record[name] for name in names[begin + 1 : end]}
+        said = record[names[begin]] or ""
+        if "Status" not in about and (cell := _CELL.fullmatch(said)):
+            said = cell["text"]
+            about |= {"Status": cell["verdict"], "Score": cell["score"]}
         failed = about.get("Status") == "ERROR"
         metrics = [name for name in about if name.startswith("Metric: ")]
         yield {
@@ -63,9 +78,9 @@ def _table(record: Record) -> Iterator[Record]:
             "row": [head["label"], head["prompt"], variables],
             "model": head["label"],
             "prompt": {"raw": _rendered(head["prompt"], variables)},
-            "response": {"output": None if failed else record[names[begin]] or ""},
+            "response": {"output": None if failed else said},
             "expected": next((variables[name] for name in _EXPECTED if variables.get(name)), None),
-            "failed": (about.get("Grader Reason") or record[names[begin]] or "error") if failed else None,
+            "failed": (about.get("Grader Reason") or said or "error") if failed else None,
             "scores": {name[len("Metric: ") :]: _as_number(about[name]) for name in metrics}
             | {"promptfoo": _as_number(about.get("Score"))},
         }
@@ -122,7 +137,11 @@ def _scores(held: Any) -> Scores:
 PROMPTFOO = Platform(
     "promptfoo",
     "promptfoo results",
-    (*marks("testIdx testCase", "testIdx promptIdx"), frozenset({"Grader Reason", "Status", "Score"})),
+    (
+        *marks("testIdx testCase", "testIdx promptIdx", "prompt vars response success"),
+        *marks("prompt.raw vars provider success", "prompt.raw vars provider score"),
+        frozenset({"Grader Reason", "Status", "Score"}),
+    ),
     {
         "item_id": ("item",),
         "trace_id": ("id", "row as hash"),
@@ -142,6 +161,7 @@ PROMPTFOO = Platform(
         "scores": ("scores",),
     },
     unpack=_unpack,
-    lists=(("results", "results"),),
+    shows=_headed,
+    lists=(("results", "results"), ("results",)),
     scores=_scores,
 )

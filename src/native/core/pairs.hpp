@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "columns.hpp"
-#include "core/dealer.hpp"
-#include "core/hashing.hpp"
-#include "core/kept.hpp"
-#include "core/pool.hpp"
+#include "dealer.hpp"
+#include "hashing.hpp"
+#include "kept.hpp"
+#include "pool.hpp"
 
 namespace pe {
 
@@ -101,7 +101,7 @@ private:
 template <class Workspace, class Start, class Kernel, class SetNull>
 void for_each_pair(const TextColumn& output, const TextColumn& expected, std::size_t threads, const Start& start,
                    const Kernel& kernel, const SetNull& set_null) {
-    constexpr std::size_t few_bytes = 1 << 13, bulky_bytes = 1 << 20;
+    constexpr std::size_t few_bytes = 1 << 13;
     const std::size_t rows = broadcast_size(output.size(), expected.size());
     TextColumn::Cursor left(output, 0), right(expected, 0);
     PairWindow window;

@@ -1,64 +1,19 @@
-// Columns of lists of numbers, and the cosine of two of them.
+// The cosine of two vectors.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
-#include <string>
 
-#include "columns.hpp"
-#include "core/pool.hpp"
-
-namespace pe {
+namespace pe::plugin {
 
 struct Vector {
     const double* data;
     std::size_t size;
 };
-
-// A list array of doubles ("+L" or "+l" of "g").
-class VectorArray {
-public:
-    VectorArray(const ArrowArray& array, const ArrowSchema& schema)
-        : large_(schema.format == std::string("+L")),
-          offset_(static_cast<std::size_t>(array.offset)),
-          buffers_(array.buffers),
-          child_offset_(static_cast<std::size_t>(array.children[0]->offset)),
-          child_buffers_(array.children[0]->buffers) {
-        if (schema.children[0]->format != std::string("g")) throw std::invalid_argument("expected a list of doubles");
-    }
-    // Whether there is a list and no null in it.
-    bool is_valid(std::size_t row) const {
-        if (!is_set(buffers_[0], offset_ + row)) return false;
-        if (child_buffers_[0] == nullptr) return true;
-        for (std::size_t at = begin(row); at < begin(row + 1); ++at)
-            if (!is_set(child_buffers_[0], child_offset_ + at)) return false;
-        return true;
-    }
-    Vector operator[](std::size_t row) const {
-        const auto* values = static_cast<const double*>(child_buffers_[1]) + child_offset_;
-        return {values + begin(row), begin(row + 1) - begin(row)};
-    }
-
-private:
-    std::size_t begin(std::size_t row) const {
-        row += offset_;
-        return large_ ? static_cast<std::size_t>(static_cast<const std::int64_t*>(buffers_[1])[row])
-                      : static_cast<std::size_t>(static_cast<const std::int32_t*>(buffers_[1])[row]);
-    }
-    bool large_;
-    std::size_t offset_;
-    const void** buffers_;
-    std::size_t child_offset_;
-    const void** child_buffers_;
-};
-
-using VectorColumn = Chunked<VectorArray>;
 
 enum class Comparison : std::int64_t { done, no_expected, no_output, lengths_differ, zeros };
 
@@ -136,28 +91,4 @@ inline Cosine cosine(Vector left, Vector right) {
     return {ratio(sums), Comparison::done};
 }
 
-// Calls `cosine` for all rows, over the threads of the pool, and `take(row, cosine, left size, right size)`.
-template <class Take>
-void for_each_cosine(const VectorColumn& left, const VectorColumn& right, std::size_t threads, Take&& take) {
-    constexpr std::size_t step = 64;
-    const std::size_t rows = broadcast_size(left.size(), right.size());
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-        for (std::size_t row; (row = next.fetch_add(step)) < rows;) {
-            VectorColumn::Cursor left_at(left, row), right_at(right, row);
-            for (const std::size_t end = std::min(row + step, rows); row < end; ++row, left_at.next(), right_at.next()) {
-                const bool has_left = left_at.array().is_valid(left_at.row());
-                if (!right_at.array().is_valid(right_at.row())) take(row, Cosine{0.0, Comparison::no_expected}, 0, 0);
-                else if (!has_left) take(row, Cosine{0.0, Comparison::no_output}, 0, 0);
-                else {
-                    const Vector a = left_at.array()[left_at.row()], b = right_at.array()[right_at.row()];
-                    take(row, cosine(a, b), a.size, b.size);
-                }
-            }
-        }
-    };
-    if (rows <= step) work();
-    else Pool::get(threads).run(work);
-}
-
-}  // namespace pe
+}  // namespace pe::plugin

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "arrow.hpp"
+#include "../core/arrow.hpp"
 
 namespace nb = nanobind;
 

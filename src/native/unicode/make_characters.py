@@ -1,4 +1,4 @@
-"""Write ../unicode/character_table.hpp: the kinds of all code points, as in Polars' regular expressions.
+"""Write character_table.hpp: the kinds of all code points, as in Polars' regular expressions.
 
 A test holds that each supported Polars gives this very file; where one has a newer Unicode, run it again.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-TABLE = Path(__file__).parent.parent / "unicode" / "character_table.hpp"
+TABLE = Path(__file__).parent / "character_table.hpp"
 KINDS = {
     "word": r"\w",
     "decimal": r"\d",
@@ -38,7 +38,7 @@ def tables() -> dict[Path, str]:
     ]
     lines = [", ".join(f"0x{run:x}" for run in runs[at : at + 12]) for at in range(0, len(runs), 12)]
     constants = [f"inline constexpr std::uint8_t kind_{name} = {1 << bit};" for bit, name in enumerate(KINDS)]
-    text = f"""// Written by tools/make_characters.py; do not edit.
+    text = f"""// Written by make_characters.py; do not edit.
 #pragma once
 
 #include <cstdint>

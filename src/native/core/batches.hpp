@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "columns.hpp"
-#include "core/dealer.hpp"
-#include "core/pool.hpp"
+#include "dealer.hpp"
+#include "kept.hpp"
+#include "pool.hpp"
 #include "result.hpp"
 
 namespace pe {
@@ -33,6 +34,12 @@ struct Batch {
             rows[count++] = row;
         }
         resize(count);
+    }
+
+    bool has_bulky() const {
+        for (std::size_t i = 0; i < size(); ++i)
+            if (left[i].size() + right[i].size() > bulky_bytes) return true;
+        return false;
     }
 
 private:
@@ -65,7 +72,8 @@ inline bool are_few(const TextColumn& left, const TextColumn& right) {
 }
 
 // Calls `kernel(batch, workspace)` for all pairs of the two columns, with one Workspace a thread. Nulls on either side
-// become nulls of the result. A column of few texts is done on the calling thread.
+// become nulls of the result. A column of few texts is done on the calling thread. A `Kept` workspace stays for later calls
+// unless a pair was so long that its memory is worth more.
 template <class Workspace, class Kernel>
 void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t threads, Result& result, Kernel&& kernel) {
     Dealer dealer(broadcast_size(left.size(), right.size()), threads, pair_sizes(left, right));
@@ -74,7 +82,13 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
         Batch batch;
         for (std::size_t begin, end; dealer.next(begin, end);) {
             batch.read(left, right, begin, end, result);
-            if (batch.size() > 0) kernel(static_cast<const Batch&>(batch), workspace);
+            if (batch.size() == 0) continue;
+            if constexpr (is_kept<Workspace>) {
+                kernel(static_cast<const Batch&>(batch), *workspace);
+                if (batch.has_bulky()) workspace.discard();
+            } else {
+                kernel(static_cast<const Batch&>(batch), workspace);
+            }
         }
     };
     if (are_few(left, right)) work();

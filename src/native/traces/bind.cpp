@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "bind.hpp"
-#include "columns.hpp"
-#include "core/pool.hpp"
-#include "traces/reading.hpp"
-#include "traces/splitter.hpp"
-#include "traces/text_columns.hpp"
-#include "unicode/utf8.hpp"
+#include "../core/columns.hpp"
+#include "../core/pool.hpp"
+#include "reading.hpp"
+#include "splitter.hpp"
+#include "text_columns.hpp"
+#include "../unicode/utf8.hpp"
 
 namespace pe {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "arrow.hpp"
-#include "core/text.hpp"
+#include "text.hpp"
 
 namespace pe {
 

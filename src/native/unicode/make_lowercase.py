@@ -1,4 +1,4 @@
-"""Write lowercase_table.hpp and sigma_*_table.hpp in ../unicode: lowercase as in Polars' `str.to_lowercase`.
+"""Write lowercase_table.hpp and sigma_*_table.hpp here: lowercase as in Polars' `str.to_lowercase`.
 
 The tables are read off Polars itself, so that native metrics and plain Polars expressions fold case alike.
 What is beside a sigma has a table for each kind of Polars; this writes the one of the installed Polars.
@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_evals._polars import SIGMA_TABLE
 
-UNICODE = Path(__file__).parent.parent / "unicode"
+UNICODE = Path(__file__).parent
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
 CAPITAL_SIGMA, FINAL_SIGMA = "\u03a3", "\u03c2"
 # Letters with case in any Polars, for some do not see those of ASCII beside a sigma.
@@ -75,7 +75,7 @@ def rows_of(name: str, kind: str, rows: list[tuple[int, ...]]) -> str:
 def in_namespace(includes: str, *parts: str) -> str:
     return "\n".join(
         [
-            "// Written by tools/make_lowercase.py; do not edit.",
+            "// Written by make_lowercase.py; do not edit.",
             f"#pragma once\n\n{includes}\n\nnamespace pe::unicode {{\n",
             *parts,
             "}  // namespace pe::unicode\n",

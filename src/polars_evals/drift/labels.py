@@ -1,0 +1,276 @@
+"""What people say: choose items for them to rate, and read their ratings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drift import columns
+from polars_evals.storage.paths import expand
+from polars_evals.wording import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_evals.drift.columns import Frame
+    from polars_evals.drift.inference import Floats
+    from polars_evals.storage.paths import Paths
+
+Strategy = Literal["uncertain", "random", "stratified"]
+WEIGHT = "weight"
+# Uncertain items are drawn with a chance that grows with this much added: certain ones are drawn as well.
+LEAST = 0.2
+# No item is taken for sure, so that the weights stay small and the labels speak for all items.
+MOST = 0.9
+UNSURE = "unsure"
+COLUMNS: dict[str, Any] = {
+    "item_id": pl.String, "version": pl.String, "label": pl.Enum(columns.LABELS), "note": pl.String,
+    "rater": pl.String, "ts": pl.Datetime("us", "UTC"), "weight": pl.Float64,
+}  # fmt: skip
+
+
+def sample_items(
+    scored: Frame,
+    n: int = 100,
+    *,
+    item: str = "item_id",
+    strategy: Strategy = "uncertain",
+    by: Sequence[str] | str | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """
+    Draw items for people to rate.
+
+    Parameters
+    ----------
+    scored
+        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric (``"uncertain"`` needs one).
+    n
+        How many items to draw; all, where there are fewer.
+    item
+        Column that names the test case.
+    strategy
+        ``"uncertain"`` draws items with a chance that grows with uncertainty: scores far from 0 and 1, and
+        versions that differ. ``"random"`` gives all items the same chance. ``"stratified"`` draws as many
+        from each value of `by`, so that rare values are rated too.
+    by
+        Columns of the strata, one value an item.
+    seed
+        Fixes the draw. The order of the rows does not matter.
+
+    Returns
+    -------
+    DataFrame
+        The rows of the drawn items, of all their versions, with ``weight``: 1 / the chance that the item had
+        to be drawn. ``compare(truth=…)`` uses it, so that the labels speak for all items.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_evals as pe
+    >>> scored = pl.DataFrame(
+    ...     {
+    ...         "item_id": [*range(100), *range(100)],
+    ...         "model": ["v1"] * 100 + ["v2"] * 100,
+    ...         "judge_score": [0.9] * 150 + [0.5] * 50,
+    ...     }
+    ... )
+    >>> sample = pe.sample_items(scored, 20)
+    >>> sample["item_id"].n_unique(), sample.height
+    (20, 40)
+    >>> sample.group_by(pl.col("item_id") >= 50).agg(pl.col("weight").mean().round(2)).sort("item_id")
+    shape: (2, 2)
+    ┌─────────┬────────┐
+    │ item_id ┆ weight │
+    │ ---     ┆ ---    │
+    │ bool    ┆ f64    │
+    ╞═════════╪════════╡
+    │ false   ┆ 7.86   │
+    │ true    ┆ 3.67   │
+    └─────────┴────────┘
+    """
+    if strategy not in get_args(Strategy):
+        raise ValueError(f"strategy must be 'uncertain', 'random' or 'stratified', got {shown(strategy)}")
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise ValueError(f"n must be a whole number, at least 1, got {shown(n)}")
+    strata = [by] if isinstance(by, str) else list(by or ())
+    if (strategy == "stratified") != bool(strata):
+        raise ValueError(
+            'strategy="stratified" draws from the values of a column: by="topic"'
+            if strategy == "stratified"
+            else f'by is for strategy="stratified", not for {strategy!r}'
+        )
+    table = columns.lazy(scored)
+    schema = table.collect_schema()
+    columns.require(schema, item, "item")
+    for name in strata:
+        columns.require(schema, name, "by")
+    if WEIGHT in schema:
+        raise pl.exceptions.DuplicateError(f"the frame already has a column {WEIGHT!r}; drop or rename it")
+    metrics = columns.find_metrics(schema, None) if strategy == "uncertain" else []
+    rows = table.filter(pl.col(item).is_not_null()).collect(engine="streaming")
+    if rows.is_empty():
+        raise ValueError(f"no row has an item ({item})")
+    items = _items(rows, item, metrics, strata)
+    rng = np.random.default_rng(seed)
+    size = items.height
+    if n >= size:
+        chance = np.ones(size)
+    elif strategy == "uncertain":
+        chance = _chances(LEAST + items["uncertain"].to_numpy(), n)
+    elif strategy == "random":
+        chance = np.full(size, n / size)
+    else:
+        chance = _equal_shares(items["stratum"].to_numpy(), n)
+    drawn = _draw(chance, rng) if n < size else np.ones(size, dtype=np.bool_)
+    chosen = items.select(item, pl.Series(WEIGHT, 1 / chance)).filter(pl.Series(drawn))
+    return rows.join(chosen, on=item, how="inner", maintain_order="left")
+
+
+def _items(rows: pl.DataFrame, item: str, metrics: Sequence[str], strata: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each item in a fixed order, with how uncertain it is and the number of its stratum."""
+    scores = [pl.col(f"{name}_score").cast(pl.Float64).clip(0, 1) for name in metrics]
+    # How far scores are from sure, and how far versions are apart.
+    unsure = [(4 * one * (1 - one)).max().fill_null(1.0) for one in scores]
+    apart = [(one.max() - one.min()).fill_null(0.0) for one in scores]
+    worst = [pl.max_horizontal(pair) for pair in zip(unsure, apart, strict=True)]
+    uncertain = pl.mean_horizontal(worst) if worst else pl.lit(0.0)
+    keys = [columns.trait(name) for name in strata]
+    traits = [pl.col(name).cast(pl.String).min().alias(key) for name, key in zip(strata, keys, strict=True)]
+    found = rows.group_by(item).agg(uncertain.alias("uncertain"), *traits).sort(item)
+    if keys:
+        found = found.with_columns(stratum=pl.struct(keys).rank("dense").cast(pl.Int64) - 1)
+    return found
+
+
+def _chances(wanted: Floats, n: int) -> Floats:
+    """Return chances in proportion to what is wanted that add up to n, none above `MOST` unless all are."""
+    most = max(MOST, n / len(wanted))
+    chance: Floats = np.minimum(wanted / wanted.sum() * n, most)
+    for _ in range(100):
+        open_ = chance < most
+        lacking = n - chance.sum()
+        if lacking < 1e-9 or not open_.any():
+            break
+        chance[open_] = np.minimum(chance[open_] * (1 + lacking / chance[open_].sum()), most)
+    return chance
+
+
+def _equal_shares(strata: np.typing.NDArray[np.int64], n: int) -> Floats:
+    """Return chances that take as many items from each stratum, and all of one that has fewer."""
+    sizes = np.bincount(strata).astype(np.float64)
+    taken = np.zeros(len(sizes))
+    left = float(n)
+    while left > 1e-9 and (taken < sizes).any():
+        open_ = taken < sizes
+        more = np.minimum(sizes - taken, np.where(open_, left / open_.sum(), 0.0))
+        taken += more
+        left -= more.sum()
+    chance: Floats = (taken / sizes)[strata]
+    return chance
+
+
+def _draw(chance: Floats, rng: np.random.Generator) -> np.typing.NDArray[np.bool_]:
+    """Draw each item with its chance, and as many in all as the chances add up to (systematic sampling)."""
+    order = rng.permutation(len(chance))
+    steps = np.floor(np.cumsum(chance[order]) + rng.random() + 1e-9)
+    drawn = np.zeros(len(chance), dtype=np.bool_)
+    drawn[order] = np.diff(steps, prepend=0.0) >= 1
+    return drawn
+
+
+def read_labels(path: Paths) -> pl.DataFrame:
+    """
+    Read the ratings that people exported from a page.
+
+    Parameters
+    ----------
+    path
+        A file of JSON Lines, a folder or pattern of them, or a list of these.
+
+    Returns
+    -------
+    DataFrame
+        A row for each rated answer and rater, with ``item_id``, ``version``, ``label`` (``pass`` or
+        ``fail``; null where the rater was not sure), ``note``, ``rater``, ``ts`` and ``weight`` (null where
+        the page was not made of a sample). The last rating of a rater counts.
+
+    Notes
+    -----
+    Labels may be numbers too; the column is then Float64.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import polars_evals as pe
+    >>> line = '{"item_id": "a", "version": "v1", "label": "pass", "rater": "ann"}'
+    >>> _ = Path("labels.jsonl").write_text(line)
+    >>> pe.read_labels("labels.jsonl").select("item_id", "version", "label", "rater")
+    shape: (1, 4)
+    ┌─────────┬─────────┬───────┬───────┐
+    │ item_id ┆ version ┆ label ┆ rater │
+    │ ---     ┆ ---     ┆ ---   ┆ ---   │
+    │ str     ┆ str     ┆ enum  ┆ str   │
+    ╞═════════╪═════════╪═══════╪═══════╡
+    │ a       ┆ v1      ┆ pass  ┆ ann   │
+    └─────────┴─────────┴───────┴───────┘
+    """
+    records = [record for file in expand(path, (".jsonl", ".ndjson", ".json")) for record in _records(file)]
+    numbers = any(isinstance(one["label"], float) for one in records)
+    if numbers and any(isinstance(one["label"], str) for one in records):
+        raise ValueError("the labels are texts in some lines and numbers in others; give one kind")
+    schema = COLUMNS | ({"label": pl.Float64} if numbers else {})
+    frame = pl.DataFrame(records, schema=schema | {"ts": pl.String}).with_columns(
+        pl.col("ts").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    )
+    # Files may come in any order: the time says which rating is the last, where it is known.
+    return frame.sort("ts", nulls_last=False, maintain_order=True).unique(
+        ["item_id", "version", "rater"], keep="last", maintain_order=True
+    )
+
+
+def _records(file: str) -> list[dict[str, Any]]:
+    """Read one file."""
+    with open(file, encoding="utf-8-sig") as lines:
+        return [_record(text, f"{file}, line {n}") for n, text in enumerate(lines, 1) if text.strip()]
+
+
+def _record(text: str, where: str) -> dict[str, Any]:
+    """Read one line."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{where}: must be a JSON object with item_id, version and label, got {shown(text.strip())}"
+        )
+    for key in ("item_id", "version", "label"):
+        if key not in found:
+            raise ValueError(f'{where}: "{key}" is missing')
+    for key in ("item_id", "version", "note", "rater", "ts"):
+        value = found.get(key)
+        found[key] = value if value is None or isinstance(value, str) else json.dumps(value)
+    weight = found.get("weight")
+    if weight is not None and not (
+        isinstance(weight, int | float) and not isinstance(weight, bool) and weight > 0
+    ):
+        raise ValueError(f'{where}: "weight" must be a number above 0, got {shown(weight)}')
+    found["weight"] = None if weight is None else float(weight)
+    found["label"] = _label(found["label"], where)
+    return {key: found.get(key) for key in COLUMNS}
+
+
+def _label(label: object, where: str) -> str | float | None:
+    if label is None or label == UNSURE:
+        return None
+    if isinstance(label, bool):
+        return columns.LABELS[label]
+    if isinstance(label, int | float):
+        return float(label)
+    if isinstance(label, str) and label in columns.LABELS:
+        return label
+    raise ValueError(f'{where}: "label" must be "pass", "fail", "unsure" or a number, got {shown(label)}')

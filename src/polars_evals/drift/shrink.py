@@ -1,0 +1,97 @@
+"""Shrink the differences of slices towards the overall difference, as far as chance alone spreads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from polars_evals.drift.inference import Floats
+
+# How many items' worth the spread that all slices share counts for in the spread of one.
+SHARED = 50
+# The spreads between slices that are weighed, in parts of the usual standard error of a slice.
+GRID = np.concatenate([[0.0], np.geomspace(0.02, 50, 100)])
+
+
+def shrink(
+    difference: Floats, se: Floats, n: Floats, overall: float, *, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """
+    Return empirical-Bayes estimates of slices, with their intervals.
+
+    Parameters
+    ----------
+    difference, se, n
+        The estimate, its standard error (NaN where unknown) and the number of items of each slice.
+    overall
+        The difference over all items, which slices are pulled to.
+    alpha
+        Level of the intervals.
+
+    Returns
+    -------
+    tuple
+        Estimates, lower and upper ends; NaN where a slice has no difference.
+
+    Notes
+    -----
+    True differences of slices are taken to spread normally around the overall one. How far is not known: each
+    spread counts as much as it makes the differences likely (with a half-Cauchy prior), so that slices which
+    chance alone explains are pulled together, and intervals never close completely.
+    """
+    found = tuple(np.full(len(difference), np.nan) for _ in range(3))
+    there = np.isfinite(difference) & (n > 0)
+    if not there.any() or not np.isfinite(overall):
+        return found[0], found[1], found[2]
+    d, variance = difference[there], _moderated(se[there], n[there])
+    if there.sum() == 1 or not variance.max() > 0:
+        reach = stats.norm.ppf(1 - alpha / 2) * np.sqrt(variance)
+        estimate, low, high = d, d - reach, d + reach
+    else:
+        estimate, spread = _posterior(d, variance, overall)
+        reach = stats.norm.ppf(1 - alpha / 2) * spread
+        low, high = estimate - reach, estimate + reach
+    for one, values in zip(found, (estimate, low, high), strict=True):
+        one[there] = values
+    return found[0], found[1], found[2]
+
+
+def _moderated(se: Floats, n: Floats) -> Floats:
+    """Return the variances of the estimates. The spread within a small slice is partly that of all slices."""
+    known = np.isfinite(se) & (n > 1)
+    degrees = np.where(known, n - 1, 0.0)
+    own = np.where(known, np.nan_to_num(se) ** 2 * n, 0.0)
+    if not degrees.sum():
+        return np.zeros(len(n))
+    shared = (degrees * own).sum() / degrees.sum()
+    moderated: Floats = (SHARED * shared + degrees * own) / (SHARED + degrees) / n
+    return moderated
+
+
+def _posterior(d: Floats, variance: Floats, overall: float) -> tuple[Floats, Floats]:
+    """Return means and standard deviations of the slices, over all possible spreads between slices."""
+    usual = float(np.sqrt(np.median(variance[variance > 0])))
+    tau = (GRID * usual)[:, None]
+    total = tau**2 + np.maximum(variance, 1e-12 * usual**2)
+    apart = d - overall
+    likely = -0.5 * (np.log(total) + apart**2 / total).sum(axis=1)
+    prior = np.log(_widths(GRID)) - np.log1p(GRID**2)
+    weight = np.exp(likely + prior - (likely + prior).max())
+    weight = (weight / weight.sum())[:, None]
+    pull = tau**2 / total
+    means = overall + pull * apart
+    mean = (weight * means).sum(axis=0)
+    spread = (weight * (pull * variance + (means - mean) ** 2)).sum(axis=0)
+    # The overall difference is itself an estimate: its variance is that of all slices together.
+    centre = 1 / (1 / np.maximum(variance, 1e-300)).sum()
+    left = (weight * (1 - pull)).sum(axis=0) ** 2 * centre
+    return mean, np.sqrt(spread + left)
+
+
+def _widths(grid: Floats) -> Floats:
+    """Return what each point of a grid stands for."""
+    edges = np.concatenate([[grid[0]], (grid[1:] + grid[:-1]) / 2, [grid[-1]]])
+    return np.diff(edges)

@@ -1,0 +1,477 @@
+"""Propose metrics for a frame, from what its columns hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_evals.clean import cleaned, read_steps
+from polars_evals.suite.aggregate import Aggregate
+from polars_evals.suite.metric import Metric
+from polars_evals.suite.suite import Suite, check_frame
+from polars_evals.wording import counted, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# So many rows are looked at.
+LOOKED_AT = 10_000
+# Most, and nearly all, of the values.
+MOST, NEARLY_ALL = 0.5, 0.95
+# A cleaning step is proposed where so many answers need it.
+OFTEN, SOMETIMES = 0.2, 0.01
+# So many different values are labels, if each stands in so many rows on average.
+LABELS, ROWS_A_LABEL = 20, 5
+LONGEST_LABEL = 60
+# Texts up to this length are compared by characters.
+SHORT = 80
+FIELDS = 5
+
+_REASONING = r"(?i)</?(think|thinking|reasoning|thought|scratchpad)>|<\|channel\|>\s*analysis"
+_FENCE = r"(?m)^\s*```"
+_MARKER = r"(?i)\banswer(\*\*|__)?\s?:"
+_HASHES = r"####\s*\S"
+_BOXED = r"\\boxed\s*\{"
+_NUMBER = r"^\s*[-+−]?\s*[$€£]?\s*(\d[\d,]*)?\.?\d+([eE][-+]?\d+)?\s*%?\s*$"
+_ENDS_WITH_NUMBER = r"####\s*[-+$]?[\d][\d.,]*\s*$"
+_CHOICE = r"^\s*\(?[A-J][).]?\s*$"
+_SCORE_NAME = re.compile(
+    r"(^|_)(scores?|ratings?|grades?|judge|correct|passed|human|quality|ok)(_|$)", re.IGNORECASE
+)
+_SCALES = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """
+    A suite that fits a frame, and why.
+
+    Attributes
+    ----------
+    suite
+        The suite, ready to score the frame.
+    reasons
+        A sentence for each metric and each cleaning step.
+    """
+
+    suite: Suite
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.reasons)
+
+
+def suggest(
+    frame: pl.DataFrame | pl.LazyFrame, *, output: str = "output", expected: str = "expected"
+) -> Suggestion:
+    """
+    Propose metrics for a frame, from what its columns hold.
+
+    Parameters
+    ----------
+    frame
+        The answers. The first 10,000 rows are looked at.
+    output, expected
+        The columns of the answers and of the expected values. Without expected values, the metrics are those
+        that compare answers of this kind.
+
+    Returns
+    -------
+    Suggestion
+        The suite and the reasons. The same rows give the same suggestion.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"output": ["Answer: spam", "Answer: ham"] * 50, "expected": ["spam", "spam"] * 50})
+    >>> print(pe.suggest(df.with_columns(expected=pl.Series(["spam", "ham"] * 50))))
+    expected has 2 values in 100 rows: exact_match, aggregate macro_f1
+    100% of the outputs have "Answer:": clean takes what follows it
+    """
+    check_frame(frame)
+    rows = frame.lazy().head(LOOKED_AT).collect()
+    scores = list(_scores(rows, {output, expected}))
+    sides = {name: column for name, column in (("output", output), ("expected", expected)) if column in rows}
+    if "output" not in sides and not scores:
+        raise ValueError(
+            f"the frame has no column {output!r}{did_you_mean(output, rows.columns)} to score; "
+            f"it has {', '.join(map(repr, rows.columns))}"
+        )
+    found = _Found()
+    if "output" in sides:
+        _suggest_for(rows, sides, found)
+    for metric, reason in scores:
+        found.add(metric, reason)
+    return found.suggestion(output=output, expected=expected)
+
+
+class _Found:
+    """What is proposed so far."""
+
+    def __init__(self) -> None:
+        self.metrics: list[Metric] = []
+        self.aggregates: list[Aggregate] = []
+        self.reasons: list[str] = []
+        # Cleaning steps, each with its reason.
+        self.cleaning: list[tuple[Any, str]] = []
+
+    def add(self, metrics: Metric | Sequence[Metric], reason: str) -> None:
+        self.metrics += [metrics] if isinstance(metrics, Metric) else metrics
+        self.reasons.append(reason)
+
+    @property
+    def steps(self) -> list[Any]:
+        return [step for step, _ in self.cleaning]
+
+    def suggestion(self, *, output: str, expected: str) -> Suggestion:
+        if not self.metrics:
+            raise ValueError("no row has an answer to look at: nothing can be suggested")
+        suite = Suite(
+            self.metrics,
+            output=output,
+            expected=expected,
+            clean=self.steps or None,
+            aggregates=self.aggregates or None,
+        )
+        return Suggestion(suite, (*self.reasons, *(reason for _, reason in self.cleaning)))
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The answers and the expected texts of the rows, without nulls."""
+
+    output: pl.Series
+    expected: pl.Series
+    # The rows that have both, as answer and first expected text.
+    pairs: pl.DataFrame
+    what: str
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, sides: Mapping[str, str]) -> _Texts:
+        output = _as_texts(rows[sides["output"]]).alias("output")
+        has_expected = "expected" in sides and rows[sides["expected"]].drop_nulls().len() > 0
+        expected = _as_texts(rows[sides["expected"]]).alias("expected") if has_expected else output
+        pairs = pl.DataFrame([output, expected.alias("expected")]).drop_nulls()
+        return cls(
+            output.drop_nulls(),
+            expected.drop_nulls().alias("expected"),
+            pairs,
+            sides["expected"] if has_expected else sides["output"],
+        )
+
+    def share(self, pattern: str, side: str = "output") -> float:
+        """Return how many of the texts have a pattern."""
+        texts: pl.Series = getattr(self, side)
+        return float(texts.str.contains(pattern).mean() or 0.0)  # type: ignore[arg-type]
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The different expected texts, without case and white space around them, in order."""
+        return self.expected.str.strip_chars().str.to_lowercase().unique().sort().to_list()
+
+    @cached_property
+    def length(self) -> float:
+        """The median length of the expected texts."""
+        return float(self.expected.str.len_chars().median() or 0)  # type: ignore[arg-type]
+
+
+def _as_texts(column: pl.Series) -> pl.Series:
+    """Return a column as texts: of several references the first, of an object its JSON."""
+    if isinstance(column.dtype, pl.List):
+        column = column.list.first()
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.String).str.to_titlecase()
+    if isinstance(column.dtype, pl.Struct):
+        return column.struct.json_encode()
+    return column.cast(pl.String, strict=False)
+
+
+def _suggest_for(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> None:
+    """Propose metrics for answers, and for what is expected of them."""
+    if _retrieval(rows, sides, found) or _tools(rows, sides, found):
+        return
+    texts = _Texts.of(rows, sides)
+    if texts.expected.is_empty():
+        return
+    _cleaning(texts, found)
+    for propose in (_choices, _numbers, _documents, _labels, _plain_texts):
+        if propose(texts, found):
+            return
+
+
+def _cleaning(texts: _Texts, found: _Found) -> None:
+    """Propose steps for what stands around the answers and not around what is expected."""
+    if (share := texts.share(_REASONING)) >= SOMETIMES:
+        found.cleaning.append(("reasoning", f"{share:.0%} of the outputs hold reasoning: clean drops it"))
+    for pattern, step, shown in (
+        (_FENCE, "fence", "a code fence"),
+        (_BOXED, "boxed", r"\boxed{}"),
+        (_HASHES, {"after": "####"}, '"####"'),
+        (_MARKER, {"after": "Answer:"}, '"Answer:"'),
+    ):
+        share = texts.share(pattern)
+        if share >= OFTEN and texts.share(pattern, "expected") < OFTEN:
+            takes = "takes what is inside" if step in ("fence", "boxed") else "takes what follows it"
+            found.cleaning.append((step, f"{share:.0%} of the outputs have {shown}: clean {takes}"))
+
+
+def _choices(texts: _Texts, found: _Found) -> bool:
+    """Letters of choices."""
+    if texts.share(_CHOICE, "expected") < NEARLY_ALL:
+        return False
+    letters = sorted({one for value in texts.values for one in value.upper() if one.isalpha()})
+    if len(letters) < 2 and texts.pairs.height > ROWS_A_LABEL:
+        return False
+    last = max([*letters, "D"])
+    choices = "".join(chr(code) for code in range(ord("A"), ord(last) + 1))
+    options: dict[str, Any] = {} if choices == "ABCD" else {"choices": choices}
+    # The metric finds the letter itself: a step that cuts the answer first could only lose it.
+    found.cleaning = [one for one in found.cleaning if one[0] == "reasoning"]
+    found.add(
+        Metric("choice", **options), f"{texts.what} holds letters of choices ({', '.join(letters)}): choice"
+    )
+    return True
+
+
+def _numbers(texts: _Texts, found: _Found) -> bool:
+    """Numbers, also at the end of a worked answer."""
+    plain = texts.share(_NUMBER, "expected")
+    if max(plain, texts.share(_ENDS_WITH_NUMBER, "expected")) < NEARLY_ALL:
+        return False
+    if plain >= NEARLY_ALL and len(texts.values) <= ROWS_A_LABEL and _are_labels(texts):
+        return False
+    found.add(Metric("numeric_match"), f"{texts.what} holds numbers: numeric_match")
+    return True
+
+
+def _documents(texts: _Texts, found: _Found) -> bool:
+    """JSON documents, and the fields that nearly all of them have."""
+    share = texts.share(r"^\s*[\[{]", "expected")
+    documents = [_parsed(text) for text in texts.expected.head(1_000)] if share >= NEARLY_ALL else []
+    if not documents or sum(one is not None for one in documents) < NEARLY_ALL * len(documents):
+        return False
+    prose = float((~texts.output.str.contains(r"^\s*[\[{]")).mean() or 0.0)  # type: ignore[arg-type]
+    found.cleaning = [one for one in found.cleaning if one[0] == "reasoning"]
+    if prose >= SOMETIMES:
+        reason = f"{prose:.0%} of the outputs have text around their JSON: clean takes the JSON"
+        found.cleaning.append(("json", reason))
+    found.add(Metric("json_match"), f"{texts.what} holds JSON: json_match")
+    for path, metric in _fields(documents):
+        name = re.sub(r"\W+", "_", path.removeprefix("$")).strip("_")
+        found.add(Metric(metric, field=path, name=name), f"{path} is in nearly every document: {metric}")
+    return True
+
+
+def _parsed(text: str) -> Any:
+    """Read a JSON object or array; None for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def _fields(documents: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """Return the first paths that nearly all documents have, and the metric for what stands there."""
+    values: dict[str, list[Any]] = {}
+    for document in documents:
+        for path, value in _leaves(document, "$"):
+            values.setdefault(path, []).append(value)
+    common = [path for path, held in values.items() if len(held) >= 0.8 * len(documents)]
+    for path in common[:FIELDS]:
+        held = values[path]
+        kinds = Counter(type(value) for value in held)
+        if kinds[bool] < len(held) and kinds[int] + kinds[float] + kinds[bool] == len(held):
+            yield path, "numeric_match"
+        elif all(isinstance(value, str) for value in held):
+            lengths = sorted(len(value) for value in held)
+            few = len(set(held)) <= max(2, len(held) // ROWS_A_LABEL)
+            ids = all(re.fullmatch(r"[\w.:/-]*\d[\w.:/-]*", value) for value in held)
+            median = lengths[len(lengths) // 2]
+            yield path, "exact_match" if few or ids else "levenshtein" if median <= SHORT else "token_f1"
+        else:
+            yield path, "exact_match"
+
+
+def _leaves(value: Any, path: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
+    """Return the single values of an object, with their paths; those in arrays have none that stays."""
+    if isinstance(value, dict) and depth:
+        for key, held in value.items():
+            if re.fullmatch(r"[A-Za-z_]\w*", key):
+                yield from _leaves(held, f"{path}.{key}", depth - 1)
+    elif path != "$" and not isinstance(value, dict | list) and value is not None:
+        yield path, value
+
+
+def _are_labels(texts: _Texts) -> bool:
+    """Whether few short values stand in many rows."""
+    values = texts.values
+    return (
+        len(values) <= LABELS
+        and len(values) * ROWS_A_LABEL <= texts.expected.len()
+        and max(map(len, values)) <= LONGEST_LABEL
+    )
+
+
+def _labels(texts: _Texts, found: _Found) -> bool:
+    """Labels: a few values that come again and again."""
+    if not _are_labels(texts):
+        return False
+    values = texts.values
+    several = len(values) > 1
+    if several:
+        found.aggregates.append(Aggregate("macro_f1"))
+    found.add(
+        Metric("exact_match"),
+        f"{texts.what} has {counted(len(values), 'value')} in {counted(texts.expected.len(), 'row')}: "
+        f"exact_match{', aggregate macro_f1' if several else ''}",
+    )
+    found.cleaning += _step_to_labels(texts, found.steps)
+    return True
+
+
+def _step_to_labels(texts: _Texts, steps: Sequence[Any]) -> list[tuple[Any, str]]:
+    """Look for a step after which more answers are one of the labels."""
+    known = _share_of_labels(texts, steps)
+    best, found = known + OFTEN, list[tuple[Any, str]]()
+    for step, shown in (
+        ({"regex": r"\[([^\[\]]+)\]"}, "in brackets"),
+        ({"choice": texts.values}, "in a text"),
+    ):
+        share = _share_of_labels(texts, [*steps, step])
+        if share > best:
+            best = share
+            found = [
+                (step, f"{share - known:.0%} of the outputs hold a label {shown}: clean takes the label")
+            ]
+    return found
+
+
+def _share_of_labels(texts: _Texts, steps: Sequence[Any]) -> float:
+    """Return how many answers are a label after some steps."""
+    output = pl.col("output")
+    if steps:
+        output = cleaned(output, read_steps("clean", list(steps))).struct.field("text")
+    is_label = output.str.strip_chars().str.to_lowercase().is_in(texts.values)
+    return float(texts.output.to_frame("output").select(is_label.mean()).item() or 0.0)
+
+
+def _plain_texts(texts: _Texts, found: _Found) -> bool:
+    """Texts, by their length."""
+    length = f"{texts.what} has a median length of {counted(round(texts.length), 'character')}"
+    if texts.length > SHORT:
+        metrics = [Metric("rouge", variant="rougeL"), Metric("token_f1")]
+        found.add(metrics, f"{length}: rouge (rougeL), token_f1")
+        return True
+    found.add([Metric("levenshtein"), Metric("token_f1")], f"{length}: levenshtein, token_f1")
+    answers = float(texts.output.str.len_chars().median() or 0)  # type: ignore[arg-type]
+    inside = texts.pairs.select(
+        pl.col("output")
+        .str.to_lowercase()
+        .str.contains(pl.col("expected").str.strip_chars().str.to_lowercase(), literal=True)
+        .mean()
+    ).item()
+    if answers > 3 * texts.length and (inside or 0.0) >= OFTEN:
+        found.add(
+            Metric("contains"),
+            f"{inside:.0%} of the outputs contain the expected text among others: contains",
+        )
+    return True
+
+
+def _retrieval(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> bool:
+    """Look for lists of ids on both sides."""
+    expected = rows[sides["expected"]] if "expected" in sides else None
+    if expected is None or not _holds_ids(expected):
+        return False
+    candidates = (sides["output"], "contexts")
+    output = next((one for one in candidates if one in rows.columns and _holds_ids(rows[one])), None)
+    if output is None:
+        return False
+    names = ("recall_at_k", "ndcg", "reciprocal_rank")
+    found.add(
+        [Metric(name, output=output) for name in names],
+        f"{output} and {sides['expected']} are lists of ids: {', '.join(names)}",
+    )
+    return True
+
+
+def _holds_ids(column: pl.Series) -> bool:
+    """Whether a column has lists of short texts without white space, or of whole numbers."""
+    if not isinstance(column.dtype, pl.List):
+        return False
+    inner = column.explode().drop_nulls()
+    if inner.is_empty():
+        return False
+    if inner.dtype.is_integer():
+        return True
+    if inner.dtype != pl.String:
+        return False
+    ids = (inner.str.len_chars() <= 64) & ~inner.str.contains(r"\s") & inner.str.contains(r"[\d_:/.-]")
+    return bool((ids.mean() or 0.0) >= NEARLY_ALL)  # type: ignore[operator]
+
+
+def _tools(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> bool:
+    """Tool calls, as lists of calls or as the JSON of one API or another."""
+    if "expected" not in sides or not _holds_calls(rows[sides["expected"]]):
+        return False
+    output = sides["output"]
+    if "tool_calls" in rows.columns and _holds_calls(rows["tool_calls"]):
+        output = "tool_calls"
+    found.add(Metric("tool_calls", output=output), f"{sides['expected']} holds tool calls: tool_calls")
+    return True
+
+
+def _holds_calls(column: pl.Series) -> bool:
+    """Whether nearly all values name a function and its arguments."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
+        names = {field.name for field in dtype.inner.fields}
+        return bool(names & {"name", "function"}) and bool(column.list.len().sum())
+    if dtype != pl.String:
+        return False
+    texts = column.drop_nulls().head(200).to_list()
+    return bool(texts) and sum(map(_is_calls, texts)) >= NEARLY_ALL * len(texts)
+
+
+def _is_calls(text: str) -> bool:
+    value = _parsed(text)
+    calls = value if isinstance(value, list) else [value]
+    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
+        calls = value["tool_calls"]
+    return bool(calls) and all(_is_call(call) for call in calls)
+
+
+def _is_call(call: Any) -> bool:
+    if not isinstance(call, dict):
+        return False
+    call = next((call[key] for key in ("function", "functionCall", "toolUse") if key in call), call)
+    arguments = ("arguments", "args", "input", "parameters")
+    return (
+        isinstance(call, dict) and isinstance(call.get("name"), str) and any(key in call for key in arguments)
+    )
+
+
+def _scores(rows: pl.DataFrame, taken: set[str]) -> Iterator[tuple[Metric, str]]:
+    """Return the columns that hold somebody's scores, told by their name and their values."""
+    for name, dtype in rows.schema.items():
+        if name in taken or not _SCORE_NAME.search(name) or not (dtype.is_numeric() or dtype == pl.Boolean):
+            continue
+        values = rows[name].cast(pl.Float64).drop_nulls().drop_nans()
+        if values.is_empty():
+            continue
+        low, high = values.min(), values.max()
+        assert isinstance(low, float)
+        assert isinstance(high, float)
+        scale = next((one for one in _SCALES if one[0] <= low and high <= one[1]), None)
+        if scale is None or (scale != (0.0, 1.0) and values.n_unique() < 3):
+            continue
+        options: dict[str, Any] = {} if scale == (0.0, 1.0) else {"low": scale[0], "high": scale[1]}
+        called = name.removesuffix("_score")
+        metric = Metric("column", name=called, column=name, missing="null", **options)
+        yield metric, f"{name} holds scores from {scale[0]:g} to {scale[1]:g}: column"

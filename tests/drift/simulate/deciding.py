@@ -1,0 +1,171 @@
+"""Laws of decisions: verdicts of rows and comparisons, what is ruled out, and what slices and plans cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import ALPHA, Floats, Places, Rng, compared, group, reports
+from .comparing import SPREAD, clusters
+
+DECISIONS, add = group("Decisions: what a comparison says of a change, and of none")
+SLICES = 8
+
+
+def ordinal(rng: Rng, sets: int, n: int, shift: float = 0.0) -> tuple[Floats, Floats]:
+    """Draw grades from 1 to 5 as a judge gives them, on [0, 1]; some items are easier than others."""
+    ease = rng.normal(0.6, 0.8, (sets, n))
+    before, after = (ease + move + rng.normal(0, 0.7, (sets, n)) for move in (0.0, shift))
+    grades = [np.clip(np.round(2 + 1.2 * one), 0, 4) / 4 for one in (before, after)]
+    return grades[0], grades[1]
+
+
+def overlap(rng: Rng, sets: int, n: int, shift: float = 0.0) -> tuple[Floats, Floats]:
+    """Draw scores as ROUGE gives them: skewed, with some zeros."""
+    level = rng.beta(1.5, 3.0, (sets, n))
+    before, after = (
+        np.where(
+            rng.random((sets, n)) < 0.05, 0.0, np.clip(level + move + rng.normal(0, 0.12, (sets, n)), 0, 1)
+        )
+        for move in (0.0, shift)
+    )
+    return before, after
+
+
+def flips(rng: Rng, sets: int, n: int, shift: float = 0.0) -> tuple[Floats, Floats]:
+    """Draw right and wrong answers."""
+    ease = rng.normal(0, 1, (sets, n))
+    before, after = (
+        (ease + move + rng.normal(0, 1, (sets, n)) > -0.7).astype(np.float64) for move in (0.0, shift)
+    )
+    return before, after
+
+
+KINDS = {"grades": (ordinal, 0.5), "overlap": (overlap, 0.3), "right or wrong": (flips, 0.5)}
+
+
+def called(rng: Rng, sets: int, *, kind: str, n: int, shift: float, verdict: str, slices: int = 0) -> float:
+    """Return how often a comparison has a verdict, of scores and labels, with slices or without."""
+    draw, threshold = KINDS[kind]
+    before, after = draw(rng, sets, n, shift)
+    places = np.arange(n) % slices if slices else None
+    return compared(before, after, threshold=threshold, slices=places).share(verdict)
+
+
+def sliced_power(rng: Rng, sets: int, *, kind: str, n: int, shift: float) -> float:
+    """Return the power for the overall change that is left where slices are asked for, of all there was."""
+    draw, threshold = KINDS[kind]
+    before, after = draw(rng, sets, n, shift)
+    alone = compared(before, after, threshold=threshold)
+    with_slices = compared(before, after, threshold=threshold, slices=np.arange(n) % SLICES)
+    whole = [one.rows.filter(one.rows["slice"].is_null()) for one in (alone, with_slices)]
+    found = [reports(rows, "regressed", "improved") for rows in whole]
+    return found[1] / found[0]
+
+
+def many_metrics(rng: Rng, sets: int, *, better: int) -> float:
+    """Return how often a candidate that got nowhere worse is called `regressed`: 20 metrics, some better."""
+    before, after = {}, {}
+    for number in range(20):
+        ease = rng.beta(4, 2, (sets, 100))
+        shift = 0.15 if number < better else 0.0
+        before[f"m{number}"], after[f"m{number}"] = (
+            np.clip(ease + move + rng.normal(0, 0.15, (sets, 100)), 0, 1) for move in (0.0, shift)
+        )
+    return compared(before, after, min_effect=0.0).share("regressed")
+
+
+def unseen(rng: Rng, sets: int, *, n: int) -> float:
+    """Return how often 30% +0.015 and 1% −0.45, which is no change, is called one."""
+    before = rng.uniform(0.5, 0.9, (sets, n))
+    moved = rng.choice([0.015, -0.45, 0.0], p=[0.3, 0.01, 0.69], size=(sets, n))
+    return compared(before, before + moved, min_effect=0.0).share("regressed", "improved")
+
+
+def beyond_worst(rng: Rng, sets: int, *, kind: str, n: int, loss: float = 0.0) -> float:
+    """Return how often the true loss of mean or pass rate is larger than the worst case."""
+    share = rng.random((sets, n))
+    true: tuple[float, float | None]
+    if kind == "rare":
+        before = rng.uniform(0.6, 0.9, (sets, n))
+        after, true = np.where(share < loss, before - 0.6, before), (-0.6 * loss, None)
+    elif kind == "flips":
+        before = np.where(share < 0.1, 0.0, 1.0)
+        after, true = np.where(share > 1 - loss, 0.0, before), (-loss, -loss)
+    else:
+        before = rng.beta(5, 2, (sets, n)) * 0.5 + 0.25
+        after, true = before + rng.normal(-loss, 0.1, (sets, n)), (-loss, None)
+    rows = compared(before, after, threshold=0.5 if kind == "flips" else None).rows
+    missed = rows["worst_case"].to_numpy() > true[0] + 1e-12
+    if true[1] is not None:
+        missed |= rows["pass_worst_case"].to_numpy() > true[1] + 1e-12
+    return float(missed.mean())
+
+
+def planned(rng: Rng, sets: int, *, n: int, effect: float) -> float:
+    """Return how often a true loss of `min_effect` is found where the t test finds it four times in five."""
+    sd = effect * np.sqrt(n) / 2.802
+    before = rng.uniform(0.4, 0.6, (sets, n))
+    after = before + rng.normal(-effect, sd, (sets, n))
+    return compared(before, np.clip(after, 0, 1), min_effect=effect).share("regressed")
+
+
+def small_clusters(rng: Rng, sets: int, *, sizes: Places, loss: float, within: float = 0.1) -> float:
+    """Return how often a loss is found with ten clusters of unequal size."""
+    doc = clusters(sizes)
+    before = rng.uniform(0.6, 0.8, (sets, len(doc)))
+    moved = rng.normal(0, 0.1, (sets, len(sizes)))[:, doc] + rng.normal(0, within, (sets, len(doc))) - loss
+    found = compared(before, np.clip(before + moved, 0, 1), cluster=doc, min_effect=0.0)
+    return found.share("regressed", "improved")
+
+
+TEN = np.array([1, 2, 3, 5, 8, 12, 18, 25, 32, 40])
+for _kind, _shift in (("grades", 0.25), ("overlap", 0.05), ("right or wrong", 0.35)):
+    add(
+        f"{_kind}, n = 200, better: `improved`",
+        called,
+        low=0.5,
+        kind=_kind,
+        n=200,
+        shift=_shift,
+        verdict="improved",
+    )
+    add(f"{_kind}, n = 200, unchanged: `improved`", called, high=ALPHA, kind=_kind, n=200, shift=0.0,
+        verdict="improved")  # fmt: skip
+    add(f"{_kind}, n = 400, better, 8 slices: `improved`", called, low=0.5, kind=_kind, n=400, shift=_shift,
+        verdict="improved", slices=SLICES)  # fmt: skip
+    add(f"{_kind}, n = 400, unchanged, 8 slices: `regressed`", called, high=ALPHA, kind=_kind, n=400,
+        shift=0.0, verdict="regressed", slices=SLICES)  # fmt: skip
+    add(f"{_kind}, n = 200: power for the overall change left with 8 slices", sliced_power, low=0.8,
+        kind=_kind, n=200, shift=-_shift)  # fmt: skip
+add("20 metrics, 10 better, none worse: `regressed`", many_metrics, high=ALPHA, better=10)
+add("20 metrics, none changed: `regressed`", many_metrics, high=ALPHA, better=0)
+for _n in (30, 100, 300, 1000):
+    add(f"30% +0.015 and 1% −0.45, n = {_n}: a change", unseen, high=2 * ALPHA, n=_n)
+for _n, _high in ((10, 2 * ALPHA), (30, ALPHA), (200, ALPHA)):
+    add(f"2% of items lose 0.6, n = {_n}: more is lost than `worst_case`", beyond_worst, high=_high,
+        kind="rare", n=_n, loss=0.02)  # fmt: skip
+    add(f"5% of items fail, n = {_n}: more is lost than `worst_case`", beyond_worst, high=_high, kind="flips",
+        n=_n, loss=0.05)  # fmt: skip
+    add(f"scores, n = {_n}: more is lost than `worst_case`", beyond_worst, high=_high, kind="scores", n=_n)
+for _n in (100, 500):
+    add(
+        f"a true loss of `min_effect` at the planned n = {_n}: `regressed`",
+        planned,
+        low=0.75,
+        n=_n,
+        effect=0.02,
+    )
+for _loss in (0.5, 0.2):
+    add(
+        f"ten clusters of 1 to 40 items, a loss of {_loss:g}: found",
+        small_clusters,
+        low=0.85,
+        sizes=TEN,
+        loss=_loss,
+    )
+add("ten clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALPHA, sizes=TEN, loss=0.0)
+add("ten clusters of 1 to 40 items, alike within, none: found", small_clusters, high=1.5 * ALPHA, sizes=TEN,
+    loss=0.0, within=0.02)  # fmt: skip
+add("clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALPHA, sizes=SPREAD, loss=0.0)
+
+LAWS = DECISIONS

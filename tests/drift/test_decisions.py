@@ -1,0 +1,200 @@
+"""What is decided: verdicts of rows and comparisons, what is ruled out, ties, and that it repeats itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import polars_evals as pe
+from polars_evals.drift.inference.decide import combine
+from polars_evals.drift.inference.quantiles import fixed_counts, sequential_counts
+
+from .frames import drawn, versions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def compare(frame: pl.DataFrame, **options: Any) -> pe.Comparison:
+    return pe.compare(frame, **{"version": "model", "baseline": "a", "item": "case_id"} | options)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [
+        (["improved", "regressed", "no_change"], "regressed"),
+        (["improved", "inconclusive"], "improved"),
+        (["no_change", "no_change"], "no_change"),
+        (["no_change", "inconclusive"], "inconclusive"),
+        ([], "inconclusive"),
+    ],
+)
+def test_a_row_has_the_verdict_of_its_components(verdicts: list[str], verdict: str) -> None:
+    assert combine(verdicts) == verdict
+
+
+def test_a_better_model_is_called_better_whatever_its_slices_say() -> None:
+    a, b = drawn(240, shift=0.06)
+    comparison = compare(versions({"a": a, "b": b}, topic=[f"t{i % 8}" for i in range(240)]), by="topic")
+    assert "inconclusive" in comparison.slices["verdict"].to_list()
+    assert comparison.verdict == "improved"
+
+
+def test_a_slice_that_fell_makes_the_comparison_regressed() -> None:
+    a, _ = drawn(300)
+    topic = np.array(["x", "y", "z"])[np.arange(300) % 3]
+    b = np.clip(np.where(topic == "z", a - 0.4, a + 0.01), 0, 1)
+    comparison = compare(versions({"a": a, "b": b}, topic=topic), by="topic")
+    assert comparison.slices.filter(pl.col("slice") == "topic=z")["verdict"].item() == "regressed"
+    assert comparison.verdict == "regressed"
+
+
+def test_a_pass_rate_that_fell_at_the_same_mean_decides() -> None:
+    rng = np.random.default_rng(1)
+    before = rng.uniform(0.71, 0.9, 200)
+    after = np.where(np.arange(200) % 2, before - 0.2, before + 0.2).clip(0, 1)
+    row = compare(versions({"a": before, "b": after})).summary.row(0, named=True)
+    assert (row["verdict"], row["pass_verdict"], row["decided_by"]) == ("regressed", "regressed", "pass_rate")
+    assert row["score_verdict"] != "regressed"
+
+
+def test_scores_of_0_and_1_are_one_test_with_their_labels() -> None:
+    rng = np.random.default_rng(3)
+    a, b = (rng.random((2, 100)) < 0.7).astype(float)
+    comparison = compare(versions({"a": a, "b": b}))
+    row = comparison.summary.row(0, named=True)
+    assert row["q_value"] == row["pass_q_value"] == pytest.approx(comparison.components["p_test"][0])
+    assert comparison.components["same"].to_list() == [False, True]
+
+
+def test_the_worst_case_is_below_the_difference_and_has_the_sign_of_a_gain() -> None:
+    a, b = drawn(400, shift=0.1)
+    frame = versions({"a": a, "b": b}).with_columns(latency_ms=pl.lit(100.0) + pl.col("case_id") % 7)
+    slow = frame.with_columns(
+        latency_ms=pl.when(pl.col("model") == "b").then(pl.col("latency_ms") + 20).otherwise("latency_ms")
+    )
+    rows = compare(slow, measures="latency_ms").summary
+    score, took = (rows.filter(pl.col("metric") == name).row(0, named=True) for name in ("m", "latency_ms"))
+    assert 0 < score["worst_case"] < score["difference"]
+    assert score["pass_worst_case"] < score["pass_rate_difference"]
+    assert took["worst_case"] < -20
+
+
+def test_a_change_is_found_unless_it_is_shown_to_be_small() -> None:
+    rng = np.random.default_rng(0)
+    before = rng.uniform(0.4, 0.6, 1_000)
+    frame = versions({"a": before, "b": before - 0.004 + rng.normal(0, 0.01, 1_000)})
+    assert compare(frame, min_effect=0.005).summary["score_verdict"].item() == "regressed"
+    assert compare(frame, min_effect=0.01).summary["score_verdict"].item() == "no_change"
+
+
+def test_equal_items_give_no_narrow_interval_at_any_time() -> None:
+    row = compare(versions({"a": [0.9] * 12, "b": [0.8] * 12})).summary.row(0, named=True)
+    assert row["sequential_low"] is None or row["sequential_low"] < -0.1 < row["sequential_high"]
+    sequential = compare(versions({"a": [0.9] * 400, "b": [0.8] * 400})).summary.row(0, named=True)
+    assert sequential["sequential_low"] < -0.1 < sequential["sequential_high"]
+
+
+def test_a_median_with_ties_is_tested_by_the_level_at_which_its_interval_reaches_0() -> None:
+    rng = np.random.default_rng(2)
+    found = []
+    for n in (30, 100, 300):
+        took = [np.where(rng.random(n) < share, 1.0, 2.0) for share in (0.7, 0.25)]
+        frame = versions({"a": [0.5] * n, "b": [0.5] * n}).with_columns(
+            seconds=pl.Series(np.concatenate(took))
+        )
+        measures = {"seconds": {"lower_is_better": True, "quantiles": [0.5]}}
+        rows = compare(frame, measures=measures).measures
+        found.append(rows.filter(pl.col("statistic") == "median").row(0, named=True))
+    assert [row["difference"] for row in found] == [1.0, 1.0, 1.0]
+    assert [row["p_value"] < 0.05 for row in found] == [True, True, True]
+    assert found[2]["p_value"] < found[0]["p_value"]
+    assert found[2]["verdict"] == "regressed"
+
+
+def test_order_statistics_around_a_quantile_hold_it() -> None:
+    from scipy import stats
+
+    for n, p in ((20, 0.5), (150, 0.95), (1_000, 0.1)):
+        first, last = fixed_counts(n, p, np.array([0.05, 1e-6]))
+        assert first.tolist() == stats.binom.ppf([0.025, 5e-7], n, p).tolist()
+        assert (last - 1).tolist() == stats.binom.isf([0.025, 5e-7], n, p).tolist()
+        wide = sequential_counts(n, p, np.array([0.05]))
+        assert wide[0][0] <= first[0]
+        assert wide[1][0] >= last[0]
+
+
+def test_a_confidence_sequence_of_a_quantile_holds_at_all_times() -> None:
+    below = np.random.default_rng(5).random((1_000, 500)) < 0.95
+    counts, missed = below.cumsum(axis=1), np.zeros(1_000, dtype=bool)
+    for n in range(5, 501, 5):
+        first, last = sequential_counts(n, 0.95, np.array([0.05]))
+        missed |= (counts[:, n - 1] < first[0]) | (counts[:, n - 1] > last[0] - 1)
+    assert missed.mean() <= 0.05
+
+
+def test_items_that_a_candidate_lacks_are_noted_and_compared_with_the_others() -> None:
+    a, _ = drawn(1_000)
+    hard = np.arange(1_000) < 400
+    frame = versions({"a": np.where(hard, a - 0.3, a).clip(0, 1), "b": np.where(hard, a - 0.3, a).clip(0, 1)})
+    few = frame.filter((pl.col("model") == "a") | (pl.col("case_id") >= 400))
+    [note] = [note for note in compare(few).notes if "no row of b" in note]
+    assert note.startswith(
+        "400 of 1,000 items of a have no row of b and are not compared; there a scores m 0."
+    )
+    assert "p = " in note
+    assert not any("no row" in note for note in compare(frame).notes)
+
+
+def complementary() -> pl.DataFrame:
+    rng = np.random.default_rng(4)
+    kind = np.array(["x", "y"])[np.arange(400) % 2]
+    a = rng.uniform(0.3, 0.7, 400)
+    b = a + np.where(kind == "x", -0.2, 0.2) + rng.normal(0, 0.05, 400)
+    frame = versions({"a": a, "b": b.clip(0, 1)}, kind=kind, copy=kind, n=np.arange(400) % 3)
+    return frame.with_columns(
+        expected=pl.when(pl.col("case_id") % 5 == 0).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    )
+
+
+def test_both_sides_of_a_tie_are_listed() -> None:
+    comparison = compare(complementary(), by="auto")
+    assert comparison.slices.select("slice", "verdict").rows() == [
+        ("copy=x", "regressed"), ("copy=y", "improved"),
+    ]  # fmt: skip
+
+
+def test_what_is_expected_is_searched_like_any_other_column() -> None:
+    frame = complementary().drop("kind", "copy")
+    lost = frame.with_columns(
+        m_score=pl.when((pl.col("model") == "b") & (pl.col("expected") == "yes"))
+        .then(0.0)
+        .otherwise("m_score")
+    )
+    comparison = compare(lost, by="auto")
+    assert "expected=yes" in comparison.slices["slice"].to_list()
+
+
+def test_the_same_data_give_the_same_result_twenty_times(tmp_path: Path) -> None:
+    """Ties, complements, repeats and rows in any order of groups: nothing may depend on chance."""
+    one = complementary().with_columns(latency_ms=(pl.col("case_id") % 4).cast(pl.Float64) + 1)
+    frame = pl.concat([one, one.filter(pl.col("case_id") % 9 == 0)])
+    path = tmp_path / "scored.parquet"
+    frame.write_parquet(path, row_group_size=97)
+    seen = set()
+    for number in range(20):
+        source = pl.scan_parquet(path) if number % 2 else frame
+        found = pe.compare(
+            source,
+            version="model",
+            baseline="a",
+            item="case_id",
+            by="auto",
+            measures="auto",
+            cluster="n" if number < 0 else None,
+        )
+        seen.add(found.to_json() + found.items.collect().write_csv())
+    assert len(seen) == 1
