@@ -36,7 +36,8 @@ def frames() -> dict[str, pl.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    "name", ["flips", "measures", "unmatched", "pass_rates", "windows", "timeline.summary", "segments"]
+    "name",
+    ["flips", "components", "measures", "unmatched", "pass_rates", "windows", "timeline.summary", "segments"],
 )
 def test_every_column_is_documented(name: str) -> None:
     # Flips have the columns of the slices besides.

@@ -30,15 +30,23 @@ from polars_evals.cli.options import (
     ByColumn,
     Cluster,
     Columns,
+    DatasetFile,
+    ExitZero,
+    ExpectedColumn,
     FailOnInconclusive,
     Format,
+    Html,
+    Junit,
     Keep,
     Markdown,
     Measures,
+    MetricNames,
     Metrics,
     MinEffect,
+    On,
     Rows,
     Scored,
+    SuiteFile,
     Unanswered,
 )
 
@@ -120,11 +128,8 @@ def score(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="The Parquet file to write. Not needed with --check.")
     ] = None,
-    suite: Annotated[Path | None, typer.Option(help="Suite file (TOML, YAML or JSON).")] = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option("--metric", help="A metric with its defaults, instead of a suite; repeat for several."),
-    ] = None,
+    suite: SuiteFile = None,
+    metrics: MetricNames = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Look for what would make the scores mean less than they seem to."),
@@ -133,11 +138,9 @@ def score(
     columns: Columns = None,
     keep: Keep = None,
     rows: Rows = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="File with the expected values (Parquet, JSON Lines or CSV).")
-    ] = None,
-    on: Annotated[str, typer.Option(help="Column that the files and --dataset share.")] = "item_id",
-    expected: Annotated[str, typer.Option(help="Column of --dataset with the expected values.")] = "expected",
+    dataset: DatasetFile = None,
+    on: On = "item_id",
+    expected: ExpectedColumn = "expected",
     engine: Annotated[
         str,
         typer.Option(
@@ -187,19 +190,17 @@ def compare(
     scored: Scored,
     *,
     spec: ComparisonSpec,
-    html: Annotated[str | None, typer.Option(help="Write the report page.")] = None,
+    html: Html = None,
     time: Annotated[
         str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
     ] = None,
     every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
+    junit: Junit = None,
     markdown: Markdown = None,
     everything: All = False,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():

@@ -1,5 +1,6 @@
 """The options that several commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -68,6 +69,21 @@ Measures = Annotated[
         "its direction, as in `retries:lower`; `auto` for those that traces have.",
     ),
 ]
+Aggregates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aggregate",
+        help="Statistic of all items to compare too, such as macro_f1, mcc, corpus_bleu, or f1:spam for one "
+        "class; repeat for several. [default: those of the suite]",
+    ),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with people's labels of some rows, which correct the scores of all rows; `judge=column` "
+        "for one metric."
+    ),
+]
 Unanswered = Annotated[
     str,
     typer.Option(
@@ -88,3 +104,16 @@ FailOnInconclusive = Annotated[
 ]
 Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
 All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that moved.")]
+SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
+MetricNames = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="A metric with its defaults, instead of a suite. Repeat for several."),
+]
+DatasetFile = Annotated[
+    str | None, typer.Option("--dataset", help="File with the expected values (Parquet, JSON Lines or CSV).")
+]
+On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
+ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
+Html = Annotated[str | None, typer.Option(help="Write the report page.")]
+Junit = Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")]

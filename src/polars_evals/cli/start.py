@@ -17,12 +17,25 @@ from polars_evals.cli.options import (
     Alpha,
     AsJson,
     By,
+    Candidates,
     Cluster,
+    Columns,
+    DatasetFile,
+    ExitZero,
+    ExpectedColumn,
     FailOnInconclusive,
+    Format,
+    Html,
+    Junit,
+    Keep,
     Margin,
     Markdown,
     Measures,
+    MetricNames,
     MinEffect,
+    On,
+    Rows,
+    SuiteFile,
     Unanswered,
 )
 
@@ -32,23 +45,14 @@ if TYPE_CHECKING:
     from polars_evals._diff import Diff
 
 Inputs = Annotated[list[str], typer.Argument(help="Files or folders of answers, from any tool.")]
-Format = Annotated[str, typer.Option("--format", help="Trace format. `auto` recognizes it.")]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="Where a column is: `output=answer.text`. Repeat for several."),
-]
-Keep = Annotated[list[str] | None, typer.Option(help="Another column of the files to keep.")]
-SuiteFile = Annotated[Path | None, typer.Option(help="Suite file (TOML, YAML or JSON).")]
-MetricNames = Annotated[
-    list[str] | None, typer.Option("--metric", help="A metric with its defaults. Repeat for several.")
-]
 
 
 class _Asked(NamedTuple):
-    """How to score, where the user says so."""
+    """What the user said, for the commands that do the same."""
 
     suite: Path | None
     metrics: list[str] | None
+    reading: list[str]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -68,6 +72,7 @@ def diff(
     baseline: Annotated[
         str | None, typer.Option(help="The version to compare with, where one input holds them all.")
     ] = None,
+    candidate: Candidates = None,
     item: Annotated[
         str | None, typer.Option(help="Column that pairs the versions. [default: item_id, or equal inputs]")
     ] = None,
@@ -77,38 +82,42 @@ def diff(
     format_name: Format = "auto",
     columns: Columns = None,
     keep: Keep = None,
+    rows: Rows = None,
+    dataset: DatasetFile = None,
+    on: On = "item_id",
+    expected: ExpectedColumn = "expected",
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
     margin: Margin = None,
     unanswered: Unanswered = "auto",
-    html: Annotated[str | None, typer.Option(help="Write the report page.")] = None,
+    html: Html = None,
     open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     save: Annotated[str | None, typer.Option(help="Keep the scores in a Parquet file.")] = None,
-    junit: Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")] = None,
+    junit: Junit = None,
     markdown: Markdown = None,
     everything: All = False,
     as_json: AsJson = False,
     fail_on_inconclusive: FailOnInconclusive = False,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Compare two files or folders of answers in one step. The first is the baseline."""
     with stoppable(), explained():
         from polars_evals._diff import run_diff
-        from polars_evals.cli.score import mapped
-        from polars_evals.suite import Suite
+        from polars_evals.cli.score import choose_suite, in_options
 
-        reading: dict[str, Any] = {"format": format_name, "columns": dict(map(mapped, columns or []))}
-        with progress("scoring"):
+        chosen = choose_suite(suite, metrics) if suite or metrics else None
+        reading = _reading(
+            inputs, format_name, columns, keep, rows=rows, dataset=dataset and (dataset, on, expected)
+        )
+        with in_options(), progress("scoring"):
             done = run_diff(
                 inputs,
-                suite=None if suite is None else Suite.load(suite),
-                metrics=metrics or None,
+                suite=chosen,
                 version=version,
                 baseline_version=baseline,
                 item=item,
-                reading={**reading, "keep": keep or []},
+                reading=reading,
+                candidate=candidate or None,
                 by=slices(by),
                 cluster=cluster,
                 measures=named_measures(measures),
@@ -119,6 +128,9 @@ def diff(
             )
         if save is not None:
             done.scored.write_parquet(save, metadata=done.suite.metadata)
+        words = [word for one in columns or [] for word in ("--column", one)]
+        words += [word for one in keep or [] for word in ("--keep", one)]
+        words += ["--format", format_name] if format_name != "auto" else []
         if open_page and html is None:
             html = str(Path(save or "report").with_suffix(".html"))
         paths = deliver(done.comparison, {"junit": junit, "markdown": markdown, "html": html})
@@ -127,7 +139,7 @@ def diff(
         if as_json:
             show(_as_json(done), as_json=True)
         else:
-            show(_text(done, inputs, written, _Asked(suite, metrics), everything=everything))
+            show(_text(done, inputs, written, _Asked(suite, metrics, words), everything=everything))
         if open_page and html is not None:
             import webbrowser
 
@@ -136,6 +148,23 @@ def diff(
             need_pairs(done.comparison)
     verdicts = [] if exit_zero else done.comparison.verdicts.values()
     leave(verdicts, fail_on_inconclusive=fail_on_inconclusive)
+
+
+def _reading(
+    inputs: list[str],
+    format_name: str,
+    columns: list[str] | None,
+    keep: list[str] | None,
+    *,
+    rows: str | None = None,
+    dataset: Any = None,
+) -> dict[str, Any]:
+    """Return how to read the files, as `read_traces` takes it."""
+    from polars_evals.cli.score import choose_input
+
+    source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows, dataset=dataset)
+    names = ("format", "columns", "keep", "rows", "dataset")
+    return {name: getattr(source, name) for name in names}
 
 
 def _text(
@@ -168,9 +197,9 @@ def _steps(done: Diff, inputs: list[str], asked: _Asked) -> list[list[str]]:
     elif asked.suite is not None:
         scoring = ["--suite", str(asked.suite)]
     else:
-        steps.append(["init", *inputs, "--output", "evals"])
+        steps.append(["init", *inputs, *asked.reading, "--output", "evals"])
         scoring = ["--suite", "evals/evals.toml"]
-    steps.append(["score", *inputs, *scoring, "--output", "scored.parquet"])
+    steps.append(["score", *inputs, *asked.reading, *scoring, "--output", "scored.parquet"])
     spec = done.comparison.spec
     versions = ["--version", done.version, "--baseline", spec.baseline, "--item", done.item]
     steps.append(["compare", "scored.parquet", *versions, "--html", "report.html"])
@@ -200,9 +229,10 @@ def init(
     """Look at answers and write a suite and a job for them. Nothing is scored, and no file is replaced."""
     with explained():
         from polars_evals.cli.init import write_files
-        from polars_evals.cli.score import mapped
+        from polars_evals.cli.score import in_options
 
-        reading: dict[str, Any] = {"format": format_name, "columns": dict(map(mapped, columns or []))}
-        files, reasons = write_files(inputs, output, reading={**reading, "keep": keep or []})
+        with in_options():
+            reading = _reading(inputs, format_name, columns, keep)
+            files, reasons = write_files(inputs, output, reading=reading)
         show("\n".join([*(f"wrote {file}" for file in files), *(f"  {one}" for one in reasons)]))
         tell(f"next: polars-evals run {shlex.quote(str(files[-1]))}")

@@ -35,12 +35,15 @@ def read(kind: type[T], entries: object, where: str, context: object = None) -> 
 
     Validators find `context` in their information.
     """
-    if not isinstance(entries, Mapping) or not all(isinstance(key, str) for key in entries):
-        raise ValueError(f"{where}: must be a table of options, got {shown(entries)}")
     try:
-        return kind.model_validate(dict(entries), context=context)
+        entries = mapping(entries)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    try:
+        return kind.model_validate(entries, context=context)
     except ValidationError as refused:
-        errors = refused.errors(include_url=False)
+        # What is wrong with the table itself comes before what is wrong inside of an entry.
+        errors = sorted(refused.errors(include_url=False), key=lambda error: len(error["loc"]))
     # A misspelt key says more than the one that is missing for it.
     problems = [explain(kind, dict(error), entries, where) for error in errors]
     raise ValueError(next((text for text in problems if "; did you mean" in text), problems[0]))
@@ -62,8 +65,25 @@ def explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any]
     if error["type"] == "missing":
         return f"{where}: `{key}` is missing; it is {expectation(field)}"
     if error["type"] == "value_error":
-        return f"{where}: {error['ctx']['error']}"
+        place = f"{key}{entry_of(value, inner[0])}: " if inner and isinstance(value, list) else ""
+        return f"{where}: {place}{error['ctx']['error']}"
     return f"{where}: `{key}` must be {expectation(field)}, got {shown(value)}{nearest(field, value)}"
+
+
+def entry_of(entries: list[Any], place: int) -> str:
+    """Say which entry of a list is meant, counted from 1, and what it is called."""
+    entry = entries[place]
+    name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
+    # A name that UTF-8 cannot write is for the error to show.
+    is_name = isinstance(name, str) and not any("\ud800" <= c <= "\udfff" for c in name)
+    return f"[{place + 1}]" + (f' "{name}"' if is_name else "")
+
+
+def mapping(entry: object) -> dict[str, Any]:
+    """Take a table of options."""
+    if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
+        raise ValueError(f"must be a table of options, got {shown(entry)}")
+    return dict(entry)
 
 
 def table_of(annotation: Any) -> type[Table] | None:

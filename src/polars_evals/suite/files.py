@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from math import inf, isinf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
 
+from polars_evals.clean import read_steps
 from polars_evals.suite.aggregate import Aggregate, aggregates_of
-from polars_evals.suite.declared import Table, Text, read
-from polars_evals.suite.measure import Measures, measures_of
+from polars_evals.suite.declared import Table, Text, mapping, read
+from polars_evals.suite.measure import Measure, measures_of
 from polars_evals.suite.metric import (
     Metric,
     accepts,
@@ -31,7 +32,6 @@ EVALUATORS = {"response_evaluator": "response"}
 EVALUATOR_OPTIONS = {"response_evaluator": {"similarity_threshold": "threshold"}}
 
 COLUMNS = ("output", "expected")
-CLEANING = ("clean", "clean_expected")
 
 # A few lines of YAML can stand for more than any memory holds: aliases of aliases of aliases.
 LARGEST_REPETITION = 1_000_000
@@ -229,18 +229,87 @@ WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
+def as_metric(entry: object) -> Metric:
+    """Make a metric of a table: its options stand beside its type."""
+    options = mapping(entry)
+    return make_metric(options.pop("type", None), options)
+
+
+def as_measure(entry: object) -> Measure:
+    """Make a measure of the name of a column, or of a table with its options beside it."""
+    options = {"name": entry} if isinstance(entry, str) else mapping(entry)
+    name = options.pop("name", None)
+    if not is_text(name):
+        raise ValueError(f"`name` must be the name of a column, got {shown(name)}")
+    try:
+        return measures_of({name: options})[str(name)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error).removeprefix(f"measure {name!r}: ")) from None
+
+
+def as_aggregate(entry: object) -> Aggregate:
+    """Make an aggregate of its type, or of a table with its options beside it."""
+    try:
+        return aggregates_of(entry if isinstance(entry, str) else mapping(entry))[0]
+    except TypeError as error:
+        raise ValueError(error) from None
+
+
+def as_evaluator(entry: object) -> Metric | None:
+    """Make a metric of an evaluator of another system, or nothing if it is switched off."""
+    try:
+        evaluator = read(Evaluator, entry, "")
+    except ValueError as error:
+        raise ValueError(str(error).removeprefix(": ")) from None
+    return None if not evaluator.enabled else evaluator.metric
+
+
+def as_list(entries: object, info: ValidationInfo) -> list[Any] | None:
+    """Take a list that is not empty."""
+    if not isinstance(entries, list) or not entries:
+        toml = f"; in TOML write [[{info.field_name}]]" if isinstance(entries, Mapping) else ""
+        raise ValueError(
+            f"a suite holds a list of metrics under `{info.field_name}`, got {shown(entries)}{toml}"
+        )
+    return entries
+
+
+def as_steps(steps: object, info: ValidationInfo) -> object:
+    """Check the steps of cleaning; `clean_expected` may say that they are those of the output."""
+    if not isinstance(steps, bool | None):
+        read_steps(str(info.field_name), steps)
+    return steps
+
+
+Metrics = Annotated[list[Annotated[Metric, PlainValidator(as_metric)]], BeforeValidator(as_list)]
+MeasureList = Annotated[list[Annotated[Measure, PlainValidator(as_measure)]], BeforeValidator(as_list)]
+Aggregates = Annotated[list[Annotated[Aggregate, PlainValidator(as_aggregate)]], BeforeValidator(as_list)]
+Evaluated = Annotated[list[Annotated[Any, PlainValidator(as_evaluator)]], BeforeValidator(as_list)]
+Steps = Annotated[Any, PlainValidator(as_steps)]
+
+
 class SuiteTable(Table):
     """What a suite file holds."""
 
     keys_are: ClassVar[str] = "a suite has"
 
-    metric: Any = None
-    measure: Any = None
-    aggregate: Any = None
+    metric: Metrics = Field(default_factory=list)
+    measure: MeasureList = Field(default_factory=list)
+    aggregate: Aggregates = Field(default_factory=list)
     output: Text | None = Field(None, description="the name of a column")
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
-    clean: Any = None
-    clean_expected: Any = None
+    clean: Steps = None
+    clean_expected: Steps = None
+
+
+class ForeignTable(Table):
+    """A file of another system with its evaluators; the rest is its own: providers, datasets, reports."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    evaluators: Evaluated
+    output: Text | None = Field(None, description="the name of a column")
+    expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
 
 
 class Evaluator(Table):
@@ -253,124 +322,69 @@ class Evaluator(Table):
     enabled: bool = Field(True, description="true or false")
     config: Any = None
 
+    @property
+    def metric(self) -> Metric:
+        """The metric that it is here."""
+        kind = self.type
+        names = EVALUATOR_OPTIONS.get(str(kind), {})
+        try:
+            config = mapping({} if self.config is None else self.config)
+        except ValueError as error:
+            raise ValueError(f"config: {error}") from None
+        if names:
+            check_evaluator_options(str(kind), config)
+        options = {names.get(option, option): value for option, value in config.items()}
+        if len(options) < len(config):
+            raise ValueError(f"an option is given under two names: {', '.join(config)}")
+        if self.name is not None:
+            options["name"] = self.name
+        return make_metric(EVALUATORS.get(str(kind), kind), options, off="; `enabled: false` leaves it out")
 
-def read_metrics(config: object, source: str) -> tuple[list[Metric], dict[str, Any]]:
-    """Read the metrics, and the columns that the suite names."""
+
+def read_suite(config: object, source: str) -> dict[str, Any]:
+    """Read the arguments of `Suite`: its metrics, and what else a file says."""
     if isinstance(config, list) or (
         isinstance(config, Mapping) and "type" in config and "metric" not in config
     ):
         config = {"evaluators": config if isinstance(config, list) else [config]}
     if not isinstance(config, Mapping):
         raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {shown(config)}")
-    foreign = "evaluators" in config and "metric" not in config
-    # The rest of a file with evaluators is the other system's: providers, datasets, reports.
-    own = {key: config[key] for key in COLUMNS if key in config} if foreign else config
-    table = read(SuiteTable, own, source)
-    columns = {key: value for key in (*COLUMNS, *CLEANING) if (value := getattr(table, key)) is not None}
-    if isinstance(table.expected, dict):
-        columns["expected"] = read_literal(source, table.expected)
-    if foreign:
-        evaluators = read_list(config["evaluators"], "evaluators", source)
-        found = [
-            read_evaluator(entry, place(source, "evaluators", n, entry))
-            for n, entry in enumerate(evaluators, 1)
-        ]
-        return [metric for metric in found if metric], columns
-    if table.measure is not None:
-        columns["measures"] = read_measures(read_list(table.measure, "measure", source), source)
-    if table.aggregate is not None:
-        columns["aggregates"] = read_aggregates(read_list(table.aggregate, "aggregate", source), source)
-        if table.metric is None:
-            return [], columns
-    entries = enumerate(read_list(table.metric, "metric", source), 1)
-    return [read_metric(entry, place(source, "metric", n, entry)) for n, entry in entries], columns
+    table: SuiteTable | ForeignTable
+    if "evaluators" in config and "metric" not in config:
+        table = read(ForeignTable, config, source)
+        found: dict[str, Any] = {"metrics": [metric for metric in table.evaluators if metric is not None]}
+    else:
+        table = read(SuiteTable, config, source)
+        if not table.metric and not table.aggregate:
+            raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got None")
+        found = {"metrics": table.metric, "clean": table.clean, "clean_expected": table.clean_expected}
+        found |= {"measures": table.measure, "aggregates": table.aggregate}
+    expected: Any = table.expected
+    if isinstance(expected, dict):
+        expected = read_literal(source, expected)
+    given = {"output": table.output, "expected": expected}
+    return found | {key: value for key, value in given.items() if value is not None}
 
 
-def read_aggregates(entries: list[Any], source: str) -> tuple[Aggregate, ...]:
-    """Read `[[aggregate]]`: its options stand beside its type."""
-    found: list[Aggregate] = []
-    for number, entry in enumerate(entries, 1):
-        where = place(source, "aggregate", number, entry)
-        try:
-            found += aggregates_of(entry if isinstance(entry, str) else read_mapping(entry, where))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {error}") from None
-    return tuple(found)
-
-
-def read_measures(entries: list[Any], source: str) -> Measures:
-    """Read `[[measure]]`: the name of a column, and its options beside it."""
-    found = Measures()
-    for number, entry in enumerate(entries, 1):
-        where = place(source, "measure", number, entry)
-        options = {"name": entry} if isinstance(entry, str) else read_mapping(entry, where)
-        name = options.pop("name", None)
-        if not is_text(name):
-            raise ValueError(f"{where}: `name` must be the name of a column, got {shown(name)}")
-        if name in found:
-            raise ValueError(f'{where}: the measure "{name}" is given twice')
-        try:
-            found.update(measures_of({name: options}))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{where}: {str(error).removeprefix(f'measure {name!r}: ')}") from None
-    return found
-
-
-def read_list(entries: object, key: str, source: str) -> list[Any]:
-    """Take a list that is not empty."""
-    if not isinstance(entries, list) or not entries:
-        toml = f"; in TOML write [[{key}]]" if isinstance(entries, Mapping) else ""
-        raise ValueError(
-            f"{source}: a suite holds a list of metrics under `{key}`, got {shown(entries)}{toml}"
-        )
-    return entries
-
-
-def read_metric(entry: object, where: str) -> Metric:
-    """Read a metric of a suite file: its options stand beside its type."""
-    options = read_mapping(entry, where)
-    return make_metric(options.pop("type", None), where, options)
-
-
-def read_evaluator(entry: object, where: str) -> Metric | None:
-    """Read an evaluator of another system, or nothing if it is switched off."""
-    evaluator = read(Evaluator, entry, where)
-    if not evaluator.enabled:
-        return None
-    kind = evaluator.type
-    names = EVALUATOR_OPTIONS.get(str(kind), {})
-    config = read_mapping({} if evaluator.config is None else evaluator.config, f"{where}: config")
-    if names:
-        check_evaluator_options(str(kind), config, where)
-    options = {names.get(option, option): value for option, value in config.items()}
-    if len(options) < len(config):
-        raise ValueError(f"{where}: an option is given under two names: {', '.join(config)}")
-    if evaluator.name is not None:
-        options["name"] = evaluator.name
-    return make_metric(
-        EVALUATORS.get(str(kind), kind), where, options, off="; `enabled: false` leaves it out"
-    )
-
-
-def check_evaluator_options(kind: str, config: Mapping[str, Any], where: str) -> None:
+def check_evaluator_options(kind: str, config: Mapping[str, Any]) -> None:
     """Refuse an option that neither system knows, in the other system's words."""
     names, own = EVALUATOR_OPTIONS[kind], metric_type(EVALUATORS[kind]).option_names
     known = [*names, *(option for option in own if option not in names.values())]
     for option in config:
         if option not in (*known, *own):
             hint = did_you_mean(option, known) or f"; {kind} takes {', '.join(known)}"
-            raise ValueError(f'{where}: unknown option "{option}"{hint}')
+            raise ValueError(f'unknown option "{option}"{hint}')
 
 
-def make_metric(kind: object, where: str, options: dict[str, Any], off: str = "") -> Metric:
-    """Make the metric, and say where it stands if it is wrong."""
+def make_metric(kind: object, options: dict[str, Any], off: str = "") -> Metric:
+    """Make a metric; its options are checked by the signature of its function."""
     if kind is None:
-        raise ValueError(f"{where}: the `type` is missing; there are {', '.join(metric_names())}")
+        raise ValueError(f"the `type` is missing; there are {', '.join(metric_names())}")
     try:
         own = find_own(str(kind))
         parameters = (metric_type(str(kind)) if own is None else own_type(own)).options
     except ValueError as error:
-        raise ValueError(f"{where}: {error}{off}") from None
+        raise ValueError(f"{error}{off}") from None
     for option, value in options.items():
         # TOML has no null.
         if value == "none" and option in parameters:
@@ -380,17 +394,4 @@ def make_metric(kind: object, where: str, options: dict[str, Any], off: str = ""
     try:
         return Metric(str(kind), **options)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {str(error).removeprefix(f'{kind}: ')}") from None
-
-
-def read_mapping(entry: object, where: str) -> dict[str, Any]:
-    """Take a mapping whose keys are texts."""
-    if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
-        raise ValueError(f"{where}: must be a table of options, got {shown(entry)}")
-    return dict(entry)
-
-
-def place(source: str, key: str, number: int, entry: object) -> str:
-    """Say where an entry stands, counted from 1, and what it is called."""
-    name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
-    return f"{source}: {key}[{number}]" + (f' "{name}"' if is_text(name) else "")
+        raise ValueError(str(error).removeprefix(f"{kind}: ")) from None

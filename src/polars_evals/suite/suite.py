@@ -149,14 +149,14 @@ class Suite:
         output, expected
             The columns to score, where they are not those that the configuration names.
         """
-        from polars_evals.suite.files import read_metrics
+        from polars_evals.suite.files import read_suite
 
-        metrics, columns = read_metrics(config, source)
-        columns |= {
-            key: name for key, name in {"output": output, "expected": expected}.items() if name is not None
+        given = {"output": output, "expected": expected}
+        arguments = read_suite(config, source) | {
+            key: name for key, name in given.items() if name is not None
         }
         try:
-            return cls(metrics, **columns)
+            return cls(**arguments)
         except ValueError as error:
             raise ValueError(f"{source}: {error}") from None
 

@@ -13,7 +13,7 @@ import polars as pl
 import yaml
 
 from polars_evals import _native
-from polars_evals._polars import is_map, read_ndjson, scan_lines
+from polars_evals._polars import is_map, scan_lines
 from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
@@ -110,24 +110,18 @@ def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
 def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     held, number, is_first = b"", 1, True
     for piece in _and_end(pieces(file, storage_options=storage_options)):
-        if piece is None:
-            data, held = held, b""
-        else:
-            cut = piece.rfind(b"\n") + 1
-            if cut == 0:
-                held += piece
-                if len(held) > LONGEST_RECORD:
-                    raise too_long(file)
-                continue
-            data, held = held + piece[:cut], piece[cut:]
+        data = b"" if piece is None else piece
         if is_first:
             data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
-        if not data:
+        split, are_objects, held = _native.split_lines(data, name=LINE, held=held, is_last=piece is None)
+        if len(held) > LONGEST_RECORD:
+            raise too_long(file)
+        lines = pl.DataFrame(split).to_series()
+        if lines.is_empty():
             continue
-        lines = pl.DataFrame(_native.split_lines(data, name=LINE)).to_series()
         frame = _frame(lines, number)
         number += lines.len()
-        if data.startswith(b"{") and data.count(b"\n{") + 1 == lines.len():
+        if are_objects:
             yield frame
         else:
             yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
@@ -270,6 +264,10 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
         raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
 
+# What aliases of YAML may stand for: this much, or this many times what is written.
+_YAML_BYTES, _YAML_TIMES = 16 << 20, 16
+
+
 def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
     """Read YAML, which is read as a whole."""
     text = bytearray()
@@ -281,9 +279,12 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 "JSON Lines"
             )
     try:
+        _refuse_expanding(file, bytes(text))
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}") from None
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
+    except RecursionError:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: its YAML is nested too deeply") from None
     if isinstance(value, dict):
         for keys in lists:
             inner: Any = value
@@ -293,8 +294,40 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 around.update({key: held for key, held in value.items() if key not in keys})
                 value = inner
                 break
-    for record in value if isinstance(value, list) else [value]:
-        yield _written(record).encode()
+    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+        try:
+            yield _written(record).encode()
+        except (ValueError, RecursionError) as error:
+            why = "refers to itself" if "ircular" in str(error) else "is nested too deeply"
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: record {number:,} {why}") from None
+
+
+def _refuse_expanding(file: str, text: bytes) -> None:
+    """Refuse YAML whose aliases stand for far more than is written, or for themselves; and deep nesting."""
+    sizes, open_ones, total = dict[str, int](), list[tuple[str | None, int]](), 0
+    largest = max(_YAML_BYTES, _YAML_TIMES * len(text))
+    why = None
+    for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in [anchor for anchor, _ in open_ones]:
+                why = f"the alias *{event.anchor} refers to itself"
+            total += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            total += len(event.value) + 1
+            if event.anchor:
+                sizes[event.anchor] = len(event.value) + 1
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            open_ones.append((event.anchor, total))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            anchor, before = open_ones.pop()
+            if anchor:
+                sizes[anchor] = total - before + 1
+        if len(open_ones) > _native.DEEPEST:
+            why = f"its YAML is nested more than {_native.DEEPEST} levels deep"
+        if total > largest:
+            why = f"its YAML aliases stand for more than {largest >> 20} MB"
+        if why is not None:
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
 def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
@@ -358,10 +391,12 @@ def sample(
     lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
     if kind not in ("lines", "parquet"):
         return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
-    for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
-        if frame.height:
-            return frame.get_column(LINE).head(_SAMPLE_RECORDS).to_list()
-    return []
+    found = list[str | None]()
+    for frame in islice(record_frames(file, kind, lists, None, storage_options=storage_options), 3):
+        found += frame.get_column(LINE).head(_SAMPLE_RECORDS - len(found)).to_list()
+        if len(found) == _SAMPLE_RECORDS:
+            break
+    return found
 
 
 def _decoded(texts: Iterable[bytes]) -> list[str | None]:
@@ -379,10 +414,17 @@ def stable_hash(text: pl.Expr) -> pl.Expr:
     return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
 
 
-def read_records(texts: pl.Series, columns: Mapping[str, Sequence[Candidate]]) -> pl.DataFrame:
-    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`."""
+def read_records(
+    texts: pl.Series, columns: Mapping[str, Sequence[Candidate]], unless: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`.
+
+    `unless` names fields that need not be read where another one, which comes before them, is there.
+    """
     plan = [(name, [(place.path, place.reading) for place in places]) for name, places in columns.items()]
-    found = _native.read_records(texts, plan, broken=BROKEN, threads=pl.thread_pool_size())
+    at = {name: place for place, name in enumerate(columns)}
+    pairs = [(at[name], at[other]) for name, other in (unless or {}).items() if {name, other} <= at.keys()]
+    found = _native.read_records(texts, plan, broken=BROKEN, unless=pairs, threads=pl.thread_pool_size())
     return pl.concat([pl.DataFrame(piece) for piece in found], rechunk=False)
 
 
@@ -425,43 +467,3 @@ def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Binary):
         return expr.cast(pl.String, strict=False)
     return expr
-
-
-# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
-SUSPECT_LINES = 1_000
-
-
-def is_blank(file: str) -> bool:
-    """Say whether a file of JSON Lines has no line with anything in it."""
-    return all(frame.is_empty() for frame in record_frames(file, "lines", (), None))
-
-
-def broken_line(file: str) -> tuple[int, str] | None:
-    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
-    if next(pieces(file, size=3), b"") == b"\xef\xbb\xbf":
-        return 1, "Unexpected UTF-8 BOM"
-    line, tried = pl.col(LINE), 0
-    suspect = ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
-    for frame in record_frames(file, "lines", (), None):
-        for number, text in frame.filter(suspect.fill_null(True)).select(NUMBER, LINE).iter_rows():
-            if text is None:
-                return number, "it is not valid UTF-8"
-            try:
-                read_ndjson(text)
-            except pl.exceptions.PolarsError:
-                return number, _reason(text)
-            tried += 1
-            if tried == SUSPECT_LINES:
-                return None
-    return None
-
-
-def _reason(line: str) -> str:
-    """Say what is wrong with a line that cannot be read."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        return f"{error.msg} (column {error.colno:,})"
-    except (ValueError, RecursionError):
-        return "it is nested too deeply, or holds a number that is too long"
-    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"

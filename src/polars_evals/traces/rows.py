@@ -109,6 +109,12 @@ def spans_frame(
         for name in (*CANONICAL, *HELPERS)
         if name not in ("ts", "end")
     }
+    if isinstance(group, Stream):
+        for name, other in (("question", "item_id"), ("record", "trace_id")):
+            pair = [fields[each] for each in (name, other)]
+            if all(found is not None and found.expr.meta.is_column() for found in pair):
+                hashed, there = (found.expr.meta.output_name() for found in pair if found is not None)
+                group.unless[hashed] = there
     texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
     times = {name: _times(name, group, platform, columns) for name in ("ts", "end")}
     kept = {kept_name(name): _kept(name, group) for name in keep}
@@ -409,7 +415,8 @@ def choose_rows(
     if platform.requests:
         frame = _with_requests(frame, kept)
     if rows == "spans" and may_repeat:
-        frame = _once(frame.with_row_index("@row"), ["trace_id"]).drop("@row")
+        trace = ["trace_id", OF_FILE] if apart else ["trace_id"]
+        frame = _once(frame.with_row_index("@row"), trace).drop("@row")
     if rows == "spans":
         # Where nothing says what a span is, one that names a model is a call of it.
         is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())

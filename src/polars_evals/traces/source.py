@@ -13,7 +13,6 @@ from polars.io.plugins import register_io_source
 from polars_evals._polars import TIME_CASTS, is_map
 from polars_evals.expressions.python import json_text
 from polars_evals.traces.content import Kind
-from polars_evals.traces.files import readable_copy
 from polars_evals.traces.platforms.base import Candidate, Record
 from polars_evals.traces.read import (
     BATCH_BYTES,
@@ -88,7 +87,7 @@ class Table:
                 for file in self.files
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        read = [readable_copy(self.copies.get(file, file)) for file in self.files]
+        read = [self.copies.get(file, file) for file in self.files]
         copied = read != self.files
         table = pl.scan_parquet(
             read,
@@ -190,6 +189,8 @@ class Stream:
     copies: dict[str, str] = field(default_factory=dict)
     # Keys that say the same in all records, and so name no item.
     constant: set[str] = field(default_factory=set)
+    # Fields that are not needed where another one is there: hashes in the place of ids.
+    unless: dict[str, str] = field(default_factory=dict)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -245,7 +246,7 @@ class Stream:
         fields = {name: places for name, places in self.used.items() if name in wanted}
         for found in self.records(storage_options, at_once=at_once):
             if fields or BROKEN in wanted:
-                read = read_records(found.get_column(LINE), fields)
+                read = read_records(found.get_column(LINE), fields, self.unless)
                 refuse_deep(found, read)
                 yield found.hstack(read)
             else:

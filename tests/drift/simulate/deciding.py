@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from . import ALPHA, Floats, Places, Rng, compared, group, reports
 from .comparing import SPREAD, clusters
@@ -118,6 +119,28 @@ def small_clusters(rng: Rng, sets: int, *, sizes: Places, loss: float, within: f
     return found.share("regressed", "improved")
 
 
+def within_margin(rng: Rng, sets: int, *, n: int, kind: str, sizes: Places | None = None) -> float:
+    """Return how often a loss of exactly the margin passes for less, as `not_worse_than` judges it."""
+    margin, doc = 0.05, None if sizes is None else clusters(sizes)
+    n = n if doc is None else len(doc)
+    share = rng.random((sets, n))
+    if kind == "rare":
+        before = np.full((sets, n), 0.8)
+        after = np.where(share < margin / 0.8, 0.0, before)
+    elif kind == "flips":
+        before = np.where(share < 0.05, 0.0, 1.0)
+        after = np.where(share < 0.05, 1.0, np.where(share > 1 - 2 * margin, 0.0, 1.0))
+    else:
+        before = rng.uniform(0.4, 0.6, (sets, n))
+        moved = rng.normal(0, 0.05, (sets, n))
+        if sizes is not None:
+            moved += rng.normal(0, 0.1, (sets, len(sizes)))[:, doc]
+        after = before + moved - margin
+    found = compared(before, after, threshold=0.5 if kind == "flips" else None, cluster=doc).components
+    shown = (pl.col("sequential_worst_case") > -margin).fill_null(value=False)
+    return float(found.group_by("set").agg(shown.all())["sequential_worst_case"].mean())  # type: ignore[arg-type]
+
+
 TEN = np.array([1, 2, 3, 5, 8, 12, 18, 25, 32, 40])
 for _kind, _shift in (("grades", 0.25), ("overlap", 0.05), ("right or wrong", 0.35)):
     add(
@@ -167,5 +190,12 @@ add("ten clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALP
 add("ten clusters of 1 to 40 items, alike within, none: found", small_clusters, high=1.5 * ALPHA, sizes=TEN,
     loss=0.0, within=0.02)  # fmt: skip
 add("clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALPHA, sizes=SPREAD, loss=0.0)
+for _n in (2, 10, 30, 200):
+    for _kind in ("rare", "flips", "scores"):
+        add(f"{_kind}, n = {_n}, a loss of the margin: `not_worse_than` passes", within_margin, high=ALPHA,
+            kind=_kind, n=_n)  # fmt: skip
+for _sizes in (TEN, SPREAD):
+    add(f"{len(_sizes)} clusters of 1 to 40 items, a loss of the margin: `not_worse_than` passes",
+        within_margin, high=ALPHA, kind="scores", n=0, sizes=_sizes)  # fmt: skip
 
 LAWS = DECISIONS

@@ -22,14 +22,13 @@ CHANCE = 0.05
 
 def ks(baseline: Floats, candidate: Floats) -> float | None:
     """Return the largest distance between two distribution functions, given sorted values."""
-    left, right = baseline, candidate
-    if not len(left) or not len(right):
+    if not len(baseline) or not len(candidate):
         return None
     # Each function gains on the other only where it jumps, so its own values are where to look.
-    gains = (
-        np.searchsorted(one, one, "right") / len(one) - np.searchsorted(other, one, "right") / len(other)
-        for one, other in ((left, right), (right, left))
-    )
+    gains = []
+    for one, other in ((baseline, candidate), (candidate, baseline)):
+        last = np.append(np.flatnonzero(one[1:] != one[:-1]), len(one) - 1)
+        gains.append((last + 1) / len(one) - np.searchsorted(other, one[last], "right") / len(other))
     return max(0.0, *(float(gain.max()) for gain in gains))
 
 
