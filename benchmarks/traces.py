@@ -14,6 +14,7 @@ from benchmarks.texts import Writer
 
 RECORDS = 200_000
 QUESTION, ANSWER = 500, 900
+FLAT = 8_050
 
 
 def spans() -> Iterator[dict[str, object]]:
@@ -44,8 +45,45 @@ def spans() -> Iterator[dict[str, object]]:
         }
 
 
+def answers() -> Iterator[dict[str, object]]:
+    """Write a flat table of long answers."""
+    writer = Writer(8)
+    for number in range(FLAT):
+        yield {
+            "item_id": str(number // 10),
+            "model": f"model-{number % 10}",
+            "input": writer.text(QUESTION),
+            "output": writer.text(1_300),
+            "expected": writer.text(2_000),
+        }
+
+
+def flat_rows() -> list[Row]:
+    """Time a flat table of long texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.jsonl"
+        with file.open("w") as stream:
+            stream.writelines(json.dumps(answer) + "\n" for answer in answers())
+        case = f"JSON Lines, {FLAT:,} flat records of long texts, {file.stat().st_size >> 20} MB"
+        return race(
+            "traces",
+            case,
+            FLAT,
+            {
+                OURS: lambda: pe.scan_traces(file).collect(),
+                "pl.scan_ndjson": lambda: pl.scan_ndjson(file).collect(),
+            },
+            rounds=5,
+        )
+
+
 def rows() -> list[Row]:
-    """Time both over the same file: all columns, and one."""
+    """Time both over the same file: all columns, and one; and a flat table."""
+    return [*nested_rows(), *flat_rows()]
+
+
+def nested_rows() -> list[Row]:
+    """Time nested records: all columns, and one."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "observations.jsonl"
         with file.open("w") as stream:

@@ -33,7 +33,7 @@ def test_a_field_outlives_its_struct() -> None:
 
 
 def test_lines_are_taken_once() -> None:
-    lines = _native.split_lines(b"one\ntwo", name="line")
+    lines, *_ = _native.split_lines(b"one\ntwo", name="line")
     assert len(pa.array(lines)) == 2
     with pytest.raises(ValueError, match="for one Arrow consumer, and were taken before"):
         pa.array(lines)

@@ -210,7 +210,8 @@ def _with_kept(reading: dict[str, Any], names: Sequence[str | None]) -> dict[str
 def _two_sides(sources: Sequence[Source], reading: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str]:
     """Read both sides into one frame."""
     if _is_same(*sources):
-        raise ConfigError(f"both sides are the same: {sources[0]}; name two files or folders")
+        both = f": {sources[0]}" if isinstance(sources[0], str | Path) else " frame"
+        raise ConfigError(f"both sides are the same{both}; name two files, folders or frames")
     frames = [_read(source, reading) for source in sources]
     names = _names(frames, sources)
     sides = [frame.with_columns(pl.lit(name).alias(SIDE)) for frame, name in zip(frames, names, strict=True)]
@@ -342,6 +343,8 @@ def _paired_by(frame: pl.DataFrame, version: str, before: str, item: str | None)
         return ITEM
     if shared.get(INPUT, 0):
         return INPUT
+    if not any(side[name].count() for side in sides for name in shared):
+        raise InputError("the answers have no item_id and no input: name the column that pairs them (item)")
     told = []
     for name, side in zip((f"the baseline {before}", "the other side"), sides, strict=True):
         column = ITEM if ITEM in side.columns and side[ITEM].null_count() < side.height else INPUT

@@ -18,6 +18,7 @@ import polars_evals as pe
 
 from .frames import drawn, label, versions
 
+SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired",
     "baseline_mean", "candidate_mean", "difference", "se", "ci_low", "ci_high", "worst_case", "correlation",
@@ -44,7 +45,7 @@ def test_schema() -> None:
     a, b = drawn(50)
     comparison = compare(versions({"a": a, "b": b}, topic=["x", "y"] * 25), by=["topic"])
     assert comparison.summary.columns == SUMMARY
-    assert comparison.slices.columns == [*SUMMARY[:2], "slice", "by", "value", *SUMMARY[2:]]
+    assert comparison.slices.columns == [*SUMMARY[:2], "slice", "by", "value", *SUMMARY[2:], *SHRUNK]
     assert comparison.summary.schema["verdict"] == pl.Enum(
         ["regressed", "inconclusive", "improved", "no_change"]
     )

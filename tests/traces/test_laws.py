@@ -274,9 +274,9 @@ def test_a_column_that_nobody_asks_for_is_not_read(tmp_path: Path, monkeypatch: 
     file = write(tmp_path / "a.jsonl", span("1", "a", input="q", output="x"))
     asked: list[int] = []
 
-    def read(texts: pl.Series, fields: Any) -> pl.DataFrame:
+    def read(texts: pl.Series, fields: Any, unless: Any) -> pl.DataFrame:
         asked.append(len(fields))
-        return read_records(texts, fields)
+        return read_records(texts, fields, unless)
 
     monkeypatch.setattr("polars_evals.traces.source.read_records", read)
     traces = pe.scan_traces(file, rows="all")

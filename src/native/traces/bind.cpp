@@ -25,10 +25,59 @@ using Candidates = std::vector<std::pair<std::string, std::string>>;
 // Python refuses a file that has such a record.
 constexpr const char* too_deep = "it is nested too deeply";
 
+struct Place {
+    Path path;
+    FieldReader::Function function;
+    std::size_t whole;               // the slot of the key that is the whole path
+    std::vector<std::size_t> heads;  // the slots of the keys that the path may begin with
+};
+
 struct Plan {
     std::vector<std::string> names;
-    std::vector<std::vector<std::pair<Path, FieldReader::Function>>> columns;
+    std::vector<std::vector<Place>> columns;
+    std::vector<std::size_t> unless;  // a column is not read where this one was found; itself if it always is
+    std::unordered_map<std::string, std::size_t> slots;
+
+    std::size_t slot(const std::string& key) { return slots.emplace(key, slots.size()).first->second; }
 };
+
+// The values of a record's own keys that a plan names, found in one pass.
+class Slots {
+public:
+    explicit Slots(const Plan& plan) : values_(plan.slots.size()) {
+        for (const auto& [key, slot] : plan.slots) {
+            if (by_size_.size() <= key.size()) by_size_.resize(key.size() + 1);
+            by_size_[key.size()].emplace_back(key, slot);
+        }
+    }
+    void fill(Value record) {
+        std::fill(values_.begin(), values_.end(), Value{});
+        is_odd_ = false;
+        record.each([&](Value member) {
+            const Text key = member.node().key;
+            // Keys with dots may be parts of longer names, and escapes hide what a key is.
+            is_odd_ |= member.node().key_escaped || key.find('.') != Text::npos;
+            if (key.size() < by_size_.size())
+                for (const auto& [name, slot] : by_size_[key.size()])
+                    if (name == key) values_[slot] = member;
+        });
+    }
+    Value operator[](std::size_t slot) const { return values_[slot]; }
+    bool is_odd() const { return is_odd_; }
+
+private:
+    std::vector<std::vector<std::pair<Text, std::size_t>>> by_size_;
+    std::vector<Value> values_;
+    bool is_odd_ = false;
+};
+
+Value find(const Place& place, const Slots& slots, FieldReader& reader) {
+    if (slots.is_odd() || place.path.is_record()) return reader.find(place.path);
+    if (const Value value = slots[place.whole]; value && value.kind() != Kind::null) return value;
+    for (const std::size_t head : place.heads)
+        if (slots[head]) return reader.find(place.path);
+    return {};
+}
 
 unsigned kind_bit(Value value) {
     const Text raw = value.raw();
@@ -44,17 +93,24 @@ unsigned kind_bit(Value value) {
 
 void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader, TextColumns& out) {
     const std::size_t broken = plan.columns.size();
+    Slots slots(plan);
+    std::vector<char> has(broken);
     TextColumn::Cursor cursor(records, begin);
     for (std::size_t row = begin; row < end; ++row, cursor.next()) {
         const bool is_there = cursor.array().is_valid(cursor.row());
         const bool is_object = is_there && reader.open(cursor.array()[cursor.row()]);
+        if (is_object) slots.fill(reader.record());
         for (std::size_t column = 0; column < broken; ++column) {
             bool found = false;
-            if (is_object)
-                for (const auto& [path, function] : plan.columns[column]) {
-                    if ((found = reader.read(path, function, out.text(column)))) break;
+            const std::size_t other = plan.unless[column];
+            if (is_object && (other == column || !has[other]))
+                for (const Place& place : plan.columns[column]) {
+                    const Value value = find(place, slots, reader);
+                    if (!value) continue;
+                    if ((found = reader.read(value, place.function, out.text(column)))) break;
                     out.drop(column);
                 }
+            has[column] = found;
             out.end(column, found);
         }
         if (!is_there) out.text(broken).append("it is not valid UTF-8");
@@ -64,16 +120,26 @@ void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, co
 }
 
 // Reads the records in pieces, which the threads of the pool take one after the other.
-nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns, const std::string& broken, std::size_t threads) {
+nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns, const std::string& broken,
+                      std::size_t threads, const std::vector<std::pair<std::size_t, std::size_t>>& unless) {
     const TextColumn records(read_chunks(texts));
     Plan plan;
     for (const auto& [name, candidates] : columns) {
         plan.names.push_back(name);
+        plan.unless.push_back(plan.columns.size());
         plan.columns.emplace_back();
-        for (const auto& [path, function] : candidates) plan.columns.back().emplace_back(Path(path), FieldReader::named(function));
+        for (const auto& [written, function] : candidates) {
+            Place place{Path(written), FieldReader::named(function), plan.slot(written), {}};
+            for (const std::string& head : place.path.heads()) place.heads.push_back(plan.slot(head));
+            plan.columns.back().push_back(std::move(place));
+        }
     }
+    for (const auto& [column, other] : unless)
+        if (other < column) plan.unless.at(column) = other;
     plan.names.push_back(broken);
-    constexpr std::size_t rows = 2048;
+    // Enough pieces for all threads, which are not worth waking for a few rows.
+    const std::size_t share = (records.size() + 2 * threads - 1) / std::max<std::size_t>(2 * threads, 1);
+    const std::size_t rows = std::clamp<std::size_t>(share, 128, 2048);
     const std::size_t count = std::max<std::size_t>((records.size() + rows - 1) / rows, 1);
     std::vector<TextColumns> pieces;
     for (std::size_t i = 0; i < count; ++i) pieces.emplace_back(plan.names);
@@ -128,20 +194,40 @@ std::pair<std::vector<std::pair<std::string, unsigned>>, std::int64_t> key_kinds
     return {std::move(found), deep};
 }
 
-// The lines of a piece of a file; one that is not valid UTF-8 is null.
-TextColumns split_lines(nb::bytes data, const std::string& name) {
-    const Text text(data.c_str(), data.size());
+// The lines of a piece of a file, the first of which began with `held`; whether all of them begin as an object; and what is
+// left of the piece behind its last line. A line that is not valid UTF-8 is null.
+nb::tuple split_lines(nb::bytes data, const std::string& name, nb::bytes held, bool is_last) {
+    const Text text(data.c_str(), data.size()), before(held.c_str(), held.size());
     TextColumns lines({name});
-    nb::gil_scoped_release released;
-    lines.text(0).reserve(text.size());
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t found = text.find('\n', at), end = found == Text::npos ? text.size() : found;
-        const Text line = text.substr(at, end - at);
-        lines.text(0).append(line);
-        lines.end(0, unicode::is_utf8(line));
-        at = end + 1;
+    bool are_objects = true;
+    std::string rest;
+    {
+        nb::gil_scoped_release released;
+        // Checked as a whole where that suffices, which is faster than line by line.
+        const bool is_valid = unicode::is_utf8(text);
+        std::string& out = lines.text(0);
+        out.reserve(before.size() + text.size());
+        out.append(before);
+        for (std::size_t at = 0; at < text.size() || (is_last && at == 0 && !before.empty());) {
+            const std::size_t found = text.find('\n', at);
+            if (found == Text::npos && !is_last) {
+                if (at == 0) rest = before;
+                rest.append(text.substr(at));
+                break;
+            }
+            const std::size_t end = found == Text::npos ? text.size() : found;
+            const std::size_t start = at == 0 ? 0 : out.size();
+            out.append(text.substr(at, end - at));
+            const Text line = Text(out).substr(start);
+            const bool is_text = (is_valid && at > 0) || unicode::is_utf8(line);
+            are_objects &= is_text && !line.empty() && line[0] == '{';
+            lines.end(0, is_text);
+            at = end + 1;
+        }
+        if (!rest.empty()) lines.drop(0);
+        else if (text.empty() && !is_last) rest = before, lines.drop(0);
     }
-    return lines;
+    return nb::make_tuple(nb::cast(std::move(lines)), are_objects, nb::bytes(rest.data(), rest.size()));
 }
 
 nb::list feed(Splitter& splitter, nb::bytes piece) {
@@ -167,11 +253,13 @@ void bind_traces(nb::module_& module) {
                 return nb::bytes(text.data(), text.size());
             },
             nb::lock_self());
-    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"));
+    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"),
+               nb::arg("unless") = std::vector<std::pair<std::size_t, std::size_t>>{});
     module.attr("TOO_DEEP") = too_deep;
     module.attr("DEEPEST") = json::Tape::deepest;
     module.def("key_kinds", &key_kinds, nb::arg("texts"));
-    module.def("split_lines", &split_lines, nb::arg("data"), nb::kw_only(), nb::arg("name"));
+    module.def("split_lines", &split_lines, nb::arg("data"), nb::kw_only(), nb::arg("name"), nb::arg("held") = nb::bytes("", 0),
+               nb::arg("is_last") = true);
 }
 
 }  // namespace pe

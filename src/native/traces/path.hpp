@@ -108,9 +108,23 @@ public:
     }
     // The value in a record; a null there is none.
     Value find(Value record, Shelf& shelf) const {
-        if (whole_ == "$") return record;
+        if (is_record()) return record;
         if (const Value found = record.member(whole_); found && found.kind() != Kind::null) return found;
         return find(record, 0, shelf);
+    }
+
+    bool is_record() const { return whole_ == "$"; }
+    // The keys of a record that the path may begin with.
+    std::vector<std::string> heads() const {
+        std::vector<std::string> found;
+        std::string name;
+        for (const Step& step : steps_) {
+            if (step.kind == Step::literal && found.empty()) found.push_back(step.name);
+            if (step.kind != Step::key) break;
+            if (!name.empty()) name.push_back('.');
+            found.push_back(name.append(step.name));
+        }
+        return found;
     }
 
 private:

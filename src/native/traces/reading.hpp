@@ -61,11 +61,9 @@ public:
         return tape_.read(record) && tape_[0].kind == Kind::object;
     }
     bool is_too_deep() const { return tape_.is_too_deep(); }
-    // Reads the value at a path; false where there is none.
-    bool read(const Path& path, Function function, std::string& out) {
-        const Value found = path.find({&tape_, 0}, shelf_);
-        return found && (this->*function)(found, out);
-    }
+    Value record() const { return {&tape_, 0}; }
+    Value find(const Path& path) { return path.find(record(), shelf_); }
+    bool read(Value value, Function function, std::string& out) { return (this->*function)(value, out); }
 
 private:
     // A string's content; anything else as it is written.

@@ -11,6 +11,8 @@ import typer
 
 from polars_evals.cli.console import explained
 from polars_evals.cli.options import (
+    Adjust,
+    Aggregates,
     Alpha,
     Baseline,
     By,
@@ -22,6 +24,7 @@ from polars_evals.cli.options import (
     Measures,
     Metrics,
     MinEffect,
+    Truth,
     Unanswered,
 )
 
@@ -49,6 +52,9 @@ def spec_of(
     by: By = None,
     metrics: Metrics = None,
     measures: Measures = None,
+    aggregates: Aggregates = None,
+    truth: Truth = None,
+    adjust: Adjust = None,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
     margin: Margin = None,
@@ -60,6 +66,7 @@ def spec_of(
     return ComparisonSpec(
         version=version or AUTO, baseline=baseline or AUTO, candidate=candidate or None, item=item,
         cluster=cluster, by=slices(by), metrics=metrics or None, measures=named_measures(measures),
+        aggregates=named_aggregates(aggregates), truth=named_truth(truth), adjust=adjust or None,
         min_effect=min_effect, alpha=alpha, margin=margin, unanswered=unanswered,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -116,6 +123,20 @@ def named_measures(given: list[str] | None) -> str | list[Any] | None:
         else:
             raise ValueError(f"--measure {one}: say {name}:lower or {name}:higher{did_you_mean(way, WAYS)}")
     return found
+
+
+def named_aggregates(given: list[str] | None) -> list[Any] | None:
+    """Read the aggregates: names, or types with the class that they are about."""
+    from polars_evals.suite import Aggregate
+
+    parts = [one.partition(":") for one in given or ()]
+    return [Aggregate(kind, positive=of) if of else kind for kind, _, of in parts] or None
+
+
+def named_truth(given: str | None) -> str | dict[str, str] | None:
+    """Read the labels: a column, or the column of one metric."""
+    metric, sign, column = (given or "").partition("=")
+    return {metric: column} if sign else given
 
 
 def compares(command: Callable[..., None]) -> Callable[..., None]:

@@ -69,6 +69,21 @@ Measures = Annotated[
         "its direction, as in `retries:lower`; `auto` for those that traces have.",
     ),
 ]
+Aggregates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aggregate",
+        help="Statistic of all items to compare too, such as macro_f1, mcc, corpus_bleu, or f1:spam for one "
+        "class; repeat for several. [default: those of the suite]",
+    ),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with people's labels of some rows, which correct the scores of all rows; `judge=column` "
+        "for one metric."
+    ),
+]
 Unanswered = Annotated[
     str,
     typer.Option(

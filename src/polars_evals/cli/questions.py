@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polars_evals.cli.comparing import named_measures
+from polars_evals.cli.comparing import named_aggregates, named_measures
 from polars_evals.cli.console import deliver, explained, need_pages, show_result
 from polars_evals.cli.options import (
+    Aggregates,
     All,
     Alpha,
     AsJson,
@@ -53,6 +54,7 @@ def rank(
         str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
     ] = None,
     measures: Measures = None,
+    aggregates: Aggregates = None,
     unanswered: Unanswered = "auto",
     alpha: Alpha = 0.05,
     html: Html = None,
@@ -68,8 +70,8 @@ def rank(
         need_pages("--html", html)
         result = ranked(
             scan_scored(scored), version=version, item=item, metrics=metrics or None, cluster=cluster,
-            measures=named_measures(measures), baseline=baseline, alpha=alpha,
-            unanswered=unanswered,  # type: ignore[arg-type]
+            measures=named_measures(measures), aggregates=named_aggregates(aggregates),
+            baseline=baseline, alpha=alpha, unanswered=unanswered,  # type: ignore[arg-type]
         )  # fmt: skip
         answer(result, html, markdown, as_json=as_json, everything=everything)
 

@@ -48,10 +48,11 @@ Inputs = Annotated[list[str], typer.Argument(help="Files or folders of answers, 
 
 
 class _Asked(NamedTuple):
-    """How to score, where the user says so."""
+    """What the user said, for the commands that do the same."""
 
     suite: Path | None
     metrics: list[str] | None
+    reading: list[str]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -127,6 +128,9 @@ def diff(
             )
         if save is not None:
             done.scored.write_parquet(save, metadata=done.suite.metadata)
+        words = [word for one in columns or [] for word in ("--column", one)]
+        words += [word for one in keep or [] for word in ("--keep", one)]
+        words += ["--format", format_name] if format_name != "auto" else []
         if open_page and html is None:
             html = str(Path(save or "report").with_suffix(".html"))
         paths = deliver(done.comparison, {"junit": junit, "markdown": markdown, "html": html})
@@ -135,7 +139,7 @@ def diff(
         if as_json:
             show(_as_json(done), as_json=True)
         else:
-            show(_text(done, inputs, written, _Asked(suite, metrics), everything=everything))
+            show(_text(done, inputs, written, _Asked(suite, metrics, words), everything=everything))
         if open_page and html is not None:
             import webbrowser
 
@@ -193,9 +197,9 @@ def _steps(done: Diff, inputs: list[str], asked: _Asked) -> list[list[str]]:
     elif asked.suite is not None:
         scoring = ["--suite", str(asked.suite)]
     else:
-        steps.append(["init", *inputs, "--output", "evals"])
+        steps.append(["init", *inputs, *asked.reading, "--output", "evals"])
         scoring = ["--suite", "evals/evals.toml"]
-    steps.append(["score", *inputs, *scoring, "--output", "scored.parquet"])
+    steps.append(["score", *inputs, *asked.reading, *scoring, "--output", "scored.parquet"])
     spec = done.comparison.spec
     versions = ["--version", done.version, "--baseline", spec.baseline, "--item", done.item]
     steps.append(["compare", "scored.parquet", *versions, "--html", "report.html"])

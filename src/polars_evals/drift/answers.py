@@ -112,7 +112,9 @@ def has_answer(schema: Schema, metrics: Sequence[str]) -> pl.Expr | None:
     failed = error_of(schema)
     missing = [] if failed is None else [failed]
     if OUTPUT in schema:
-        nothing = pl.all_horizontal(pl.col(f"{name}_score").fill_null(0.0) <= 0 for name in metrics)
+        nothing = pl.all_horizontal(
+            pl.lit(value=True), *(pl.col(f"{name}_score").fill_null(0.0) <= 0 for name in metrics)
+        )
         missing.append(pl.col(OUTPUT).is_null() & nothing)
     return ~pl.any_horizontal(missing) if missing else None
 
@@ -141,6 +143,8 @@ def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
 
 def answers_are_missing(rows: pl.DataFrame, metrics: Sequence[str]) -> bool:
     """Say whether any row lacks a score that it could have."""
+    if not metrics:
+        return False
     has_scores = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
     return bool(rows.select((~has_scores & _can_be_missing(rows, has_scores)).any()).item())
 

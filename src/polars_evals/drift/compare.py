@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,24 +10,29 @@ import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
+from polars_evals.drift.components import components, confusion, describe_labels
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
-from polars_evals.drift.inference.estimate import IDENTITY, Estimates
+from polars_evals.drift.inference.estimate import IDENTITY, PEOPLE, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
 from polars_evals.drift.items import without_pair
+from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
+from polars_evals.drift.labels import join_labels
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.read import read
+from polars_evals.drift.shrink import SHRUNK, with_shrunk
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
+from polars_evals.suite.measure import Measures
 from polars_evals.wording import have, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pair import Observations
-    from polars_evals.drift.spec import ResolvedSpec, SomeBy, SomeMeasures, Unanswered
+    from polars_evals.drift.spec import ResolvedSpec, SomeAggregates, SomeBy, SomeMeasures, Unanswered
 
 SUMMARY = [
     "candidate", "metric", "n", "n_baseline_only", "n_candidate_only", "clusters", "paired", "baseline_mean",
@@ -37,7 +43,10 @@ SUMMARY = [
     "sequential_low", "sequential_high", "p_sequential", "sequential_verdict", "min_effect", "score_verdict",
     "pass_verdict", "decided_by", "not_worse", "verdict", "reason",
 ]  # fmt: skip
-SLICES = [*IDENTITY, *SUMMARY[2:]]
+SLICES = [*IDENTITY, *SUMMARY[2:], *SHRUNK]
+# What is kept of a judge alone, where labels correct it.
+JUDGED = ["baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high", "verdict"]
+JUDGE = [f"judge_{name}" for name in JUDGED]
 COMPONENTS = [
     *IDENTITY, "component", "quantile", "n", "baseline_value", "candidate_value", "difference", "se",
     "ci_low", "ci_high", "worst_case", "best_case", "p_value", "p_test", "q_value", "p_family",
@@ -67,6 +76,9 @@ def compare(
     by: SomeBy = None,
     metrics: Sequence[str] | str | None = None,
     measures: SomeMeasures = None,
+    aggregates: SomeAggregates = None,
+    truth: str | Mapping[str, str] | Frame | None = None,
+    adjust: str | Sequence[str] | None = None,
     min_effect: float = 0.01,
     alpha: float = 0.05,
     margin: float | None = None,
@@ -107,6 +119,18 @@ def compare(
         (``["latency_ms", "cost", "input_tokens", "output_tokens"]``), ``"auto"`` for those that are there, or
         any column with its direction: ``{"retries": {"lower_is_better": True}}``. `Measure` has the other
         options. Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
+    aggregates
+        Statistics of all items beside the means, such as ``["macro_f1", "corpus_bleu"]``, or `Aggregate`s.
+        Each is a row of `summary` like a mean. None takes those whose counts a suite kept.
+    truth
+        People's labels of some rows, which correct the scores of a judge on all rows: a column (null where
+        nobody rated), a mapping from metric to column, or a frame of `read_labels`. Labels are Booleans,
+        ``pass`` and ``fail``, or numbers in the range of the scores. A column ``weight`` beside them, as
+        `sample_items` makes it, is used. The metric's row is the corrected one; ``judge_…`` columns keep what
+        the judge says alone, and ``people_…`` columns what the labels say alone.
+    adjust
+        Columns of strata, for versions that are not paired: the candidate's rows are weighed to the
+        baseline's mix, so that other traffic is no regression.
     min_effect
         The smallest difference in mean score that matters. A measure has its own.
     alpha
@@ -158,9 +182,12 @@ def compare(
     └───────────┴─────────────┴─────┴────────────┴───────────┘
     """
     table, names = with_slices(scored, by)
+    if isinstance(truth, pl.DataFrame | pl.LazyFrame):
+        table, truth = join_labels(table, truth, version=version, item=item), PEOPLE_LABEL
     spec = ComparisonSpec(
         version=version, baseline=baseline, candidate=candidate, item=item, cluster=cluster, by=names,
-        metrics=metrics, measures=measures, min_effect=min_effect, alpha=alpha, margin=margin,
+        metrics=metrics, measures=measures, aggregates=aggregates, truth=truth, adjust=adjust,
+        min_effect=min_effect, alpha=alpha, margin=margin,
         unanswered=unanswered, seed=seed,
     )  # fmt: skip
     return compare_spec(table, spec)
@@ -190,7 +217,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     """
     scores = read(scored, spec)
     resolved = scores.spec
-    estimates = Estimates(resolved)
+    estimates = Estimates(resolved, components)
     unmatched, searches = [], []
     absent: list[str] = []
     distributions: list[dict[str, Any]] = []
@@ -198,10 +225,10 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         pairs = pair(scores.rows, resolved, candidate)
         slicings = [pairs.slicing(), *(pairs.slicing(by) for by in resolved.slices)]
         names = measured(scores.rows, resolved)
-        for name in names:
+        for name in (*names, *resolved.aggregate_names):
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
-            distributions += pairs.histogram(name, resolved.baseline)
+        distributions += [one for name in names for one in pairs.histogram(name, resolved.baseline)]
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))
@@ -210,16 +237,26 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     if resolved.automatic:
         also_tried, note = search_slices(estimates, searches, scores.traits)
         notes.append(note)
-    components, judged = judge(estimates, also_tried, only_runs=scores.only_runs)
+    found, judged = judge(estimates, also_tried, only_runs=scores.only_runs)
+    judged = with_shrunk(judged, resolved.alpha)
+    summary, slices = SUMMARY, SLICES
+    if resolved.truths:
+        alone = _judge_alone(scored, resolved)
+        judged = judged.join(
+            alone, on=["candidate", "metric", "slice"], how="left", nulls_equal=True, maintain_order="left"
+        )
+        summary, slices = [*SUMMARY, *JUDGE, *PEOPLE], [*SLICES, *JUDGE, *PEOPLE]
+        notes += [*describe_labels(judged, resolved), *estimates.notes]
     sliced = pl.col("slice").is_not_null()
     return Comparison(
-        summary=judged.filter(~sliced).select(SUMMARY),
-        slices=flat(judged.filter(sliced).select(SLICES)),
-        measures=_measures(components, resolved),
-        components=flat(components.select(COMPONENTS)),
+        summary=judged.filter(~sliced).select(summary),
+        slices=flat(judged.filter(sliced).select(slices)),
+        measures=_measures(found, resolved),
+        components=flat(found.select(COMPONENTS)),
         unmatched=pl.concat(unmatched),
         pass_rates=_pass_rates(judged, resolved),
         distributions=pl.DataFrame(distributions, schema=DISTRIBUTIONS),
+        confusion=confusion(scores.rows, resolved),
         notes=(*notes, *_repeats(judged)),
         spec=resolved,
         table=scores.table,
@@ -233,6 +270,18 @@ def judge(
     spec, (rows, facts) = estimates.spec, estimates.frames()
     decided = decide(correct(test(rows, facts, spec), spec, also_tried), facts, spec)
     return decided, summarize(decided, facts, spec, only_runs=only_runs)
+
+
+def _judge_alone(scored: Frame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Return what the judge says without labels."""
+    plain = replace(
+        spec, metrics=tuple(spec.truths), measures=Measures(), aggregates=(), truth=None,
+    )  # fmt: skip
+    alone = compare_spec(scored, plain)
+    keys = ["candidate", "metric", "slice"]
+    whole = alone.summary.with_columns(slice=pl.lit(None, dtype=pl.String))
+    rows = pl.concat([one.select(*keys, *JUDGED) for one in (whole, alone.slices)])
+    return rows.rename({name: f"judge_{name}" for name in JUDGED})
 
 
 def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:

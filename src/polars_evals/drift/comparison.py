@@ -44,6 +44,9 @@ class Comparison(Result):
         Each version's pass rate with Wilson's interval.
     distributions
         How many scores of each version lie in each of twenty bins.
+    confusion
+        How often each version gave each output for each expected label, where an aggregate of labels was
+        compared.
     notes
         What was left out or needs care, in words.
     spec
@@ -59,6 +62,7 @@ class Comparison(Result):
     unmatched: pl.DataFrame
     pass_rates: pl.DataFrame
     distributions: pl.DataFrame
+    confusion: pl.DataFrame
     notes: tuple[str, ...]
     spec: ResolvedSpec
     table: pl.LazyFrame
@@ -181,7 +185,8 @@ class Comparison(Result):
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
         names = (
-            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates", "distributions"
+            "summary", "slices", "measures", "components", "flips", "unmatched", "pass_rates",
+            "distributions", "confusion",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 

@@ -48,7 +48,7 @@ class Items(pl.LazyFrame):
 def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     """Return a row for each candidate, metric and item that both versions have a score for."""
     schema = table.collect_schema()
-    if spec.item is None:
+    if spec.item is None or not spec.names:
         return pl.LazyFrame(schema=_schema(spec))
     slices, names = slice_columns(spec.traits), list(spec.names)
     rows = table.select(

@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.drift.components import UNSURE, labels_of, require_texts
+from polars_evals.drift.spec import WEIGHT
 from polars_evals.storage.paths import expand
-from polars_evals.wording import shown
+from polars_evals.wording import counted, listed, shown, verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +22,12 @@ if TYPE_CHECKING:
     from polars_evals.storage.paths import Paths
 
 Strategy = Literal["uncertain", "random", "stratified"]
-WEIGHT = "weight"
+# The column that labels of a frame become.
+PEOPLE = "people_label"
 # Uncertain items are drawn with a chance that grows with this much added: certain ones are drawn as well.
 LEAST = 0.2
 # No item is taken for sure, so that the weights stay small and the labels speak for all items.
 MOST = 0.9
-UNSURE = "unsure"
 COLUMNS: dict[str, Any] = {
     "item_id": pl.String, "version": pl.String, "label": pl.Enum(columns.LABELS), "note": pl.String,
     "rater": pl.String, "ts": pl.Datetime("us", "UTC"), "weight": pl.Float64,
@@ -180,6 +182,58 @@ def _draw(chance: Floats, rng: np.random.Generator) -> np.typing.NDArray[np.bool
     drawn = np.zeros(len(chance), dtype=np.bool_)
     drawn[order] = np.diff(steps, prepend=0.0) >= 1
     return drawn
+
+
+def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str | None) -> pl.LazyFrame:
+    """
+    Add people's labels to the rows of a table as `PEOPLE`, with their weights.
+
+    Several raters of an answer are averaged. Labels of items that the table does not have are an error.
+    """
+    if item is None:
+        raise ValueError('truth: labels are joined by item; name the column: item="item_id"')
+    given = columns.lazy(labels).collect()
+    for name in ("item_id", "version", "label"):
+        columns.require(given.schema, name, "truth")
+    schema = table.collect_schema()
+    columns.require(schema, item, "item")
+    columns.require(schema, version, "version")
+    if PEOPLE in schema:
+        raise pl.exceptions.DuplicateError(f"truth: the table already has a column {PEOPLE!r}; rename it")
+    require_texts(given.lazy(), given.schema, "label")
+    weight = pl.col(WEIGHT) if WEIGHT in given.columns else pl.lit(None, dtype=pl.Float64)
+    keys = [f"item{columns.APART}", f"version{columns.APART}"]
+    people = (
+        given.select(
+            pl.col("item_id").cast(pl.String).alias(keys[0]),
+            pl.col("version").cast(pl.String).alias(keys[1]),
+            labels_of(given.schema, "label").alias(PEOPLE),
+            weight.cast(pl.Float64).alias(WEIGHT),
+        )
+        .group_by(keys, maintain_order=True)
+        .agg(pl.col(PEOPLE).mean(), pl.col(WEIGHT).max())
+    )
+    table = table.with_columns(
+        columns.item_key(schema, item).cast(pl.String).alias(keys[0]),
+        columns.as_text(schema, version).alias(keys[1]),
+    )
+    there = table.select(keys).unique().collect()
+    unknown = people.join(there, on=keys[0], how="anti", maintain_order="left")[keys[0]].unique(
+        maintain_order=True
+    )
+    if not unknown.is_empty():
+        raise ValueError(
+            f"truth: {counted(unknown.len(), 'labelled item')} {verb(unknown.len(), 'is', 'are')} not in "
+            f"column {item!r}, such as {listed(unknown.to_list(), 3)}"
+        )
+    if people.join(there, on=keys, how="semi").is_empty():
+        versions = people[keys[1]].unique().sort().to_list()
+        raise ValueError(
+            f"truth: the labels are of the versions {listed(versions)}, which {version!r} does not have"
+        )
+    if WEIGHT in schema:
+        table = table.drop(WEIGHT)
+    return table.join(people.lazy(), on=keys, how="left", maintain_order="left").drop(keys)
 
 
 def read_labels(path: Paths) -> pl.DataFrame:

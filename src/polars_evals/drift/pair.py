@@ -188,7 +188,7 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
             for m in metrics
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
-        frame = rows.select(*_traits(rows), *sides)
+        frame = rows.select("side", *_traits(rows), *sides)
         return Observations(frame, rows, candidate, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.components import influence_of_items
 from polars_evals.drift.inference import NEGLIGIBLE, floats
 from polars_evals.drift.inference.clusters import one_mean
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.result import Result
 from polars_evals.drift.rows import read_rows
+from polars_evals.drift.spec import aggregates_of, counts_in
 from polars_evals.wording import counted, verb
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.rows import Rows
-    from polars_evals.drift.spec import SomeMeasures, Unanswered
+    from polars_evals.drift.spec import SomeAggregates, SomeMeasures, Unanswered
     from polars_evals.report import RankingPlots
 
 DRAWS = 20_000
@@ -119,6 +121,7 @@ def rank(
     item: str,
     metrics: Sequence[str] | None = None,
     measures: SomeMeasures = None,
+    aggregates: SomeAggregates = None,
     cluster: str | None = None,
     baseline: Any = None,
     unanswered: Unanswered = "auto",
@@ -142,6 +145,9 @@ def rank(
     measures
         Columns of numbers to rank by too, such as ``latency_ms``, as in `compare`; the best is the lowest
         where lower is better.
+    aggregates
+        Statistics of all items to rank by too, such as ``["macro_f1"]``, or `Aggregate`s; their values stand
+        in ``mean``. None takes those whose counts a suite kept.
     cluster
         Column that groups items which are not independent, such as the conversation or document.
     baseline
@@ -193,12 +199,18 @@ def rank(
     └─────────┴──────┴──────┴──────────┴───────────┘
     """
     columns.require_level(alpha)
+    schema = columns.lazy(scored).collect_schema()
+    counts = counts_in(schema, None if aggregates is None else aggregates_of(aggregates))
+    if counts and metrics is None and not any(name.endswith("_score") for name in schema):
+        metrics = ()
     rows = read_rows(
         scored, version=version, item=item, metrics=metrics, measures=measures, cluster=cluster,
         unanswered=unanswered, count_answers=True,
+        more={f"{name}:counts": expr for name, expr in counts.items()},
     )  # fmt: skip
+    if taken := [name for name in counts if name in rows.names]:
+        raise ValueError(f'aggregates: {taken[0]!r} is the name of another row; give it one: name="…"')
     versions = rows.versions
-    schema = columns.lazy(scored).collect_schema()
     before = None if baseline is None else columns.version_text(schema, version, baseline)
     if before is not None and before not in versions:
         raise columns.absent("baseline", before, version, versions)
@@ -207,10 +219,10 @@ def rank(
     settings = {
         "version": version, "item": item, "cluster": cluster, "baseline": before, "metrics": rows.metrics,
         "measures": {name: one.plain for name, one in rows.measures.items() if not one.share},
-        "unanswered": unanswered, "alpha": alpha, "seed": seed,
+        "aggregates": list(counts), "unanswered": unanswered, "alpha": alpha, "seed": seed,
     }  # fmt: skip
     notes, tables, pairs = list(rows.notes), [], []
-    for metric, means, lost in _means(rows):
+    for metric, means, lost in chain(_means(rows), _influences(rows, list(counts), notes)):
         if lost:
             notes.append(
                 f"{metric}: {counted(lost, 'item')} without a score in every version "
@@ -261,6 +273,23 @@ def _means(rows: Rows) -> Iterator[tuple[str, Means, int]]:
         bounded = bounded and bool(((scores[known] >= 0) & (scores[known] <= 1)).all())
         sign = -1 if measure is not None and measure.lower_is_better else 1
         yield name, Means(values[whole], groups, bounded, sign), lost
+
+
+def _influences(rows: Rows, names: Sequence[str], notes: list[str]) -> Iterator[tuple[str, Means, int]]:
+    """Yield each aggregate with the influence of the items that all versions have."""
+    for name in names:
+        items, reasons = influence_of_items(rows.frame, name, rows.versions)
+        if reasons:
+            told = "; ".join(f"{one} has no {name}: {why}" for one, why in reasons.items())
+            notes.append(f"{name} is left out: {told}")
+            continue
+        whole = items.drop_nulls([f"v:{at}" for at in range(len(rows.versions))])
+        groups = None
+        if "cluster" in whole.columns:
+            own = whole["cluster"].rank("dense").cast(pl.Int64).fill_null(-1 - pl.Series(range(whole.height)))
+            groups = np.unique(own.to_numpy(), return_inverse=True)[1]
+        values = whole.select(pl.col("^v:.*$")).to_numpy()
+        yield name, Means(values, groups, bounded=False, sign=1), items.height - whole.height
 
 
 def _ranked(

@@ -14,13 +14,17 @@ from polars_evals.drift.answers import (
     answers_are_missing,
     describe_unanswered,
     describe_unlabelled,
+    has_answer,
     outcomes,
     scores_of_answers,
+    set_apart,
     with_answers,
     without_idle,
 )
+from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
 from polars_evals.drift.pair import varying
 from polars_evals.drift.slices import searchable
+from polars_evals.drift.spec import WEIGHT
 from polars_evals.suite.measure import AUTO, measures_of
 from polars_evals.wording import counted, have, left_out, verb
 
@@ -72,6 +76,8 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
     resolved = spec.resolve(schema, counts["version"].drop_nulls().to_list())
     table = table.filter(columns.as_text(schema, spec.version).is_in(resolved.versions))
     columns.check_signatures(table, schema, resolved.metrics)
+    for column in set(resolved.truths.values()):
+        require_texts(table, schema, column)
     traits = _searched(table, schema, resolved) if resolved.automatic else resolved.traits
     rows = select_rows(table, schema, resolved, traits)
     if resolved.automatic and resolved.paired:
@@ -88,7 +94,8 @@ def read(scored: Frame, spec: ComparisonSpec) -> Scores:
         known = [one for name, one in resolved.measures.items() if nulls[f"{name}:score"] < rows.height]
         resolved = replace(resolved, measures=measures_of(known))
     notes = [*describe_nameless(counts, resolved), *describe_missing(nulls, resolved)]
-    notes += describe_unlabelled(rows)
+    require_labels(rows, resolved)
+    notes += [*describe_strata(rows, resolved), *describe_unlabelled(rows)]
     rows = without_idle(rows, resolved.metrics)
     if answers_are_missing(rows, resolved.metrics):
         rows = with_answers(rows, resolved.metrics)
@@ -108,6 +115,7 @@ def select_rows(
         *(columns.as_text(schema, name).alias(columns.trait(name)) for name in traits),
         *scores(schema, spec),
         *columns.values_of(spec.measures),
+        *beyond(schema, spec),
         *outcomes(schema, spec.metrics),
         # Null where there is nothing to compare with, so that it is counted like everything that is missing.
         *(
@@ -122,6 +130,21 @@ def select_rows(
 def scores(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
     """Return scores and labels, without those of rows that have no answer, and which rows have one."""
     return scores_of_answers(schema, spec.metrics, spec.unanswered)
+
+
+def beyond(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
+    """Return the counts of aggregates, people's labels with their weights, and strata."""
+    known = has_answer(schema, spec.metrics) if set_apart(schema, spec.unanswered) else None
+    counts = [
+        (expr if known is None else pl.when(known).then(expr)).alias(f"{name}:counts")
+        for name, expr in spec.aggregates_in(schema).items()
+    ]
+    labels = [labels_of(schema, column).alias(f"{name}:truth") for name, column in spec.truths.items()]
+    weight = pl.col(WEIGHT).cast(pl.Float64) if WEIGHT in schema else pl.lit(None, dtype=pl.Float64)
+    weights = [weight.alias(f"{name}:weight") for name in spec.truths]
+    strata = [columns.as_text(schema, name) for name in spec.adjust or ()]
+    stratum = [pl.concat_str(strata, separator=", ").alias(STRATUM)] if strata else []
+    return [*counts, *labels, *weights, *stratum]
 
 
 def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
@@ -181,5 +204,6 @@ def describe_missing(nulls: Mapping[str, int], spec: ResolvedSpec) -> list[str]:
 
 
 def _searched(table: pl.LazyFrame, schema: Schema, spec: ResolvedSpec) -> list[str]:
-    taken = {name for name in (spec.version, spec.item, spec.cluster, *spec.measures) if name is not None}
+    named = (spec.version, spec.item, spec.cluster, *spec.measures, *spec.truths.values())
+    taken = {name for name in named if name is not None}
     return sorted(searchable(table, schema, taken))

@@ -100,7 +100,8 @@ def read_rows(
     for role, name in roles.items():
         if name is not None:
             columns.require(schema, name, role)
-    names = columns.find_metrics(schema, metrics)
+    # None at all, where only other columns are asked for.
+    names = [] if metrics == () else columns.find_metrics(schema, metrics)
     also = measures_of(measures, schema)
     for name in also:
         columns.require_number(schema, name, "measures")

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from scipy import stats
+
+from polars_evals.drift.inference import column, floats
 
 if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
 
+SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
 # How many items' worth the spread that all slices share counts for in the spread of one.
 SHARED = 50
 # The spreads between slices that are weighed, in parts of the usual standard error of a slice.
@@ -95,3 +99,18 @@ def _widths(grid: Floats) -> Floats:
     """Return what each point of a grid stands for."""
     edges = np.concatenate([[grid[0]], (grid[1:] + grid[:-1]) / 2, [grid[-1]]])
     return np.diff(edges)
+
+
+def with_shrunk(judged: pl.DataFrame, alpha: float) -> pl.DataFrame:
+    """Add the differences of slices, pulled towards the overall one as far as chance alone spreads them."""
+    found = np.full((3, judged.height), np.nan)
+    places = judged.with_row_index("at").filter(pl.col("slice").is_not_null())
+    overall = {
+        (row["candidate"], row["metric"]): row["difference"]
+        for row in judged.filter(pl.col("slice").is_null()).iter_rows(named=True)
+    }
+    for (candidate, metric, _), part in places.group_by("candidate", "metric", "by", maintain_order=True):
+        centre = overall[(candidate, metric)]
+        d, se, n = (floats(part[name]) for name in ("difference", "se", "n"))
+        found[:, part["at"].to_numpy()] = shrink(d, se, n, np.nan if centre is None else centre, alpha=alpha)
+    return judged.with_columns(column(name, one) for name, one in zip(SHRUNK, found, strict=True))

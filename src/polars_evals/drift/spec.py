@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, get_args
 
 import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import OUTCOMES, needed_for_answers
+from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
+from polars_evals.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,9 +26,12 @@ By = Sequence[str | Sequence[str]] | str | None
 SomeBy = Sequence[str | pl.Expr | Sequence[str | pl.Expr]] | str | pl.Expr | None
 Slices = tuple[tuple[str, ...], ...]
 # Names, measures, or names with options.
+SomeAggregates = str | Aggregate | Sequence[str | Aggregate] | None
 SomeMeasures = str | Measure | Sequence[str | Measure] | Mapping[str, Mapping[str, Any] | Measure] | None
 Unanswered = Literal["auto", "apart", "wrong"]
 
+# The column beside labels that says what each stands for.
+WEIGHT = "weight"
 # Columns that play a part of their own, by the name of the argument.
 ROLES = ("version", "item", "cluster")
 
@@ -34,15 +39,15 @@ ROLES = ("version", "item", "cluster")
 @dataclass(frozen=True)
 class Quantity:
     """
-    What a row of a comparison is about: a metric, a measure, or a share of answers.
+    What a row of a comparison is about: a metric, a measure, an aggregate, or a share of answers.
 
     Attributes
     ----------
     name
         The metric or column.
     kind
-        A metric has scores and perhaps labels, a measure has a unit and quantiles, an outcome is a share of
-        items.
+        A metric has scores and perhaps labels, a measure has a unit and quantiles, an aggregate is a
+        statistic of all items, an outcome is a share of items.
     lower_is_better, unit, bounds, margin, quantiles
         As for `Measure`.
     min_effect
@@ -50,7 +55,7 @@ class Quantity:
     """
 
     name: str
-    kind: Literal["metric", "measure", "outcome"] = "metric"
+    kind: Literal["metric", "measure", "aggregate", "outcome"] = "metric"
     lower_is_better: bool = False
     unit: str | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
@@ -108,6 +113,9 @@ class SpecOptions(TypedDict, total=False):
     by: By
     metrics: Sequence[str] | str | None
     measures: SomeMeasures
+    aggregates: SomeAggregates
+    truth: Any
+    adjust: str | Sequence[str] | None
     min_effect: float
     alpha: float
     margin: float | None
@@ -144,6 +152,9 @@ class ComparisonSpec:
     by: By = None
     metrics: Sequence[str] | str | None = None
     measures: Any = None
+    aggregates: Any = None
+    truth: Any = None
+    adjust: Any = None
     min_effect: float = 0.01
     alpha: float = 0.05
     margin: float | None = None
@@ -164,8 +175,20 @@ class ComparisonSpec:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
         self._put("candidate", None if self.candidate is None else _versions(self.candidate))
         self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
-        self._put("metrics", None if self.metrics is None else _metrics(self.metrics))
+        if self.metrics is not None and not (self.metrics == () and self.aggregates):
+            self._put("metrics", _metrics(self.metrics))
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
+        self._put("aggregates", None if self.aggregates is None else aggregates_of(self.aggregates))
+        self._put("truth", _truth(self.truth))
+        adjust = (self.adjust,) if isinstance(self.adjust, str) else tuple(self.adjust or ())
+        for name in adjust:
+            columns.require_name(name, "adjust")
+        if adjust and self.item is not None:
+            raise ValueError(
+                "adjust is for versions that are not paired: with item, both versions have the same items, "
+                "and so the same mix; leave one of them out"
+            )
+        self._put("adjust", adjust or None)
 
     def _put(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -177,13 +200,37 @@ class ComparisonSpec:
                 columns.require(schema, name, role)
         if self.by != "auto":
             require_slices(schema, slice_sets(self.by))
-        metrics = columns.find_metrics(schema, self.metrics)
+        aggregates = self.aggregates_in(schema)
+        scored = any(name.endswith("_score") for name in schema)
+        metrics = columns.find_metrics(schema, self.metrics) if scored or not aggregates else []
+        for name in aggregates:
+            if name in metrics or name in OUTCOMES or name in self.measures_in(schema):
+                raise ValueError(f'aggregates: {name!r} is the name of another row; give it one: name="…"')
+        for name in self.adjust or ():
+            columns.require(schema, name, "adjust")
+        for name, column in self.truths_of(metrics).items():
+            columns.require(schema, column, f"truth of {name}")
         for name in self.measures_in(schema):
             columns.require_number(schema, name, "measures")
             if name in metrics or name in OUTCOMES:
                 what = "a metric" if name in metrics else "what answers are counted by"
                 raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
         return metrics
+
+    def aggregates_in(self, schema: Schema) -> dict[str, pl.Expr]:
+        """Return aggregates by name, with what each row adds to them; without any named, the stored ones."""
+        return counts_in(schema, self.aggregates)
+
+    def truths_of(self, metrics: Sequence[str]) -> dict[str, str]:
+        """Return the columns of people's labels by metric."""
+        if self.truth is None:
+            return {}
+        if isinstance(self.truth, str):
+            return dict.fromkeys(metrics, self.truth)
+        for name, _ in self.truth:
+            if name not in metrics:
+                raise ValueError(f"truth: there is no metric {name!r}{did_you_mean(name, metrics)}")
+        return dict(self.truth)
 
     def measures_in(self, schema: Schema) -> Measures:
         """Return the measures; where they are left to the table, those that it has."""
@@ -208,6 +255,8 @@ class ComparisonSpec:
             "candidate": tuple(after),
             "metrics": tuple(metrics),
             "measures": self.measures_in(schema),
+            # What has no counts in the table is kept as it was asked for.
+            "aggregates": tuple(self.aggregates_in(schema)) if self.aggregates is None else self.aggregates,
         }
         return ResolvedSpec(**(given | found))
 
@@ -221,6 +270,17 @@ class ResolvedSpec(ComparisonSpec):
     by: Slices | Literal["auto"]
     metrics: tuple[str, ...]
     measures: Measures
+    aggregates: tuple[str | Aggregate, ...]
+
+    @property
+    def aggregate_names(self) -> tuple[str, ...]:
+        """The names of the rows of aggregates."""
+        return tuple(one if isinstance(one, str) else str(one.name) for one in self.aggregates)
+
+    @cached_property
+    def truths(self) -> dict[str, str]:
+        """The columns of people's labels by metric."""
+        return self.truths_of(self.metrics)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -244,7 +304,13 @@ class ResolvedSpec(ComparisonSpec):
             for name, one in OUTCOMES.items()
         }
         measures = {name: Quantity.of(one) for name, one in self.measures.items()}
-        return shares | measures | {name: Quantity(name, **options) for name in self.metrics}
+        if self.adjust:
+            # Quantiles are not weighed.
+            measures = {name: replace(one, quantiles=()) for name, one in measures.items()}
+        aggregates = {
+            name: Quantity(name, "aggregate", bounds=(-inf, inf), **options) for name in self.aggregate_names
+        }
+        return shares | measures | aggregates | {name: Quantity(name, **options) for name in self.metrics}
 
     def sign(self, name: str) -> int:
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
@@ -300,6 +366,9 @@ class ResolvedSpec(ComparisonSpec):
             "by": "auto" if self.automatic else [list(group) for group in self.slices],
             "metrics": list(self.metrics),
             "measures": {name: one.plain for name, one in self.measures.items()},
+            "aggregates": [one if isinstance(one, str) else one.to_dict() for one in self.aggregates],
+            "truth": self.truth if self.truth is None or isinstance(self.truth, str) else dict(self.truth),
+            "adjust": None if self.adjust is None else list(self.adjust),
         }
 
     def needed(self, existing: Iterable[str]) -> list[str]:
@@ -308,8 +377,35 @@ class ResolvedSpec(ComparisonSpec):
         ends = ("score", "label", "signature")
         results = [f"{name}_{end}" for name in self.metrics for end in ends]
         answers = needed_for_answers(there, self.unanswered)
+        for name, one in zip(self.aggregate_names, self.aggregates, strict=True):
+            is_stored = f"{name}{COUNTS}" in there
+            made = Aggregate(one) if isinstance(one, str) and not is_stored else one
+            results += [f"{name}{COUNTS}"] if is_stored or isinstance(made, str) else made.columns
+        results += [*self.truths.values(), *([WEIGHT] if self.truths else []), *(self.adjust or ())]
         keys = [self.version, self.item, self.cluster, *self.traits, *results, *self.measures, *answers]
         return [name for name in dict.fromkeys(keys) if name is not None and name in there]
+
+
+def counts_in(schema: Schema, aggregates: Sequence[str | Aggregate] | None) -> dict[str, pl.Expr]:
+    """Return what each row of a table adds to aggregates, by name; without any, of those that are stored."""
+    there = stored(schema)
+    if aggregates is None:
+        return {name: pl.col(column) for name, column in there.items()}
+    found: dict[str, pl.Expr] = {}
+    for one in aggregates:
+        name = one if isinstance(one, str) else str(one.name)
+        if name in there:
+            found[name] = pl.col(there[name])
+            continue
+        try:
+            aggregate = Aggregate(one) if isinstance(one, str) else one
+        except ValueError as error:
+            hint = f"; the table has the counts of {listed(list(there))}" if there else ""
+            raise ValueError(f"aggregates: {error}{hint}") from None
+        for column in aggregate.columns:
+            columns.require(schema, column, f"aggregate {name!r}")
+        found[name] = aggregate.counts(schema)
+    return found
 
 
 def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
@@ -396,6 +492,30 @@ def _metrics(metrics: Sequence[str] | str) -> tuple[str, ...]:
     names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     columns.require_distinct(names)
     return names
+
+
+def aggregates_of(given: Any) -> tuple[str | Aggregate, ...]:
+    """Return the aggregates that are asked for, each once."""
+    alone = isinstance(given, str | Aggregate | Mapping) or not isinstance(given, Iterable)
+    several = [given] if alone else list(given)
+    if not all(isinstance(one, str | Aggregate) for one in several):
+        raise TypeError(f"aggregates takes names or pe.Aggregate(...), got {shown(given)}")
+    names = [one if isinstance(one, str) else one.name for one in several]
+    if len(set(names)) < len(names):
+        raise ValueError(f'aggregates must name each once, got {names!r}; pe.Aggregate(..., name="…")')
+    return tuple(several)
+
+
+def _truth(given: Any) -> str | tuple[tuple[str, str], ...] | None:
+    if given is None or isinstance(given, str):
+        return given
+    pairs = tuple(given.items()) if isinstance(given, Mapping) else given
+    if isinstance(pairs, tuple) and pairs and all(isinstance(one, str) for pair in pairs for one in pair):
+        return tuple(sorted(pairs))
+    raise TypeError(
+        "truth takes a column, a mapping of metrics and columns, or a frame of read_labels, "
+        f"got {shown(given)}"
+    )
 
 
 def _require_versions(

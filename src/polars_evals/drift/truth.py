@@ -56,7 +56,7 @@ class Corrected:
 
 def correct(
     scores: tuple[Floats, Floats], truth: tuple[Floats, Floats], weights: tuple[Floats, Floats], *,
-    paired: bool, alpha: float,
+    beside: tuple[Floats, Floats] | None = None, paired: bool, alpha: float,
 ) -> Corrected:  # fmt: skip
     """
     Estimate what people would say of all items.
@@ -70,6 +70,8 @@ def correct(
         People's labels, NaN where there is none.
     weights
         1 / the chance that an item was chosen to be labelled.
+    beside
+        The judge's scores of what was labelled, where that is a part of an item's rows.
     paired
         Whether the versions are paired.
     alpha
@@ -81,28 +83,25 @@ def correct(
     λ makes the variance least (power tuning): where the judge says nothing about people's labels it is 0, and
     the labels alone count.
     """
-    known = [np.isfinite(t) & np.isfinite(j) for t, j in zip(truth, scores, strict=True)]
-    weights = tuple(
-        np.where(k, np.where(np.isfinite(w), w, 1.0), 0.0) for k, w in zip(known, weights, strict=True)
-    )  # type: ignore[assignment]
-    if paired:
-        both = known[0] & known[1]
-        slope = (
-            _slope(scores[1] - scores[0], truth[1] - truth[0], weights[0] * both)
-            if both.sum() >= FEWEST
-            else None
-        )
-        slopes = (slope, slope) if slope is not None else tuple(map(_slope, scores, truth, weights))
+    judged = scores if beside is None else beside
+    known = [
+        np.isfinite(t) & np.isfinite(j) & np.isfinite(s)
+        for t, j, s in zip(truth, judged, scores, strict=True)
+    ]
+    used = [np.where(k, np.where(np.isfinite(w), w, 1.0), 0.0) for k, w in zip(known, weights, strict=True)]
+    both = known[0] & known[1] if paired else np.zeros(1, dtype=np.bool_)
+    if both.sum() >= FEWEST:
+        slopes = [_slope(judged[1] - judged[0], truth[1] - truth[0], np.where(both, used[0], 0.0))] * 2
     else:
-        slopes = tuple(map(_slope, scores, truth, weights))
-    parts = [_side(*one) for one in zip(scores, truth, weights, known, slopes, strict=True)]
-    off = tuple(_mean(j - t, w) for j, t, w in zip(scores, truth, weights, strict=True))
-    unlike = tuple(
-        n for n, (j, k, w) in enumerate(zip(scores, known, weights, strict=True)) if _unlike(j, k, w)
-    )
+        slopes = [_slope(*one) for one in zip(judged, truth, used, strict=True)]
+    arms = zip(scores, judged, truth, used, known, strict=True)
+    parts = [_side(*one, slope=slope) for one, slope in zip(arms, slopes, strict=True)]
+    off = [_mean(j - t, w) for j, t, w in zip(judged, truth, used, strict=True)]
+    sides = enumerate(zip(scores, known, used, strict=True))
     return Corrected(
         parts[0], parts[1], (int(known[0].sum()), int(known[1].sum())), (off[0], off[1]),
-        _people(truth, weights, known, paired=paired, alpha=alpha), unlike,
+        _people(truth, used, known, paired=paired, alpha=alpha),
+        tuple(n for n, one in sides if _unlike(*one)),
     )  # fmt: skip
 
 
@@ -118,14 +117,16 @@ def _slope(judge: Floats, people: Floats, weights: Floats) -> float:
     return float((weights * np.nan_to_num(x) * np.nan_to_num(y)).sum() / spread) if spread > 1e-12 else 0.0
 
 
-def _side(judge: Floats, people: Floats, weights: Floats, known: Flags, slope: float) -> Floats:
+def _side(
+    judge: Floats, judged: Floats, people: Floats, weights: Floats, known: Flags, *, slope: float
+) -> Floats:
     """Return the corrected scores of one version."""
     there = np.isfinite(judge)
     number, labels = int(there.sum()), int(known.sum())
     found = np.full(len(judge), np.nan)
     if labels < FEWEST:
         return found
-    rest = np.where(known, np.nan_to_num(people) - slope * np.nan_to_num(judge), 0.0)
+    rest = np.where(known, np.nan_to_num(people) - slope * np.nan_to_num(judged), 0.0)
     correction = _mean(rest, weights)
     level = slope * float(judge[there].mean()) + correction
     # The slope and the correction cost two of the labels.
@@ -136,7 +137,7 @@ def _side(judge: Floats, people: Floats, weights: Floats, known: Flags, slope: f
 
 
 def _people(
-    truth: tuple[Floats, Floats], weights: tuple[Floats, Floats], known: list[Flags], *,
+    truth: tuple[Floats, Floats], weights: list[Floats], known: list[Flags], *,
     paired: bool, alpha: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return the difference by labelled items alone, with its interval."""

@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -32,8 +32,9 @@ ENDINGS: dict[str, Kind] = {
     ".eval": "eval",
 }
 
-# How much is read at once.
-PIECE_BYTES = 8 << 20
+# How much is read at once, and at first: who looks at the beginning of a file need not wait for more.
+PIECE_BYTES = 2 << 20
+FIRST_BYTES = 64 << 10
 # A packed file may unpack to this much, or to this many times its size; a line and a document may be this
 # long.
 UNPACKED_BYTES = 256 << 20
@@ -110,7 +111,7 @@ def _head(path: str) -> bytes:
 def pieces(
     file: str, *, storage_options: dict[str, Any] | None = None, size: int = PIECE_BYTES
 ) -> Iterator[bytes]:
-    """Read a file's bytes, unpacked, piece by piece."""
+    """Read a file's bytes, unpacked, in pieces that grow up to a size."""
     path = local_path(file)
     if path is None:
         yield from _polars_pieces(file, storage_options, size)
@@ -124,14 +125,19 @@ def pieces(
             with gzip.open(stream) as unpacked:
                 yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
         else:
-            while piece := stream.read(size):
-                yield piece
+            yield from _growing(stream.read, size)
+
+
+def _growing(read: Callable[[int], bytes], largest: int) -> Iterator[bytes]:
+    size = min(FIRST_BYTES, largest)
+    while piece := read(size):
+        yield piece
+        size = min(8 * size, largest)
 
 
 def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[bytes]:
     try:
-        while piece := unpacked.read(size):
-            yield piece
+        yield from _growing(unpacked.read, size)
     except (EOFError, OSError, zlib.error) as error:
         raise pl.exceptions.ComputeError(
             f"cannot read {file!r}: its gzip data is broken or cut off ({error}); fetch it again"

@@ -14,7 +14,7 @@ from polars_evals.traces.detect import Detection, Seen, Sorting, Told, choose_fi
 from polars_evals.traces.files import expand, file_models, named_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
-from polars_evals.traces.read import FILE, LINE, read_records, refuse_deep
+from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, refuse_deep
 from polars_evals.traces.rows import (
     CANONICAL,
     OF_FILE,
@@ -57,7 +57,7 @@ class Group:
             return self.source if files is None else replace(self.source, files=list(files))
         wanted = set(self.files if files is None else files)
         chosen = [each for each in self.source.files if each[0] in wanted]
-        return replace(self.source, files=chosen, used={}, kept=[])
+        return replace(self.source, files=chosen, used={}, kept=[], unless={})
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,8 @@ class ScanPlan:
             .alias("repeats"),
         )
         found, passed = dict.fromkeys(files, Survey()), set[str]()
-        for frame in source.records(self.storage_options, passed=passed):
+        at_once = 0 if len(files) == 1 else BATCH_BYTES
+        for frame in source.records(self.storage_options, passed=passed, at_once=at_once):
             read = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, read)
             for file, *values in frame.select(FILE).hstack(read).group_by(FILE).agg(about).iter_rows():

@@ -110,24 +110,18 @@ def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
 def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     held, number, is_first = b"", 1, True
     for piece in _and_end(pieces(file, storage_options=storage_options)):
-        if piece is None:
-            data, held = held, b""
-        else:
-            cut = piece.rfind(b"\n") + 1
-            if cut == 0:
-                held += piece
-                if len(held) > LONGEST_RECORD:
-                    raise too_long(file)
-                continue
-            data, held = held + piece[:cut], piece[cut:]
+        data = b"" if piece is None else piece
         if is_first:
             data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
-        if not data:
+        split, are_objects, held = _native.split_lines(data, name=LINE, held=held, is_last=piece is None)
+        if len(held) > LONGEST_RECORD:
+            raise too_long(file)
+        lines = pl.DataFrame(split).to_series()
+        if lines.is_empty():
             continue
-        lines = pl.DataFrame(_native.split_lines(data, name=LINE)).to_series()
         frame = _frame(lines, number)
         number += lines.len()
-        if data.startswith(b"{") and data.count(b"\n{") + 1 == lines.len():
+        if are_objects:
             yield frame
         else:
             yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
@@ -358,10 +352,12 @@ def sample(
     lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
     if kind not in ("lines", "parquet"):
         return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
-    for frame in record_frames(file, kind, lists, None, storage_options=storage_options):
-        if frame.height:
-            return frame.get_column(LINE).head(_SAMPLE_RECORDS).to_list()
-    return []
+    found = list[str | None]()
+    for frame in islice(record_frames(file, kind, lists, None, storage_options=storage_options), 3):
+        found += frame.get_column(LINE).head(_SAMPLE_RECORDS - len(found)).to_list()
+        if len(found) == _SAMPLE_RECORDS:
+            break
+    return found
 
 
 def _decoded(texts: Iterable[bytes]) -> list[str | None]:
@@ -379,10 +375,17 @@ def stable_hash(text: pl.Expr) -> pl.Expr:
     return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
 
 
-def read_records(texts: pl.Series, columns: Mapping[str, Sequence[Candidate]]) -> pl.DataFrame:
-    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`."""
+def read_records(
+    texts: pl.Series, columns: Mapping[str, Sequence[Candidate]], unless: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Read fields of records, all in one pass: a column of texts for each, and `BROKEN`.
+
+    `unless` names fields that need not be read where another one, which comes before them, is there.
+    """
     plan = [(name, [(place.path, place.reading) for place in places]) for name, places in columns.items()]
-    found = _native.read_records(texts, plan, broken=BROKEN, threads=pl.thread_pool_size())
+    at = {name: place for place, name in enumerate(columns)}
+    pairs = [(at[name], at[other]) for name, other in (unless or {}).items() if {name, other} <= at.keys()]
+    found = _native.read_records(texts, plan, broken=BROKEN, unless=pairs, threads=pl.thread_pool_size())
     return pl.concat([pl.DataFrame(piece) for piece in found], rechunk=False)
 
 

@@ -109,6 +109,12 @@ def spans_frame(
         for name in (*CANONICAL, *HELPERS)
         if name not in ("ts", "end")
     }
+    if isinstance(group, Stream):
+        for name, other in (("question", "item_id"), ("record", "trace_id")):
+            pair = [fields[each] for each in (name, other)]
+            if all(found is not None and found.expr.meta.is_column() for found in pair):
+                hashed, there = (found.expr.meta.output_name() for found in pair if found is not None)
+                group.unless[hashed] = there
     texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
     times = {name: _times(name, group, platform, columns) for name in ("ts", "end")}
     kept = {kept_name(name): _kept(name, group) for name in keep}

@@ -190,6 +190,8 @@ class Stream:
     copies: dict[str, str] = field(default_factory=dict)
     # Keys that say the same in all records, and so name no item.
     constant: set[str] = field(default_factory=set)
+    # Fields that are not needed where another one is there: hashes in the place of ids.
+    unless: dict[str, str] = field(default_factory=dict)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -245,7 +247,7 @@ class Stream:
         fields = {name: places for name, places in self.used.items() if name in wanted}
         for found in self.records(storage_options, at_once=at_once):
             if fields or BROKEN in wanted:
-                read = read_records(found.get_column(LINE), fields)
+                read = read_records(found.get_column(LINE), fields, self.unless)
                 refuse_deep(found, read)
                 yield found.hstack(read)
             else:

@@ -510,6 +510,8 @@ def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, test
     """Say why a component has its verdict."""
     what, written = _what(one, spec), _written(one, spec)
     if one["se"] is None and one["quantile"] is None:
+        if about["undefined"] is not None:
+            return str(about["undefined"])
         return _why_no_test(about, "score" if written.measure is None else "value")
     if about["fewest"] is not None and about["fewest"] < FEWEST:
         return f"{about['fewest']:,} clusters are too few to judge by; at least {FEWEST} are needed"
@@ -533,6 +535,8 @@ def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
         return f"{one['component']} of {quantity.name}"
     if quantity.kind == "metric":
         return "mean score"
+    if quantity.kind == "aggregate":
+        return quantity.name
     return WORDS[quantity.name] if quantity.kind == "outcome" else f"mean {quantity.name}"
 
 

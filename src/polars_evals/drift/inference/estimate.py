@@ -7,8 +7,8 @@ whether it passes. Whatever can be written so, pseudo-values of a statistic too,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of
 from polars_evals.drift.inference.shape import ks, psi, psi_chance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from polars_evals.drift.inference import Floats
@@ -38,6 +40,10 @@ IDENTITY: dict[str, Any] = {
     "by": pl.List(pl.String),
     "value": pl.List(pl.String),
 }
+PEOPLE = (
+    "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
+    "people_ci_low", "people_ci_high",
+)  # fmt: skip
 # What is known of a row, whatever is judged of it.
 FACTS: dict[str, Any] = {
     **dict.fromkeys(("n", "n_baseline_only", "n_candidate_only", "clusters", "fewest"), pl.Int64),
@@ -47,6 +53,9 @@ FACTS: dict[str, Any] = {
         ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
     ),
     **dict.fromkeys(("lowest", "highest", "ks", "psi", "psi_chance"), pl.Float64),
+    "undefined": pl.String,
+    # What labels say where they correct a judge.
+    **dict.fromkeys(PEOPLE, pl.Float64),
 }
 # What is estimated of a component; the last ones of quantiles alone, which bring their own intervals.
 ESTIMATES: dict[str, Any] = {
@@ -73,16 +82,37 @@ ESTIMATES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Component:
-    """Numbers of which the means are compared: paired, one an item in each version; else one a row."""
+    """
+    Numbers of which the means are compared: paired, one an item in each version; else one a row.
+
+    Attributes
+    ----------
+    name, before, after
+        What it is, and the numbers of both versions.
+    same
+        Whether it is the same numbers as the component before it.
+    values
+        By slice the values of both versions, where they are known without the numbers.
+    facts
+        Further facts by slice, such as why there is no difference (``undefined``).
+    possible
+        Numbers that an item can have, seen or not.
+    notes
+        What needs care, in words.
+    """
 
     name: str
     before: Floats
     after: Floats
     same: bool = False
+    values: tuple[Floats, Floats] | None = None
+    facts: Mapping[str, Sequence[Any] | Floats] = field(default_factory=dict)
+    possible: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
-    """Return what is judged of a row by means: the mean score, and the pass rate where there are labels."""
+    """Return what is judged of scores as they are: the mean, and the pass rate where there are labels."""
     found = [Component(MEAN, pairs.values(quantity.name, "b"), pairs.values(quantity.name, "c"))]
     if pairs.labelled(quantity.name):
         rates = [pairs.values(quantity.name, end) for end in ("bp", "cp")]
@@ -108,8 +138,13 @@ def _equal(one: Floats, other: Floats) -> bool:
 class Estimates:
     """What is estimated, column by column, until it is tested; a frame for each row would take longer."""
 
-    def __init__(self, spec: ResolvedSpec) -> None:
-        self.spec = spec
+    def __init__(
+        self,
+        spec: ResolvedSpec,
+        components: Callable[[Observations, Quantity, Slicing, ResolvedSpec], list[Component]] | None = None,
+    ) -> None:
+        self.spec, self._components = spec, components
+        self.notes: list[str] = []
         self._facts: dict[str, list[Any]] = {name: [] for name in (*IDENTITY, *FACTS)}
         self._rows: dict[str, list[Any]] = {name: [] for name in ("row", *IDENTITY, *ESTIMATES)}
 
@@ -118,9 +153,13 @@ class Estimates:
     ) -> None:
         """Estimate a row for each slice, or for the one that has some values, and its components."""
         quantity, start = self.spec.quantity(name), len(self._facts["metric"])
-        components = components_of(pairs, quantity)
+        if self._components is None:
+            components = components_of(pairs, quantity)
+        else:
+            components = self._components(pairs, quantity, slicing, self.spec)
+        self.notes += components[0].notes
         found = [_estimate(pairs, one, slicing, self.spec) for one in components]
-        facts = _facts(pairs, name, components, slicing) | found[0][1]
+        facts = _facts(pairs, quantity, components, slicing) | found[0][1] | dict(components[0].facts)
         rows = [columns for columns, _ in found]
         if quantity.kind == "measure":
             rows += _statistics(pairs, quantity, slicing, rows[0], self.spec.alpha)
@@ -202,6 +241,8 @@ def _estimate(
     """Return the estimates of a component by slice, and how many clusters are behind them."""
     estimated = _paired if pairs.paired else _unpaired
     found, clusters = estimated(pairs, component, slicing, spec)
+    if component.values is not None:
+        found["baseline_value"], found["candidate_value"] = component.values
     for name in ("difference", "se"):
         found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
     count = len(slicing)
@@ -322,7 +363,9 @@ def _unpaired(
     return found | _spread(spreads), {"clusters": clusters, "fewest": fewest}
 
 
-def _facts(pairs: Observations, name: str, components: Sequence[Component], slicing: Slicing) -> Columns:
+def _facts(
+    pairs: Observations, quantity: Quantity, components: Sequence[Component], slicing: Slicing
+) -> Columns:
     """Count items, labels and flips, and measure how far apart the distributions are."""
     count, codes = len(slicing), slicing.codes
     before, after = components[0].before, components[0].after
@@ -363,7 +406,8 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             ("baseline_labels", "candidate_labels"), rates or [before * np.nan] * 2, strict=True
         ):
             found[key] = counted(~np.isnan(rate))
-    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    possible = components[0].possible
+    low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
     for values, known in zip((before, after), there, strict=True):
         if codes is None:
             low, high = (
@@ -374,11 +418,12 @@ def _facts(pairs: Observations, name: str, components: Sequence[Component], slic
             np.minimum.at(low, codes[known], values[known])
             np.maximum.at(high, codes[known], values[known])
     found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
-    samples = pairs.samples(name, slicing)
+    # An aggregate has no values that are spread.
+    samples = [] if quantity.kind == "aggregate" else pairs.samples(quantity.name, slicing)
     found |= {
-        "ks": [ks(*one) for one in samples],
-        "psi": [psi(*one) for one in samples],
-        "psi_chance": [psi_chance(*one) for one in samples],
+        "ks": [ks(*one) for one in samples] or nothing,
+        "psi": [psi(*one) for one in samples] or nothing,
+        "psi_chance": [psi_chance(*one) for one in samples] or nothing,
         "paired": [pairs.paired] * count,
     }
     return found

@@ -1,0 +1,386 @@
+"""
+The numbers that a row is judged by, where they are not scores as they are.
+
+An aggregate, a judge corrected by labels, and a mean that is weighed to another mix have one thing in common:
+each item has a number, so that the mean of these numbers is the estimate, and their spread is its spread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_evals.drift.adjust import FEWEST as FEWEST_ROWS
+from polars_evals.drift.adjust import adjust_sides, mix_differs, shares
+from polars_evals.drift.aggregates import influence
+from polars_evals.drift.columns import LABELS, trait
+from polars_evals.drift.inference import floats
+from polars_evals.drift.inference.estimate import MEAN, PEOPLE, Component, components_of
+from polars_evals.drift.truth import FEWEST, correct
+from polars_evals.wording import counted, have, listed, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from polars_evals.drift.columns import Schema
+    from polars_evals.drift.inference import Floats
+    from polars_evals.drift.pair import Observations, Slicing
+    from polars_evals.drift.spec import Quantity, ResolvedSpec
+
+    Mask = npt.NDArray[np.bool_]
+
+STRATUM = "stratum"
+UNSURE = "unsure"
+UNLIKE = (
+    "have other scores of the judge than all rows; draw the rows to label with pe.sample_items, and keep its "
+    "weight"
+)
+CONFUSION = {"version": pl.String, "expected": pl.String, "output": pl.String, "n": pl.Int64}
+
+
+def components(
+    pairs: Observations, quantity: Quantity, slicing: Slicing, spec: ResolvedSpec
+) -> list[Component]:
+    """Return what is judged of a row, in each slice."""
+    if quantity.kind == "aggregate":
+        return [aggregate_component(pairs, quantity.name, slicing)]
+    if quantity.name in spec.truths:
+        return [_corrected(pairs, quantity.name, slicing, spec)]
+    found = components_of(pairs, quantity)
+    return [_adjusted(pairs, one, slicing) for one in found] if spec.adjust else found
+
+
+def labels_of(schema: Schema, column: str) -> pl.Expr:
+    """Return people's labels as numbers: truth values, ``pass`` and ``fail``, or numbers."""
+    dtype, label = schema[column], pl.col(column)
+    if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
+        return label.cast(pl.Float64)
+    if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
+        return label.cast(pl.String).replace_strict({"fail": 0.0, "pass": 1.0}, default=None)
+    raise pl.exceptions.InvalidOperationError(
+        f"truth: column {column!r} is {dtype}; labels are Booleans, 'pass' and 'fail', or numbers"
+    )
+
+
+def require_texts(table: pl.LazyFrame, schema: Schema, column: str) -> None:
+    """Raise if a column of labels that are texts has any other than ``pass``, ``fail`` and ``unsure``."""
+    if schema[column] == pl.String or isinstance(schema[column], pl.Enum | pl.Categorical):
+        text = pl.col(column).cast(pl.String)
+        others = table.filter(~text.is_in([*LABELS, UNSURE])).select(text.first()).collect(engine="streaming")
+        if others.height and others.item() is not None:
+            raise ValueError(
+                f"truth: {column!r} holds {others.item()!r}; labels are 'pass', 'fail', Booleans or numbers"
+            )
+
+
+def require_labels(rows: pl.DataFrame, spec: ResolvedSpec) -> None:
+    """Raise unless labels are in the range of the scores, and there are some."""
+    for name, column in spec.truths.items():
+        label, score = rows[f"{name}:truth"].drop_nulls().drop_nans(), rows[f"{name}:score"]
+        if label.is_empty():
+            raise ValueError(f"truth: no row of the compared versions has a label in {column!r}")
+        low, high = (floats(pl.Series([one]))[0] for one in (score.min(), score.max()))
+        low, high = np.fmin(low, 0.0), np.fmax(high, 1.0)
+        outside = label.filter((label < low) | (label > high))
+        if not outside.is_empty():
+            raise ValueError(
+                f"truth: {counted(outside.len(), 'label')} of {column!r} "
+                f"{verb(outside.len(), 'lies', 'lie')} outside the range of {name}_score, {low:g} to "
+                f"{high:g} (such as {outside[0]:g}); bring labels and scores to one scale"
+            )
+
+
+def describe_strata(rows: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
+    """Say what an adjustment leaves out, or where one would help; raise if it cannot be made."""
+    if spec.paired:
+        return []
+    if not spec.adjust:
+        return [
+            f"the mix of {name} differs between {spec.baseline} and {candidate} ({told}); adjust={name!r} "
+            "compares them with the same mix"
+            for name in spec.traits
+            for candidate in spec.candidates
+            if (told := _mix(rows, trait(name), spec.baseline, candidate)) is not None
+        ]
+    named = ", ".join(spec.adjust)
+    strata = rows[STRATUM].drop_nulls()
+    if strata.is_empty():
+        raise ValueError(f"adjust: {named} is null in every row")
+    if strata.n_unique() > max(2, rows.height / 2):
+        raise ValueError(
+            f"adjust: {named} has {strata.n_unique():,} values in {rows.height:,} rows, so there is nothing "
+            "to average within a value; take a column with few values"
+        )
+    notes = []
+    if missing := rows.height - strata.len():
+        notes.append(f"{have(missing, 'row')} no {named} and {verb(missing, 'is', 'are')} not in the numbers")
+    counts = rows.drop_nulls(STRATUM).group_by("version", STRATUM).len()
+    before = set(counts.filter(pl.col("version") == spec.baseline, pl.col("len") >= FEWEST_ROWS)[STRATUM])
+    for candidate in spec.candidates:
+        after = set(counts.filter(pl.col("version") == candidate, pl.col("len") >= FEWEST_ROWS)[STRATUM])
+        every = set(counts.filter(pl.col("version").is_in([spec.baseline, candidate]))[STRATUM])
+        if lacking := sorted(every - (before & after)):
+            notes.append(
+                f"{named}: {listed(lacking)} {verb(len(lacking), 'has', 'have')} fewer than {FEWEST_ROWS} "
+                f"rows in {spec.baseline} or {candidate} and {verb(len(lacking), 'is', 'are')} left out"
+            )
+        if not before & after:
+            raise ValueError(f"adjust: {spec.baseline} and {candidate} have no value of {named} in common")
+    if spec.aggregates:
+        notes.append("aggregates are not adjusted")
+    if any(one.quantiles != () for one in spec.measures.values()):
+        notes.append("quantiles are not adjusted, and left out")
+    return notes
+
+
+def _mix(rows: pl.DataFrame, column: str, baseline: str, candidate: str) -> str | None:
+    """Name the value whose share differs most, if the mix of two versions differs clearly."""
+    codes = rows[column].rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    size = int(codes.max(initial=0)) + 1
+    sides = [codes[(rows["version"] == one).to_numpy()] for one in (baseline, candidate)]
+    if not mix_differs(sides[0], sides[1], size):
+        return None
+    share = [shares(one, size) for one in sides]
+    most = int(np.abs(share[1] - share[0]).argmax())
+    value = rows[column].gather(int(np.flatnonzero(codes == most)[0])).item()
+    return f"{'null' if value is None else value}: {share[0][most]:.0%} → {share[1][most]:.0%}"
+
+
+def slices_of(slicing: Slicing, size: int) -> list[Mask]:
+    """Return which items or rows are in each slice."""
+    if slicing.codes is None:
+        return [np.ones(size, dtype=np.bool_)]
+    return [slicing.codes == one for one in range(len(slicing))]
+
+
+def aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Component:
+    """Return the influence of each item on an aggregate."""
+    rows = pairs.rows.with_columns(place=_places(pairs)).filter(
+        pl.col("place").is_not_null() & pl.col(f"{name}:counts").is_not_null()
+    )
+    size = pairs.frame.height
+    sides = [_Side(rows.filter(side), name, size) for side in (~pl.col("side"), pl.col("side"))]
+    both = sides[0].there & sides[1].there if pairs.paired else None
+    numbers = np.full((2, size), np.nan)
+    values = np.full((2, len(slicing)), np.nan)
+    undefined: list[str | None] = [None] * len(slicing)
+    for at, inside in enumerate(slices_of(slicing, size)):
+        kept = inside if both is None else inside & both
+        found = [side.influence(kept) for side in sides]
+        counted = [one.counting for one in found]
+        if pairs.paired and counted[0] is not None and counted[1] is not None:
+            # An item counts for both versions if it counts for one.
+            counted = [counted[0] | counted[1]] * 2
+        for side, one in enumerate(found):
+            values[side, at] = one.value
+            numbers[side, kept & sides[side].there] = one.numbers(counted[side])[kept & sides[side].there]
+        reasons = {
+            who: one.reason for who, one in zip(("baseline", "candidate"), found, strict=True) if one.reason
+        }
+        if reasons:
+            undefined[at] = "; ".join(f"the {who} has no {name}: {why}" for who, why in reasons.items())
+            numbers[:, kept] = np.nan
+    signed = any(side.kind in ("mcc", "cohen_kappa") for side in sides)
+    return Component(
+        MEAN, numbers[0], numbers[1], values=(values[0], values[1]), facts={"undefined": undefined},
+        possible=(-1.0 if signed else 0.0, 1.0),
+    )  # fmt: skip
+
+
+def _places(pairs: Observations) -> pl.Series:
+    """Return where each row stands in `frame`: its item, or itself."""
+    if not pairs.paired:
+        return pl.Series("place", np.arange(pairs.rows.height))
+    items = pairs.frame.select("item").with_row_index("place")
+    return pairs.rows.select("item").join(items, on="item", how="left", maintain_order="left")["place"]
+
+
+class _Side:
+    """The counts of one version."""
+
+    def __init__(self, rows: pl.DataFrame, name: str, size: int) -> None:
+        self.counts = rows[f"{name}:counts"]
+        self.places = rows["place"].cast(pl.Int64).to_numpy()
+        self.repeats = np.bincount(self.places, minlength=size)
+        self.there = self.repeats > 0
+        known = self.counts.struct.unnest().head(1).to_dicts() if len(self.counts) else [{}]
+        self.kind, self.positive = known[0].get("type"), known[0].get("positive")
+        self.size = size
+
+    def influence(self, kept: Mask) -> _Found:
+        """Return value and influence over the items that are kept."""
+        inside = kept[self.places]
+        places = self.places[inside]
+        if self.kind is None or not len(places):
+            return _Found(np.nan, np.full(self.size, np.nan), None, "no row has an expected value")
+        one = influence(
+            self.kind, self.counts.filter(pl.Series(inside)), 1 / self.repeats[places], positive=self.positive
+        )
+        mean = np.bincount(places, one.pseudo / self.repeats[places], self.size).astype(np.float64)
+        counting = None
+        if one.counts is not None:
+            counting = np.bincount(places, one.counts, self.size) > 0
+        return _Found(one.value, mean, counting, one.reason, number=int((kept & self.there).sum()))
+
+
+class _Found:
+    """The value of one version in a slice, and the number of each item."""
+
+    def __init__(
+        self, value: float, mean: Floats, counting: Mask | None, reason: str | None, number: int = 0
+    ) -> None:
+        self.value, self.mean, self.counting, self.reason, self.number = value, mean, counting, reason, number
+
+    def numbers(self, counting: Mask | None) -> Floats:
+        """Return the number of each item; of an aggregate of one class, only of those that are about it."""
+        if counting is None:
+            return self.mean
+        part = counting.sum() / max(self.number, 1)
+        return np.where(counting, self.value + (self.mean - self.value) * part, np.nan)
+
+
+def _by_item(pairs: Observations, values: pl.Expr) -> tuple[Floats, Floats]:
+    """Return the mean of rows for each item and version, NaN where there is none."""
+    rows = pairs.rows.select("side", values.alias("value"), place=_places(pairs)).drop_nulls()
+    found = []
+    for side in (~pl.col("side"), pl.col("side")):
+        mine = rows.filter(side)
+        places = mine["place"].cast(pl.Int64).to_numpy()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums = np.bincount(places, floats(mine["value"]), pairs.frame.height)
+            found.append(sums / np.bincount(places, minlength=pairs.frame.height))
+    return found[0], found[1]
+
+
+def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedSpec) -> Component:
+    """Return the scores of a judge, corrected by labels in each slice."""
+    scores = pairs.values(name, "b"), pairs.values(name, "c")
+    if pairs.paired:
+        missing = np.isnan(scores[0] + scores[1])
+        scores = np.where(missing, np.nan, scores[0]), np.where(missing, np.nan, scores[1])
+    label = pl.col(f"{name}:truth")
+    truth = _by_item(pairs, label)
+    # Of repeats of which some are labelled, the judge's scores of those.
+    beside = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:score")))
+    weight = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:weight")))
+    numbers = np.full((2, len(scores[0])), np.nan)
+    told: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
+    undefined: list[str | None] = [None] * len(slicing)
+    unlike: list[str] = []
+    for at, inside in enumerate(slices_of(slicing, len(scores[0]))):
+
+        def part(both: tuple[Floats, Floats], inside: Mask = inside) -> tuple[Floats, Floats]:
+            return both[0][inside], both[1][inside]
+
+        one = correct(
+            part(scores),
+            part(truth),
+            part(weight),
+            beside=part(beside),
+            paired=pairs.paired,
+            alpha=spec.alpha,
+        )
+        told_now = (*one.labels, *one.off, *one.people)
+        for key, value in zip(PEOPLE, told_now, strict=True):
+            told[key][at] = value
+        if one.enough:
+            numbers[0][inside], numbers[1][inside] = one.baseline, one.candidate
+            if slicing.codes is None:
+                unlike += [(spec.baseline, pairs.candidate)[side] for side in one.unlike]
+        else:
+            undefined[at] = (
+                f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "
+                f"candidate; at least {FEWEST} of each are needed to correct {name}"
+            )
+    return Component(
+        MEAN, numbers[0], numbers[1], facts=told | {"undefined": undefined}, possible=(0.0, 1.0),
+        notes=tuple(f"the labelled rows of {one} {UNLIKE}" for one in unlike),
+    )  # fmt: skip
+
+
+def _adjusted(pairs: Observations, component: Component, slicing: Slicing) -> Component:
+    """Return the numbers of a component, weighed to the baseline's mix in each slice."""
+    codes = pairs.rows[STRATUM].rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    size = int(codes.max(initial=-1)) + 1
+    before, after = component.before.copy(), component.after.copy()
+    side = pairs.rows["side"].to_numpy()
+    for inside in slices_of(slicing, len(before)):
+        b = inside & ~side & ~np.isnan(component.before)
+        c = inside & side & ~np.isnan(component.after)
+        if size:
+            before[b], after[c] = adjust_sides(
+                component.before[b], codes[b], component.after[c], codes[c], size
+            )
+    return replace(component, before=before, after=after)
+
+
+def influence_of_items(
+    rows: pl.DataFrame, name: str, versions: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """
+    Return each item's influence on an aggregate, a column ``v:0``, ``v:1``, … for each version.
+
+    Only items that all versions have counts for are complete; the others are null. Where a version has no
+    value, the second says why.
+    """
+    counted = rows.filter(pl.col(f"{name}:counts").is_not_null())
+    keys = [
+        pl.col("version").n_unique(),
+        *([pl.col("cluster").drop_nulls().first()] if "cluster" in rows.columns else []),
+    ]
+    items = counted.group_by("item", maintain_order=True).agg(keys).with_row_index("place")
+    complete = (items["version"] == len(versions)).to_numpy()
+    placed = counted.drop("cluster", strict=False).join(
+        items.select("item", "place"), on="item", how="left", maintain_order="left"
+    )
+    found, reasons = [], {}
+    for at, version in enumerate(versions):
+        one = _Side(placed.filter(pl.col("version") == version), name, items.height).influence(complete)
+        found.append(pl.Series(f"v:{at}", np.where(complete, one.mean, np.nan)).fill_nan(None))
+        if one.reason:
+            reasons[version] = one.reason
+    return items.drop("place", "version").with_columns(found), reasons
+
+
+def confusion(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
+    """Return how often each output was given for each expected label, in each version."""
+    for name in spec.aggregate_names:
+        counts = rows[f"{name}:counts"]
+        if isinstance(counts.dtype, pl.Struct) and "output" in [field.name for field in counts.dtype.fields]:
+            labels = rows.select("version").hstack(counts.struct.unnest()).drop_nulls("expected")
+            return (
+                labels.group_by("version", "expected", "output")
+                .agg(n=pl.len().cast(pl.Int64))
+                .sort("version", "expected", "output", nulls_last=True)
+                .with_columns(pl.col("version").cast(pl.String))
+            )
+    return pl.DataFrame(schema=CONFUSION)
+
+
+def describe_labels(judged: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
+    """Say how many labels correct a judge, and how far it is off."""
+    rows = judged.filter(pl.col("slice").is_null(), pl.col("metric").is_in(list(spec.truths)))
+    notes = []
+    for row in rows.drop_nulls("labels_baseline").iter_rows(named=True):
+        off = [row[f"judge_off_{side}"] for side in ("baseline", "candidate")]
+        told = [
+            f"{abs(one):.3f} {'above' if one > 0 else 'below'} people in {version}"
+            for one, version in zip(off, (spec.baseline, row["candidate"]), strict=True)
+            if one is not None
+        ]
+        spans = []
+        for who, prefix in (("judge alone", "judge_"), ("people alone", "people_"), ("both", "")):
+            numbers = [row[f"{prefix}{name}"] for name in ("difference", "ci_low", "ci_high")]
+            if None not in numbers:
+                spans.append("{} {:+.3f} ({:+.3f} to {:+.3f})".format(who, *numbers))
+        notes.append(
+            f"{row['metric']} is corrected by people: {row['labels_baseline']:,.0f} labels of "
+            f"{spec.baseline}, {row['labels_candidate']:,.0f} of {row['candidate']}; it is "
+            f"{', '.join(told)}; difference by {', '.join(spans)}"
+        )
+    return notes
