@@ -15,7 +15,7 @@ $(BIN)/python -m compileall -q src/polars_evals
 endef
 
 .PHONY: setup demo test test-polars test-pythons test-arm test-arm-python test-windows test-targets test-cluster test-stores java lint browser fixtures notebooks docs faults fuzz-edit simulate bench bench-scale \
-	sanitize wheel clean size help
+	sanitize sanitize-python test-clang test-debug test-lto wheel clean size help
 
 # What there is to make.
 help:
@@ -167,6 +167,21 @@ wheel: setup
 # The native core under the address, undefined-behaviour and thread sanitizers, on random input.
 sanitize:
 	$(MAKE) -C tests/native sanitize ROWS=50000
+
+# The whole extension under the address and undefined-behaviour sanitizers, from Python. TESTS="tests/metrics" runs some.
+sanitize-python: setup
+	tests/compilers.sh sanitizers $(TESTS)
+
+# The metric tests on the extension as Clang makes it.
+test-clang: setup
+	command -v clang++ > /dev/null || (apt-get update -qq && apt-get install -qq --yes --no-install-recommends clang lld > /dev/null)
+	tests/compilers.sh clang $(TESTS)
+# The metric tests on the extension without optimization, with the assertions of the standard library.
+test-debug: setup
+	tests/compilers.sh debug $(TESTS)
+# The metric tests on the extension with link-time optimization, where definitions that differ between files are errors.
+test-lto: setup
+	tests/compilers.sh lto $(TESTS)
 
 # Removes all that was made.
 clean:

@@ -132,7 +132,7 @@ def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
 
 def test_it_shows_itself() -> None:
     result = pe.agreement(PUBLISHED, raters=["a", "b", "c", "d"])
-    assert "pairs of raters" in repr(result)
+    assert "krippendorff_alpha" in repr(result)
     assert "<svg" in result.to_html()
     assert '"pairs"' in result.to_json()
 
@@ -157,3 +157,65 @@ def test_items_that_were_picked_for_rating_are_noted() -> None:
         frame = pl.DataFrame({"human": human.set(picked, None), "judge": judge > 0.5, "score": judge})
         notes = pe.agreement(frame, raters=["human", "judge"]).notes
         assert any("no random sample" in note for note in notes) == noted
+
+
+def test_many_different_scores() -> None:
+    rng = np.random.default_rng(4)
+    human = rng.random(1_000)
+    frame = pl.DataFrame({"human": human, "judge": np.clip(human + rng.normal(0, 0.1, 1_000), 0, 1)})
+    result = pe.agreement(frame, raters=["human", "judge"], level="interval")
+    first = frame.head(100)
+    wanted = krippendorff.alpha(
+        reliability_data=first.transpose().to_numpy(), level_of_measurement="interval"
+    )
+    some = pe.agreement(first, raters=["human", "judge"], level="interval")
+    assert value(some, "krippendorff_alpha") == pytest.approx(wanted, abs=1e-9)
+    row = result.summary.row(by_predicate=pl.col("statistic") == "krippendorff_alpha", named=True)
+    assert 0.93 < row["ci_low"] < row["value"] < row["ci_high"] < 0.97
+    # Only equal numbers agree where they are labels, which is hardly what was meant.
+    [note] = pe.agreement(frame, raters=["human", "judge"]).notes
+    assert "different values" in note
+    assert 'level="interval"' in note
+
+
+def test_the_interval_of_the_share_is_wilsons() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    frame = pl.DataFrame({"a": [True] * 60, "b": [True] * 59 + [False]})
+    row = pe.agreement(frame, raters=["a", "b"]).summary.row(0, named=True)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        proportion_confint(59, 60, method="wilson"), abs=1e-9
+    )
+
+
+def test_ratings_in_rows() -> None:
+    wide = pl.DataFrame(
+        {
+            "item_id": ["a", "b", "c", "d", "e"] * 2,
+            "version": ["v1"] * 5 + ["v2"] * 5,
+            "ann": ["pass", "fail", "pass", "pass", None, "fail", "pass", "fail", "pass", "pass"],
+            "bob": ["pass", "pass", "pass", None, "fail", "fail", "pass", "fail", "pass", "fail"],
+        }
+    )
+    long = wide.unpivot(
+        ["ann", "bob"], index=["item_id", "version"], variable_name="rater", value_name="label"
+    )
+    long = long.with_columns(ts=pl.lit(2), label=pl.col("label").fill_null("unsure"))
+    # An earlier rating of the same answer, later in the file, does not count.
+    early = long.head(3).with_columns(label=pl.lit("fail"), ts=pl.lit(1))
+    found = pe.agreement(pl.concat([long, early]), rater="rater", label="label")
+    expected = pe.agreement(wide, raters=["ann", "bob"])
+    assert found.summary.equals(expected.summary)
+    assert found.pass_rate.equals(expected.pass_rate)
+    assert found.settings["raters"] == ["ann", "bob"]
+    order = pe.agreement(long, rater="rater", label="label", raters=["bob", "ann"])
+    assert order.settings["raters"] == ["bob", "ann"]
+    # Without a time the last row counts.
+    last = pe.agreement(pl.concat([early, long]).drop("ts"), rater="rater", label="label")
+    assert last.summary.equals(expected.summary)
+    with pytest.raises(ValueError, match="belong together"):
+        pe.agreement(long, rater="rater")
+    with pytest.raises(ValueError, match="'bo' is not in column 'rater'"):
+        pe.agreement(long, rater="rater", label="label", raters=["ann", "bo"])
+    with pytest.raises(ValueError, match="at least two raters"):
+        pe.agreement(long.filter(pl.col("rater") == "ann"), rater="rater", label="label")

@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 
 import polars_evals as pe
+from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.decide import combine
 from polars_evals.drift.inference.quantiles import fixed_counts, sequential_counts
+from polars_evals.jobs.gates import Evidence, FailOn, NotWorseThan
 
 from .frames import drawn, versions
 
@@ -198,3 +200,53 @@ def test_the_same_data_give_the_same_result_twenty_times(tmp_path: Path) -> None
         )
         seen.add(found.to_json() + found.items.collect().write_csv())
     assert len(seen) == 1
+
+
+def gate_status(gate: FailOn | NotWorseThan, frame: pl.DataFrame, **options: Any) -> str:
+    spec = ComparisonSpec(version="model", baseline="a", item="case_id", **options)
+    return gate.result(Evidence(("m",), frame.lazy(), spec, compare_spec(frame, spec), (gate,))).status
+
+
+def test_a_gate_fails_on_what_the_comparison_calls_regressed() -> None:
+    fail_on = FailOn(fail_on=("regressed",))
+    rng = np.random.default_rng(1)
+    before = rng.uniform(0.71, 0.9, 300)
+    same = versions({"a": before, "b": before})
+    assert gate_status(fail_on, same) == "passed"
+    # Half of the items fail at the same mean.
+    half = np.where(np.arange(300) % 2, before - 0.15, before + 0.15)
+    assert gate_status(fail_on, versions({"a": before, "b": half})) == "failed"
+    # Of ten calls four fail.
+    lost = (pl.col("model") == "b") & (pl.col("case_id") % 5 < 2)
+    errors = same.with_columns(error=pl.when(lost).then(pl.lit("timeout")))
+    assert gate_status(fail_on, errors) == "failed"
+    # One call in eight takes three times as long, and the others are a little faster.
+    slow = (pl.col("model") == "b") & (pl.col("case_id") % 8 == 0)
+    took = pl.Series(np.exp(rng.normal(0, 0.2, 600)))
+    later = same.with_columns(latency_ms=took).with_columns(
+        latency_ms=pl.when(slow).then(pl.col("latency_ms") * 3).when(pl.col("model") == "b")
+        .then(pl.col("latency_ms") * 0.7).otherwise("latency_ms")
+    )  # fmt: skip
+    compared = compare(later, measures="latency_ms")
+    row = compared.summary.filter(pl.col("metric") == "latency_ms").row(0, named=True)
+    assert (row["verdict"], row["decided_by"], row["score_verdict"] == "regressed") == (
+        "regressed",
+        "p95",
+        False,
+    )
+    assert gate_status(fail_on, later, measures="latency_ms") == "failed"
+
+
+def test_equal_items_are_not_shown_to_be_no_worse_until_there_are_enough() -> None:
+    gate = NotWorseThan(not_worse_than=0.05)
+    for n, status in ((2, "failed"), (30, "failed"), (400, "passed")):
+        assert gate_status(gate, versions({"a": [0.9] * n, "b": [0.9] * n})) == status
+    # The mean stays, and a tenth of the items falls below the threshold.
+    falls = np.where(np.arange(400) % 10 == 0, 0.69, 0.72)
+    assert gate_status(gate, versions({"a": [0.717] * 400, "b": falls})) == "failed"
+
+
+def test_no_gate_says_that_a_p_value_is_0() -> None:
+    frame = versions({"a": [0.9] * 50, "b": [0.4] * 50})
+    [row] = compare(frame).family_wise().iter_rows(named=True)
+    assert 0 < row["p_corrected"] < 1e-9

@@ -20,14 +20,17 @@ constexpr std::uint32_t interface_version = 1;  // major << 16 | minor
 
 thread_local std::string last_error;
 
-
-void note_error() {
+void note_error() noexcept {
+    last_error.clear();
     try {
         throw;
     } catch (const std::exception& error) {
-        last_error = error.what();
+        try {
+            last_error = error.what();
+        } catch (...) {  // no memory for the text
+        }
     } catch (...) {
-        last_error = "the function was stopped";
+        last_error = "stopped";  // short enough to need no memory
     }
 }
 

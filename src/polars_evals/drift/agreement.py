@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -11,18 +12,28 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.result import Result
-from polars_evals.wording import counted, did_you_mean, have, shown
+from polars_evals.wording import counted, did_you_mean, have, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
     from polars_evals.report import AgreementPlots
 
+    Statistic = Callable[..., float | None]
+
 FEWEST_ITEMS = 2
+# With more different numbers, "equal or not" is hardly what was meant.
+MOST_LABELS = 20
+# Combinations of ratings that the jackknife leaves out one by one; of more, some together.
+MOST_LEFT_OUT = 500
+UNSURE = "unsure"
 LEVELS = ("nominal", "ordinal", "interval")
 SUMMARY: dict[str, Any] = {
     "statistic": pl.String, "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "n": pl.Int64,
@@ -34,7 +45,14 @@ PASS_RATE: dict[str, Any] = {"judge": pl.String, "estimate": pl.String, "pass_ra
 
 
 def agreement(
-    frame: Frame, *, raters: Sequence[str], level: str = "nominal", alpha: float = 0.05
+    frame: Frame,
+    *,
+    raters: Sequence[str] | None = None,
+    level: str = "nominal",
+    rater: str | None = None,
+    label: str | None = None,
+    item: str = "item_id",
+    alpha: float = 0.05,
 ) -> Agreement:
     """
     Measure how well raters agree, and what that says about a judge.
@@ -42,13 +60,22 @@ def agreement(
     Parameters
     ----------
     frame
-        A DataFrame or LazyFrame with a row for each item.
+        A DataFrame or LazyFrame with a row for each item and a column for each rater; or, with `rater` and
+        `label`, a row for each rating, as `read_labels` gives them.
     raters
         The columns that hold the ratings, a null where a rater gave none. Where a judge is compared with
-        people, the people's column comes first.
+        people, the people's column comes first. Of a frame with a row for each rating, the names of the
+        raters; None for all of them.
     level
         ``"nominal"`` (labels), ``"ordinal"`` (an order: numbers, or an Enum in its order) or ``"interval"``
         (numbers whose distances count).
+    rater, label
+        Columns of the rater's name and of the rating, where each rating is a row. The last rating of a rater
+        counts: by the column ``ts`` where there is one, else by the order of the rows. ``"unsure"`` is no
+        rating.
+    item
+        Column of the rated item, where each rating is a row. The answers of different versions (column
+        ``version``, where there is one) are different items.
     alpha
         Level of the intervals.
 
@@ -61,9 +88,10 @@ def agreement(
     Notes
     -----
     Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. Kappas are of
-    labels; with an ordinal or interval level, Cohen's is weighted by squared distance. Intervals are
-    Student's, with the jackknife's standard error; where there are two values, of the ratings and half an
-    item more in each combination of two ratings, so that they hold where one value is rare.
+    labels; with an ordinal or interval level, Cohen's is weighted by squared distance. The interval of the
+    share of agreement is Wilson's. Those of the coefficients are Student's, with the jackknife's standard
+    error; where there are two values, of the ratings and half an item more in each combination of two
+    ratings, so that they hold where one value is rare.
 
     Where the ratings are verdicts (booleans, 0 and 1, ``"fail"`` and ``"pass"``), `pass_rate` estimates the
     share that the first rater would pass of all items: from the items that it rated, from the judge alone,
@@ -97,13 +125,20 @@ def agreement(
         raise ValueError(
             f"level must be one of {', '.join(LEVELS)}, got {shown(level)}{did_you_mean(level, LEVELS)}"
         )
-    if isinstance(raters, str) or len(raters) < 2 or len(set(raters)) < len(raters):
-        raise ValueError(f"raters must name at least two different columns, got {shown(raters)}")
-    lazy = columns.lazy(frame)
-    schema = lazy.collect_schema()
-    for name in raters:
-        columns.require(schema, name, "raters")
-    ratings = lazy.select(raters).collect(engine="streaming")
+    if rater is not None or label is not None:
+        ratings = _spread_out(frame, rater=rater, label=label, item=item, raters=raters)
+        raters = ratings.columns
+    else:
+        if raters is None or isinstance(raters, str) or len(raters) < 2 or len(set(raters)) < len(raters):
+            raise ValueError(
+                f"raters must name at least two different columns, got {shown(raters)}; where each rating is "
+                "a row, give rater= and label="
+            )
+        lazy = columns.lazy(frame)
+        schema = lazy.collect_schema()
+        for name in raters:
+            columns.require(schema, name, "raters")
+        ratings = lazy.select(raters).collect(engine="streaming")
     codes, values = _coded(ratings, level)
     rated = [codes[name].count() for name in raters]
     notes = [
@@ -112,6 +147,11 @@ def agreement(
         if count < codes.height
     ]
     notes += _selection_notes(ratings, raters, alpha)
+    if level == "nominal" and len(values) > MOST_LABELS and all(one.is_numeric() for one in ratings.dtypes):
+        notes.append(
+            f"the ratings have {len(values):,} different values, and only equal ones agree: "
+            'level="interval" counts how far apart they are'
+        )
     both = Ratings.of(codes, values, level)
     if both.items < FEWEST_ITEMS:
         raise ValueError(
@@ -129,6 +169,50 @@ def agreement(
         notes=tuple(notes),
         settings={"raters": list(raters), "level": level, "alpha": alpha},
     )
+
+
+def _spread_out(
+    frame: Frame, *, rater: str | None, label: str | None, item: str, raters: Sequence[str] | None
+) -> pl.DataFrame:
+    """Return a column for each rater of a frame with a row for each rating."""
+    if rater is None or label is None:
+        raise ValueError(
+            "rater= and label= belong together: the columns of the rater's name and of the rating"
+        )
+    lazy = columns.lazy(frame)
+    schema = lazy.collect_schema()
+    for role, name in (("rater", rater), ("label", label), ("item", item)):
+        columns.require(schema, name, role)
+    keys = [item, *(["version"] if "version" in schema and "version" not in (item, rater, label) else [])]
+    rating = pl.col(label)
+    if isinstance(schema[label], pl.String | pl.Enum | pl.Categorical):
+        text = rating.cast(pl.String)
+        rating = pl.when(text.str.to_lowercase() != UNSURE).then(text)
+    rows = lazy.select(
+        *keys, columns.as_text(schema, rater).alias("rater"), rating.alias("label"),
+        *(["ts"] if "ts" in schema and "ts" not in (*keys, rater, label) else []),
+    ).collect()  # fmt: skip
+    rows = rows.drop_nulls([item, "rater"])
+    if "ts" in rows.columns:
+        rows = rows.sort("ts", nulls_last=False, maintain_order=True)
+    rows = rows.unique([*keys, "rater"], keep="last", maintain_order=True)
+    there = rows["rater"].unique().sort().to_list()
+    wanted = there if raters is None else list(raters)
+    for name in wanted:
+        if name not in there:
+            raise ValueError(f"raters: {name!r} is not in column {rater!r}{did_you_mean(name, there)}")
+    if len(wanted) < 2:
+        raise ValueError(
+            f"column {rater!r} names {listed(there) or 'no rater'}; at least two raters are needed"
+        )
+    sides = [
+        rows.filter(pl.col("rater") == name).select(*keys, pl.col("label").alias(f"{columns.APART}{name}"))
+        for name in wanted
+    ]
+    found = rows.select(keys).unique(maintain_order=True)
+    for side in sides:
+        found = found.join(side, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return found.drop(keys).rename(lambda name: name.removeprefix(columns.APART))
 
 
 @dataclass(frozen=True)
@@ -171,91 +255,100 @@ class Ratings:
     @property
     def complete(self) -> int:
         """How many items all raters rated."""
-        return int(self.counts[self._whole].sum())
+        return int(self.counts[self.whole].sum())
 
-    @property
-    def _whole(self) -> Floats:
+    @cached_property
+    def whole(self) -> npt.NDArray[np.bool_]:
+        """Which combinations have a rating of every rater."""
         return np.asarray((self.patterns >= 0).all(axis=1))
 
-    def without(self, pattern: int) -> Ratings:
-        """Return the ratings without one item of a combination."""
-        counts = self.counts.copy()
-        counts[pattern] -= 1
-        return replace(self, counts=counts)
+    @cached_property
+    def equal(self) -> Floats:
+        """The share of pairs of ratings that are equal, of combinations of all raters."""
+        pairs = list(combinations(range(self.raters), 2))
+        same = sum((self.patterns[:, a] == self.patterns[:, b]).astype(np.float64) for a, b in pairs)
+        return np.asarray(same / len(pairs))
 
-    def tallies(self, *, whole: bool) -> tuple[Floats, Floats]:
-        """Return how many raters gave each value, a row for each combination, and the items of each."""
-        chosen = self._whole if whole else np.ones(len(self.patterns), dtype=np.bool_)
-        patterns = self.patterns[chosen]
-        tallies = np.stack([(patterns == place).sum(axis=1) for place in range(len(self.values))], axis=1)
-        return tallies.astype(np.float64), self.counts[chosen]
+    @cached_property
+    def rated(self) -> Floats:
+        """How many ratings each combination has."""
+        return np.asarray((self.patterns >= 0).sum(axis=1), dtype=np.float64)
+
+    def totals(self, weights: Floats) -> Floats:
+        """Return how often each value was given, each rating with the weight of its combination."""
+        given = self.patterns >= 0
+        repeated = np.broadcast_to(weights[:, None], self.patterns.shape)
+        return np.bincount(self.patterns[given], repeated[given], len(self.values)).astype(np.float64)
 
 
-def agreement_of(ratings: Ratings) -> float | None:
+def agreement_of(ratings: Ratings, counts: Floats | None = None) -> float | None:
     """Return the share of pairs of ratings that are equal."""
-    tallies, items = ratings.tallies(whole=True)
-    if not items.sum():
-        return None
-    m = ratings.raters
-    equal = (tallies * (tallies - 1)).sum(axis=1) / (m * (m - 1))
-    return float((equal * items).sum() / items.sum())
+    items = np.where(ratings.whole, ratings.counts if counts is None else counts, 0.0)
+    return float(ratings.equal @ items / items.sum()) if items.sum() else None
 
 
-def fleiss(ratings: Ratings) -> float | None:
+def fleiss(ratings: Ratings, counts: Floats | None = None) -> float | None:
     """Return Fleiss' kappa of items that all raters rated; None where only one value occurs."""
-    tallies, items = ratings.tallies(whole=True)
-    observed = agreement_of(ratings)
+    counts = ratings.counts if counts is None else counts
+    observed = agreement_of(ratings, counts)
     if observed is None:
         return None
-    shares = (tallies * items[:, None]).sum(axis=0) / (items.sum() * ratings.raters)
-    chance = float((shares**2).sum())
+    items = np.where(ratings.whole, counts, 0.0)
+    shares = ratings.totals(items) / (items.sum() * ratings.raters)
+    chance = float(shares @ shares)
     return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
-def cohen(ratings: Ratings) -> float | None:
+def cohen(ratings: Ratings, counts: Floats | None = None) -> float | None:
     """Return Cohen's kappa of two raters, weighted by squared distance where the values have an order."""
-    whole = ratings.patterns.min(axis=1) >= 0
-    patterns, items = ratings.patterns[whole], ratings.counts[whole]
+    counts = ratings.counts if counts is None else counts
+    patterns, items = ratings.patterns[ratings.whole], counts[ratings.whole]
     if not items.sum():
         return None
-    size = len(ratings.values)
-    table = np.zeros((size, size))
-    np.add.at(table, (patterns[:, 0], patterns[:, 1]), items)
-    table /= table.sum()
-    chance = np.outer(table.sum(axis=1), table.sum(axis=0))
-    distance: Floats = 1 - np.eye(size)
-    if ratings.level != "nominal":
-        at = ratings.values if ratings.level == "interval" else np.arange(size, dtype=np.float64)
-        distance = (at[:, None] - at[None, :]) ** 2
-    expected = float((distance * chance).sum())
-    return None if expected == 0 else 1 - float((distance * table).sum()) / expected
+    share = items / items.sum()
+    a, b = patterns.T
+    if ratings.level == "nominal":
+        size = len(ratings.values)
+        expected = 1 - float(np.bincount(a, share, size) @ np.bincount(b, share, size))
+        seen = float(share @ (a != b))
+    else:
+        # Squared distances of independent ratings need their means and squares only.
+        at = (
+            ratings.values
+            if ratings.level == "interval"
+            else np.arange(len(ratings.values), dtype=np.float64)
+        )
+        at = at - at.mean()
+        x, y = at[a], at[b]
+        expected = float(share @ x**2 + share @ y**2 - 2 * (share @ x) * (share @ y))
+        seen = float(share @ (x - y) ** 2)
+    return None if expected <= NEGLIGIBLE else 1 - seen / expected
 
 
-def krippendorff(ratings: Ratings) -> float | None:
+def krippendorff(ratings: Ratings, counts: Floats | None = None) -> float | None:
     """Return Krippendorff's alpha; None where only one value occurs."""
-    tallies, items = ratings.tallies(whole=False)
-    rated = tallies.sum(axis=1)
-    # Each item counts its pairs of ratings, divided among its ratings.
-    weights = items / (rated - 1)
-    coincidence = (tallies * weights[:, None]).T @ tallies - np.diag((tallies * weights[:, None]).sum(axis=0))
-    totals = coincidence.sum(axis=0)
+    counts = ratings.counts if counts is None else counts
+    totals = ratings.totals(counts)
     n = totals.sum()
     if n <= 1:
         return None
-    distance = _distance(ratings, totals)
-    expected = float((distance * np.outer(totals, totals)).sum()) / (n - 1)
-    return None if expected == 0 else 1 - float((distance * coincidence).sum()) / expected
-
-
-def _distance(ratings: Ratings, totals: Floats) -> Floats:
-    size = len(ratings.values)
     if ratings.level == "nominal":
-        return 1 - np.eye(size)
-    if ratings.level == "interval":
-        return np.asarray((ratings.values[:, None] - ratings.values[None, :]) ** 2)
-    # Ordinal: how many ratings lie between two values, each of the two counted half.
-    upto = np.cumsum(totals) - totals / 2
-    return np.asarray((upto[:, None] - upto[None, :]) ** 2)
+        expected = float(n**2 - totals @ totals) / (n - 1)
+    else:
+        # Ordinal: how many ratings lie between two values, each of the two counted half.
+        ordinal = ratings.level == "ordinal"
+        at = np.cumsum(totals) - totals / 2 if ordinal else ratings.values
+        at = at - float(totals @ at) / n
+        expected = 2 * n * float(totals @ at**2) / (n - 1)
+    if expected <= NEGLIGIBLE:
+        return None
+    # Each item counts its pairs of ratings, divided among its ratings.
+    seen = np.zeros(len(counts))
+    for a, b in combinations(ratings.patterns.T, 2):
+        both = (a >= 0) & (b >= 0)
+        apart = (a != b).astype(np.float64) if ratings.level == "nominal" else (at[a] - at[b]) ** 2
+        seen += np.where(both, 2 * apart, 0.0)
+    return float(1 - (counts / (ratings.rated - 1)) @ seen / expected)
 
 
 def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
@@ -290,50 +383,66 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
 
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
-    found: dict[str, Callable[[Ratings], float | None]] = {"agreement": agreement_of}
+    found: dict[str, Statistic] = {"agreement": agreement_of}
     if ratings.raters == 2:
         found["cohen_kappa"] = cohen
     found |= {"fleiss_kappa": fleiss, "krippendorff_alpha": krippendorff}
     rows = []
     for name, statistic in found.items():
         value = statistic(ratings)
-        low, high = None, None
-        if value is not None and name != "agreement" and len(ratings.values) == 2:
-            low, high = _smoothed(ratings, statistic, value, alpha)
-        elif value is not None:
-            low, high = _jackknife(ratings, statistic, value, alpha)
+        ends: tuple[float | None, float | None] = None, None
         n = ratings.items if name == "krippendorff_alpha" else ratings.complete
-        rows.append({"statistic": name, "value": value, "ci_low": low, "ci_high": high, "n": n})
+        if value is not None and name == "agreement":
+            ends = _share_interval(ratings, value, alpha)
+        elif value is not None and len(ratings.values) == 2:
+            ends = _smoothed(ratings, statistic, value, alpha)
+        elif value is not None:
+            ends = _jackknife(ratings, statistic, value, alpha)
+        rows.append({"statistic": name, "value": value, "ci_low": ends[0], "ci_high": ends[1], "n": n})
     return rows
 
 
-def _jackknife(
-    ratings: Ratings, statistic: Callable[[Ratings], float | None], value: float, alpha: float
-) -> tuple[float | None, float | None]:
-    """Return an interval from the values without one item each; alike items are left out once for all."""
-    from scipy.stats import t
+def _share_interval(ratings: Ratings, value: float, alpha: float) -> tuple[float, float]:
+    """Return Wilson's interval of the share of agreement, with the items that its spread is worth."""
+    n = float(ratings.complete)
+    items = ratings.counts[ratings.whole]
+    variance = float(items @ (ratings.equal[ratings.whole] - value) ** 2) / n
+    # Pairs of more than two raters vary less than yes and no do.
+    worth = n * value * (1 - value) / variance if variance > 0 else n
+    low, high = wilson(value * worth, worth, alpha)
+    return float(low), float(high)
 
-    n = ratings.items
-    left, weights = [], []
-    for pattern, count in enumerate(ratings.counts):
-        without = statistic(ratings.without(pattern))
+
+def _jackknife(
+    ratings: Ratings, statistic: Statistic, value: float, alpha: float
+) -> tuple[float | None, float | None]:
+    """Return an interval from the values without some items each; alike items are left out once for all."""
+    from scipy.special import stdtrit
+
+    n, patterns = ratings.items, len(ratings.counts)
+    # With many combinations, some are left out together: by their place, so that it is always the same.
+    groups = np.arange(patterns) if patterns <= MOST_LEFT_OUT else np.arange(patterns) % MOST_LEFT_OUT
+    left, times = [], []
+    for group in range(min(patterns, MOST_LEFT_OUT)):
+        mine = groups == group
+        lost = mine.astype(np.float64) if patterns <= MOST_LEFT_OUT else np.where(mine, ratings.counts, 0.0)
+        without = statistic(ratings, ratings.counts - lost)
         if without is None:
             return None, None
         left.append(without)
-        weights.append(count)
-    values, times = np.array(left), np.array(weights, dtype=np.float64)
-    centre = float((values * times).sum() / n)
-    error = np.sqrt((n - 1) / n * float((times * (values - centre) ** 2).sum()))
+        times.append(float(ratings.counts[group]) if patterns <= MOST_LEFT_OUT else 1.0)
+    values, weights = np.array(left), np.array(times)
+    count = weights.sum()
+    centre = float(values @ weights / count)
+    error = np.sqrt((count - 1) / count * float(weights @ (values - centre) ** 2))
     if error == 0:
         # All items alike say nothing about how others might differ: as if one more had disagreed.
         error = (1 - min(value, 1.0) if value < 1 else 1.0) / n
-    half = float(t.isf(alpha / 2, n - 1)) * error
+    half = -float(stdtrit(count - 1, alpha / 2)) * error
     return max(value - half, -1.0), min(value + half, 1.0)
 
 
-def _smoothed(
-    ratings: Ratings, statistic: Callable[[Ratings], float | None], value: float, alpha: float
-) -> tuple[float, float]:
+def _smoothed(ratings: Ratings, statistic: Statistic, value: float, alpha: float) -> tuple[float, float]:
     """
     Return an interval for ratings of two values, one of which may be rare.
 
@@ -343,7 +452,7 @@ def _smoothed(
     item more in each combination of two ratings stands for the others, as Agresti and Caffo do for
     proportions. The standard error is the infinitesimal jackknife's, which allows for parts of items.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     more = [[first, *[other] * (ratings.raters - 1)] for first in (0, 1) for other in (0, 1)]
     smooth = replace(
@@ -358,15 +467,15 @@ def _smoothed(
     for pattern, count in enumerate(smooth.counts):
         counts = smooth.counts.copy()
         counts[pattern] += step
-        moved = statistic(replace(smooth, counts=counts)) or 0.0
+        moved = statistic(smooth, counts) or 0.0
         variance += count * ((moved - centre) / step) ** 2
-    half = float(t.isf(alpha / 2, n - 1)) * float(np.sqrt(variance))
+    half = -float(stdtrit(n - 1, alpha / 2)) * float(np.sqrt(variance))
     return max(min(centre - half, value), -1.0), min(max(centre + half, value), 1.0)
 
 
 def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> list[str]:
     """Say where a judge scores the items that the first rater rated unlike the others."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     rated, notes = ratings[raters[0]].is_not_null().to_numpy(), []
     for name in raters[1:]:
@@ -379,7 +488,7 @@ def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float)
         # The score test: its variance is that of all items, so a constant group is no trouble.
         spread = judge[known].var() * (1 / labelled.size + 1 / others.size)
         apart = abs(labelled.mean() - others.mean())
-        p = 2 * float(norm.sf(apart / np.sqrt(spread))) if spread > 0 else 1.0
+        p = 2 * float(ndtr(-apart / np.sqrt(spread))) if spread > 0 else 1.0
         if p <= alpha:
             notes.append(
                 f"{name} rates the items that {raters[0]} rated unlike the others ({labelled.mean():.3f} "
@@ -450,10 +559,10 @@ def _mean(values: Floats, alpha: float, *, clip: bool = True) -> dict[str, Any]:
 
 def _interval(value: float, error: float, n: int, alpha: float, *, clip: bool = True) -> dict[str, Any]:
     """Return Wilson's interval, with the number of items that the standard error is worth."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     if not clip or not 0 <= value <= 1:
-        half = float(t.isf(alpha / 2, n - 1)) * error
+        half = -float(stdtrit(n - 1, alpha / 2)) * error
         return {"pass_rate": value, "ci_low": value - half, "ci_high": value + half}
     worth = value * (1 - value) / error**2 if error > 0 else float(n)
     worth = max(worth, 1e-9)

@@ -14,6 +14,7 @@ import polars as pl
 from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.adjust import mix_differs
 from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
@@ -549,29 +550,14 @@ def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: i
         keys = [columns.trait(name) for name in group]
         early = pl.col("window").is_in(inside.implode())
         table = rows.group_by(keys).agg(early.sum().alias("a"), (~early).sum().alias("b"))
-        if mix_moved(floats(table["a"]), floats(table["b"])):
+        early_rows, later_rows = (np.repeat(np.arange(table.height), table[side]) for side in ("a", "b"))
+        if mix_differs(early_rows, later_rows, table.height):
             name = ", ".join(group)
             notes.append(
                 f"the mix of {name} differs from that of the reference period, which can move the level: "
                 f"adjust={list(group) if len(group) > 1 else repr(name)} weighs it out"
             )
     return notes
-
-
-def mix_moved(before: Floats, after: Floats, alpha: float = 0.01) -> bool:
-    """Say whether counts of strata differ clearly: a chi-squared test, and at least 5 points of the mix."""
-    from scipy.special import chdtrc
-
-    seen = before + after > 0
-    table = np.stack([before[seen], after[seen]])
-    sums = table.sum(axis=1, keepdims=True)
-    if seen.sum() < 2 or not sums.all():
-        return False
-    expected = sums * table.sum(axis=0) / table.sum()
-    share = table / sums
-    statistic = float(((table - expected) ** 2 / expected).sum())
-    clear = chdtrc(int(seen.sum()) - 1, statistic) <= alpha
-    return bool(clear and 0.5 * np.abs(share[0] - share[1]).sum() >= 0.05)
 
 
 # What has the unit of the values.

@@ -20,13 +20,14 @@ from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, check_keep
 from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
-from polars_evals.storage.secrets import Options, from_environment
+from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
 from polars_evals.suite.declared import Table, Text, Texts, read
 from polars_evals.suite.files import parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
+from polars_evals.traces.dataset import Dataset, scan_dataset
 from polars_evals.traces.rows import Rows
-from polars_evals.wording import shown
+from polars_evals.wording import did_you_mean, listed, shown
 
 T = TypeVar("T")
 TableT = TypeVar("TableT", bound=Table)
@@ -90,9 +91,23 @@ REPORT_FILE = Field(default=None, description="a file")
 class DatasetTable(Table):
     """`[input.dataset]`: the reference answers."""
 
-    path: Place = Field(description="a file of reference answers")
-    on: Texts | None = Field(default=None, description="a column or a list of columns")
-    expected: Text | None = Field(default=None, description="the column of reference answers")
+    path: Place = Field(description="a file of expected values")
+    on: Text = Field(default="item_id", description="the column that the file shares with the traces")
+    expected: Text = Field(default="expected", description="the column of expected values")
+
+    def dataset(self) -> Dataset:
+        """Return the dataset, which must be there and have the columns."""
+        try:
+            schema = scan_dataset(self.path).collect_schema()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise ConfigError(f"[input.dataset]: {self.path!r} cannot be read: {one_line(error)}") from None
+        for key in ("on", "expected"):
+            if (name := getattr(self, key)) not in schema:
+                raise ConfigError(
+                    f"[input.dataset]: `{key}` names the column {name!r}, which {self.path!r} does not have"
+                    f"{did_you_mean(name, schema) or f'; it has {listed(list(schema))}'}"
+                )
+        return Dataset(self.path, self.on, self.expected)
 
 
 class InputTable(Table):
@@ -164,6 +179,8 @@ class CompareTable(Table):
     by: Slices = None
     metrics: Texts | None = Names
     measures: str | list[str] | dict[str, Any] | None = MEASURES
+    truth: Text | None = Column
+    adjust: Texts | None = Field(default=None, description="a column, or a list of columns")
     unanswered: Literal["auto", "apart", "wrong"] | None = None
     min_effect: float | None = Field(default=None, description="a number")
     alpha: float | None = Field(default=None, description="a number")
@@ -175,7 +192,8 @@ class CompareTable(Table):
         if self.is_newest:
             del given["candidate"]
         given["metrics"] = metrics_of(self.metrics, suite)
-        return ComparisonSpec(**given | {"measures": measures_in(self.measures, suite)})
+        made = {"measures": measures_in(self.measures, suite), "aggregates": suite.aggregates or None}
+        return ComparisonSpec(**given | made)
 
     @property
     def is_newest(self) -> bool:
@@ -356,6 +374,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         folder=folder,
         input=Input(
             **given.model_dump(exclude_none=True, exclude={"dataset", "storage_options"}),
+            dataset=None if given.dataset is None else given.dataset.dataset(),
             storage_options=given.storage_options,
         ),
         suite=suite,

@@ -415,7 +415,8 @@ def choose_rows(
     if platform.requests:
         frame = _with_requests(frame, kept)
     if rows == "spans" and may_repeat:
-        frame = _once(frame.with_row_index("@row"), ["trace_id"]).drop("@row")
+        trace = ["trace_id", OF_FILE] if apart else ["trace_id"]
+        frame = _once(frame.with_row_index("@row"), trace).drop("@row")
     if rows == "spans":
         # Where nothing says what a span is, one that names a model is a call of it.
         is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())

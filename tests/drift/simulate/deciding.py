@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 
 from . import ALPHA, Floats, Places, Rng, compared, group, reports
 from .comparing import SPREAD, clusters
@@ -118,6 +121,28 @@ def small_clusters(rng: Rng, sets: int, *, sizes: Places, loss: float, within: f
     return found.share("regressed", "improved")
 
 
+def within_margin(rng: Rng, sets: int, *, n: int, kind: str, sizes: Places | None = None) -> float:
+    """Return how often a loss of exactly the margin passes for less, as `not_worse_than` judges it."""
+    margin, doc = 0.05, None if sizes is None else clusters(sizes)
+    n = n if doc is None else len(doc)
+    share = rng.random((sets, n))
+    if kind == "rare":
+        before = np.full((sets, n), 0.8)
+        after = np.where(share < margin / 0.8, 0.0, before)
+    elif kind == "flips":
+        before = np.where(share < 0.05, 0.0, 1.0)
+        after = np.where(share < 0.05, 1.0, np.where(share > 1 - 2 * margin, 0.0, 1.0))
+    else:
+        before = rng.uniform(0.4, 0.6, (sets, n))
+        moved = rng.normal(0, 0.05, (sets, n))
+        if sizes is not None:
+            moved += rng.normal(0, 0.1, (sets, len(sizes)))[:, doc]
+        after = before + moved - margin
+    found = compared(before, after, threshold=0.5 if kind == "flips" else None, cluster=doc).components
+    shown = (pl.col("sequential_worst_case") > -margin).fill_null(value=False)
+    return float(found.group_by("set").agg(shown.all())["sequential_worst_case"].mean())  # type: ignore[arg-type]
+
+
 TEN = np.array([1, 2, 3, 5, 8, 12, 18, 25, 32, 40])
 for _kind, _shift in (("grades", 0.25), ("overlap", 0.05), ("right or wrong", 0.35)):
     add(
@@ -135,8 +160,9 @@ for _kind, _shift in (("grades", 0.25), ("overlap", 0.05), ("right or wrong", 0.
         verdict="improved", slices=SLICES)  # fmt: skip
     add(f"{_kind}, n = 400, unchanged, 8 slices: `regressed`", called, high=ALPHA, kind=_kind, n=400,
         shift=0.0, verdict="regressed", slices=SLICES)  # fmt: skip
-    add(f"{_kind}, n = 200: power for the overall change left with 8 slices", sliced_power, low=0.8,
-        kind=_kind, n=200, shift=-_shift)  # fmt: skip
+    # A tenth may be lost, a fifth where the power is below 70%.
+    add(f"{_kind}, n = 200: power for the overall change left with 8 slices", sliced_power,
+        low=0.8 if _kind == "right or wrong" else 0.9, kind=_kind, n=200, shift=-_shift)  # fmt: skip
 add("20 metrics, 10 better, none worse: `regressed`", many_metrics, high=ALPHA, better=10)
 add("20 metrics, none changed: `regressed`", many_metrics, high=ALPHA, better=0)
 for _n in (30, 100, 300, 1000):
@@ -167,5 +193,29 @@ add("ten clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALP
 add("ten clusters of 1 to 40 items, alike within, none: found", small_clusters, high=1.5 * ALPHA, sizes=TEN,
     loss=0.0, within=0.02)  # fmt: skip
 add("clusters of 1 to 40 items, none: found", small_clusters, high=1.5 * ALPHA, sizes=SPREAD, loss=0.0)
+for _n in (2, 10, 30, 200):
+    for _kind in ("rare", "flips", "scores"):
+        add(f"{_kind}, n = {_n}, a loss of the margin: `not_worse_than` passes", within_margin, high=ALPHA,
+            kind=_kind, n=_n)  # fmt: skip
+for _sizes in (TEN, SPREAD):
+    add(f"{len(_sizes)} clusters of 1 to 40 items, a loss of the margin: `not_worse_than` passes",
+        within_margin, high=ALPHA, kind="scores", n=0, sizes=_sizes)  # fmt: skip
 
-LAWS = DECISIONS
+# What the rules before these gave for the same draws.
+BEFORE = {
+    "grades, n = 200, better: `improved`": "43.3% (300 sets)",
+    "grades, n = 200, unchanged: `improved`": "0.7% (300 sets)",
+    "grades, n = 400, better, 8 slices: `improved`": "0.0% (300 sets)",
+    "grades, n = 400, unchanged, 8 slices: `regressed`": "2.3% (300 sets)",
+    "grades, n = 200: power for the overall change left with 8 slices": "75.0% (300 sets)",
+    "overlap, n = 200, better: `improved`": "58.3% (300 sets)",
+    "overlap, n = 200, unchanged: `improved`": "1.3% (300 sets)",
+    "overlap, n = 400, better, 8 slices: `improved`": "0.0% (300 sets)",
+    "overlap, n = 400, unchanged, 8 slices: `regressed`": "2.0% (300 sets)",
+    "overlap, n = 200: power for the overall change left with 8 slices": "73.0% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 30: a change": "0.0% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 100: a change": "37.3% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 300: a change": "4.3% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 1000: a change": "1.0% (300 sets)",
+}
+LAWS = [replace(law, before=BEFORE.get(law.name, "")) for law in DECISIONS]

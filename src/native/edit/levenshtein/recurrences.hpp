@@ -23,7 +23,9 @@ struct Levenshtein {
         const Vector xv = equal | vn;
         const Vector x = with_bit(equal, hn_in);
         const Vector sum = (x & vp) + vp;
-        const Vector no_hp = ~vn & logic(sum, x, vp, [](auto a, auto b, auto c) { return a | (b | c); });
+        const Vector any = logic(sum, x, vp, [](auto a, auto b, auto c) { return a | (b | c); });
+        // As one operation: compilers make two of it.
+        const Vector no_hp = logic(vn, any, any, [](auto a, auto b, auto) { return ~a & b; });
         const Vector hn = logic(vp, x, sum, [](auto a, auto b, auto c) { return a & ~(~b & c); });
         const Vector no_hp_above = shift_in(no_hp, no_hp_in);
         vp = logic(shift_in(hn, hn_in), xv, no_hp_above, [](auto a, auto b, auto c) { return a | (~b & c); });
