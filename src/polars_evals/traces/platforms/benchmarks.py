@@ -256,6 +256,7 @@ BENCHMARKS = (
         shows=_experiment,
         unpack=_experimented,
         scores=scores_by_name,
+        common=True,
     ),
     Platform(
         "dspy",
