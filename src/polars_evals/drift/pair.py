@@ -86,6 +86,8 @@ class Observations:
 
     def samples(self, metric: str, slicing: Slicing) -> list[tuple[Floats, Floats]]:
         """Return by slice the sorted scores of both versions, all rows of them."""
+        if slicing.row_codes is None and metric in self._whole:
+            return self._whole[metric]
         scores, side = floats(self.rows[f"{metric}:score"]), self.rows["side"].to_numpy()
         known, sides = ~np.isnan(scores), []
         for which in (~side, side):
@@ -95,7 +97,14 @@ class Observations:
                 inside = which & known & (slicing.row_codes >= 0)
                 parts = split(scores[inside], slicing.row_codes[inside], len(slicing))
             sides.append([np.sort(part) for part in parts])
-        return list(zip(*sides, strict=True))
+        found = list(zip(*sides, strict=True))
+        if slicing.row_codes is None:
+            self._whole[metric] = found
+        return found
+
+    @cached_property
+    def _whole(self) -> dict[str, list[tuple[Floats, Floats]]]:
+        return {}
 
     def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
         """Return how the scores of both versions are spread, all rows of them, bin by bin."""
