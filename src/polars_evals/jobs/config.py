@@ -441,11 +441,3 @@ def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) ->
     if given is None or given == AUTO:
         return suite.measures if given is None else AUTO
     return measures_of(given, own=suite.measures)
-
-
-def require_pages(where: str) -> None:
-    """Insist on what report pages need, before any work is done for them."""
-    try:
-        import polars_evals.report  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(f"{where}: {error}") from None
