@@ -179,6 +179,8 @@ class CompareTable(Table):
     by: Slices = None
     metrics: Texts | None = Names
     measures: str | list[str] | dict[str, Any] | None = MEASURES
+    truth: Text | None = Column
+    adjust: Texts | None = Field(default=None, description="a column, or a list of columns")
     unanswered: Literal["auto", "apart", "wrong"] | None = None
     min_effect: float | None = Field(default=None, description="a number")
     alpha: float | None = Field(default=None, description="a number")
@@ -190,7 +192,8 @@ class CompareTable(Table):
         if self.is_newest:
             del given["candidate"]
         given["metrics"] = metrics_of(self.metrics, suite)
-        return ComparisonSpec(**given | {"measures": measures_in(self.measures, suite)})
+        made = {"measures": measures_in(self.measures, suite), "aggregates": suite.aggregates or None}
+        return ComparisonSpec(**given | made)
 
     @property
     def is_newest(self) -> bool:
@@ -438,11 +441,3 @@ def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) ->
     if given is None or given == AUTO:
         return suite.measures if given is None else AUTO
     return measures_of(given, own=suite.measures)
-
-
-def require_pages(where: str) -> None:
-    """Insist on what report pages need, before any work is done for them."""
-    try:
-        import polars_evals.report  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(f"{where}: {error}") from None
