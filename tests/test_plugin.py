@@ -18,7 +18,7 @@ from polars_evals import _native
 from tests.cases import CASES, Case
 
 # What Python itself computes: a model, a schema, values of any depth.
-IN_PYTHON = {"json_fields", "json_schema", "semantic", "tool_calls"}
+IN_PYTHON = {"json_fields", "json_schema", "semantic", "tool_calls", "tool_calls_valid"}
 NATIVE = [case for case in CASES if case.name not in IN_PYTHON and case.name != "regex_match"]
 
 STEPS = [
