@@ -78,8 +78,9 @@ class Context:
     metrics: tuple[str, ...]
     compare: ComparisonSpec | None
     has_timeline: bool = False
-    # The measures that the timeline follows.
+    # The measures that the timeline follows, and the aggregates that versions are compared by.
     followed: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

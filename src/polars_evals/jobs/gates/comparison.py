@@ -53,7 +53,7 @@ class ComparisonGate(Gate):
         """Add the measures, and the shares of answers that failed."""
         asked = () if context.compare is None else context.compare.measures
         measures = KNOWN if asked == AUTO else asked
-        return (*context.metrics, *measures, *OUTCOMES)
+        return (*context.metrics, *context.aggregates, *measures, *OUTCOMES)
 
     def looked_at(self, seen: Evidence) -> pl.Expr:
         """Select the rows of the comparison that the gate is about: without a name, all of them."""
@@ -181,7 +181,7 @@ class MeasuredGate(ComparisonGate):
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
         """Scores only: a measure has a unit of its own."""
-        return context.metrics
+        return (*context.metrics, *context.aggregates)
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the rows that are beyond the bound."""
@@ -229,7 +229,7 @@ class MaxDrop(MeasuredGate):
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Look at the mean score and at the pass rate."""
-        for name, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
             before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
             if before is None or after is None:
                 continue
