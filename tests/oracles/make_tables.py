@@ -30,14 +30,19 @@ def tool_calls() -> list[dict[str, Any]]:
             for call in calls
         ]
         # A message for each call: within a message, agentevals takes calls for parallel, in any order.
-        return [{"role": "assistant", "content": "", "tool_calls": [function]} for function in functions]
+        calls = [{"role": "assistant", "content": "", "tool_calls": [function]} for function in functions]
+        return [{"role": "user", "content": "q"}, *calls, {"role": "assistant", "content": "done"}]
 
     rows = []
-    for _ in range(60):
-        output = rng.choices(kinds, k=rng.randint(1, 3))
-        expected = rng.choice([rng.sample(output, len(output)), rng.choices(kinds, k=rng.randint(1, 3))])
+    for number in range(80):
+        # The last ones have no calls on one side or on both.
+        least = 1 if number < 60 else 0
+        output = rng.choices(kinds, k=rng.randint(least, 3))
+        expected = rng.choice([rng.sample(output, len(output)), rng.choices(kinds, k=rng.randint(least, 3))])
+        if number >= 76:
+            output, expected = ([], kinds[:2]) if number % 2 else (kinds[:2], [])
         for mode in ("strict", "unordered", "subset", "superset"):
-            for ours, theirs in {"exact": "exact", "names": "ignore"}.items():
+            for ours, theirs in {"exact": "exact", "names": "ignore", "subset": "superset"}.items():
                 evaluate = create_trajectory_match_evaluator(
                     trajectory_match_mode=mode, tool_args_match_mode=theirs
                 )

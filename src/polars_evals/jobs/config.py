@@ -191,12 +191,17 @@ class CompareTable(Table):
     def spec(self, suite: Suite, aggregates: Sequence[Aggregate]) -> ComparisonSpec:
         """Return what to compare: the metrics and aggregates of the suite, and those that the job adds."""
         given = self.model_dump(exclude={"ignore", "aggregates"}, exclude_none=True)
-        if self.aggregates or aggregates:
-            given["aggregates"] = [*suite.aggregates, *(self.aggregates or ()), *aggregates]
         if self.is_newest:
             del given["candidate"]
-        given["metrics"] = metrics_of(self.metrics, suite)
-        return ComparisonSpec(**given | {"measures": measures_in(self.measures, suite)})
+        made = [*suite.aggregates, *(self.aggregates or ()), *aggregates]
+        return ComparisonSpec(
+            **given
+            | {
+                "metrics": metrics_of(self.metrics, suite),
+                "measures": measures_in(self.measures, suite),
+                "aggregates": made or None,
+            }
+        )
 
     @property
     def is_newest(self) -> bool:
@@ -357,10 +362,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         timeline = _placed(f"{source}: [timeline]", lambda: followed_over.settings(suite))
     followed = None if timeline is None else timeline["measures"]
     names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
-    made = (suite.aggregates if spec is None or spec.aggregates is None else spec.aggregates) or ()
-    context = Context(
-        names_of(suite), spec, timeline is not None, names, tuple(str(one.name) for one in made)
-    )
+    context = Context(names_of(suite), spec, timeline is not None, names)
     gates = tuple(
         read_gate(entry, f"{source}: [[gate]] {number}", context)
         for number, entry in enumerate(tables.gate, 1)
@@ -449,11 +451,3 @@ def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) ->
     if given is None or given == AUTO:
         return suite.measures if given is None else AUTO
     return measures_of(given, own=suite.measures)
-
-
-def require_pages(where: str) -> None:
-    """Insist on what report pages need, before any work is done for them."""
-    try:
-        import polars_evals.report  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(f"{where}: {error}") from None

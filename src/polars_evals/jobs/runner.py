@@ -12,7 +12,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
-from polars_evals.jobs.config import Job, require_pages
+from polars_evals.jobs.config import Job
 from polars_evals.jobs.history import remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.judging import judge
@@ -91,8 +91,6 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     """
     if not isinstance(job, Job):
         job = Job.load(job)
-    if job.report.html is not None:
-        require_pages("[report]")
     try:
         return run_loaded(job, rescore=rescore, watch=watch or Watch())
     except BaseException as error:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from polars_evals._polars import TIME_CASTS
-from polars_evals.traces.content import Kind, kind_of
+from polars_evals.traces.content import Kind, kind_of, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
 from polars_evals.traces.propose import as_options, propose, propose_columns
 from polars_evals.traces.read import sample
@@ -186,6 +186,7 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
         kind = kind_of(path)
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
+            refuse_large_parquet(path)
             columns = scan_table(path, kind, storage_options).collect_schema()
             schema = {name: _unified(dtype) for name, dtype in columns.items()}
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}

@@ -264,6 +264,10 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
         raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
 
+# What aliases of YAML may stand for: this much, or this many times what is written.
+_YAML_BYTES, _YAML_TIMES = 16 << 20, 16
+
+
 def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
     """Read YAML, which is read as a whole."""
     text = bytearray()
@@ -275,9 +279,12 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 "JSON Lines"
             )
     try:
+        _refuse_expanding(file, bytes(text))
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}") from None
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
+    except RecursionError:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: its YAML is nested too deeply") from None
     if isinstance(value, dict):
         for keys in lists:
             inner: Any = value
@@ -287,8 +294,40 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 around.update({key: held for key, held in value.items() if key not in keys})
                 value = inner
                 break
-    for record in value if isinstance(value, list) else [value]:
-        yield _written(record).encode()
+    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+        try:
+            yield _written(record).encode()
+        except (ValueError, RecursionError) as error:
+            why = "refers to itself" if "ircular" in str(error) else "is nested too deeply"
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: record {number:,} {why}") from None
+
+
+def _refuse_expanding(file: str, text: bytes) -> None:
+    """Refuse YAML whose aliases stand for far more than is written, or for themselves; and deep nesting."""
+    sizes, open_ones, total = dict[str, int](), list[tuple[str | None, int]](), 0
+    largest = max(_YAML_BYTES, _YAML_TIMES * len(text))
+    why = None
+    for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in [anchor for anchor, _ in open_ones]:
+                why = f"the alias *{event.anchor} refers to itself"
+            total += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            total += len(event.value) + 1
+            if event.anchor:
+                sizes[event.anchor] = len(event.value) + 1
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            open_ones.append((event.anchor, total))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            anchor, before = open_ones.pop()
+            if anchor:
+                sizes[anchor] = total - before + 1
+        if len(open_ones) > _native.DEEPEST:
+            why = f"its YAML is nested more than {_native.DEEPEST} levels deep"
+        if total > largest:
+            why = f"its YAML aliases stand for more than {largest >> 20} MB"
+        if why is not None:
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
 def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:

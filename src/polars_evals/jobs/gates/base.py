@@ -78,9 +78,8 @@ class Context:
     metrics: tuple[str, ...]
     compare: ComparisonSpec | None
     has_timeline: bool = False
-    # The measures that the timeline follows, and the aggregates that versions are compared by.
+    # The measures that the timeline follows.
     followed: tuple[str, ...] = ()
-    aggregates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

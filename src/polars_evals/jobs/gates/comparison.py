@@ -43,6 +43,12 @@ Items = Annotated[
 ]
 
 
+def aggregates_of(context: Context) -> tuple[str, ...]:
+    """Name the aggregates that are compared."""
+    asked = () if context.compare is None else context.compare.aggregates or ()
+    return tuple(str(one.name) for one in asked)
+
+
 class ComparisonGate(Gate):
     """A gate about rows of the comparison."""
 
@@ -50,10 +56,10 @@ class ComparisonGate(Gate):
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
-        """Add the measures, and the shares of answers that failed."""
+        """Add the aggregates, the measures, and the shares of answers that failed."""
         asked = () if context.compare is None else context.compare.measures
         measures = KNOWN if asked == AUTO else asked
-        return (*context.metrics, *context.aggregates, *measures, *OUTCOMES)
+        return (*context.metrics, *aggregates_of(context), *measures, *OUTCOMES)
 
     def looked_at(self, seen: Evidence) -> pl.Expr:
         """Select the rows of the comparison that the gate is about: without a name, all of them."""
@@ -181,7 +187,7 @@ class MeasuredGate(ComparisonGate):
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
         """Scores only: a measure has a unit of its own."""
-        return (*context.metrics, *context.aggregates)
+        return context.metrics
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the rows that are beyond the bound."""
@@ -222,6 +228,11 @@ class MaxDrop(MeasuredGate):
     bound: Amount = Field(alias="max_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_drop"
+
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the aggregates."""
+        return (*context.metrics, *aggregates_of(context))
 
     def limit(self, before: float) -> float:
         """Return by how much a value may fall."""
