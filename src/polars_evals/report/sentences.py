@@ -192,7 +192,7 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.name)})"
+        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
     elif row.part == "pass rate" and not _flips(row):
         told = f"pass rate {told}"
     return f"{where}: {told}"
@@ -285,10 +285,10 @@ def worst_case(rows: Sequence[Row]) -> str:
     if not known:
         ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
         return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
-    row = min(known, key=lambda one: one.worst_case or 0.0)
-    name = f"{middle_cut(row.metric)}: not" if len(rows) > 1 else "Not"
-    rate = "" if row.pass_worst_case is None or row.binary else f" (pass rate {_bound(row.pass_worst_case)})"
-    return f"{name} worse than {_bound(row.worst_case or 0.0)}{rate}."
+    least = min(row.worst_case for row in known if row.worst_case is not None)
+    rates = [row.pass_worst_case for row in known if row.pass_worst_case is not None and not row.binary]
+    rate = f" (pass rate {_bound(min(rates))})" if rates else ""
+    return f"Not worse than {_bound(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
 
 
 def _bound(value: float) -> str:
