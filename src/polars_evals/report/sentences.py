@@ -105,7 +105,7 @@ def story(comparison: Comparison) -> Story:
         return _of_several(comparison, rows)
     candidate = spec.candidates[0]
     sure = comparison.verdicts[candidate] == "regressed"
-    claims = _claims(rows, spec.metrics, sure=sure)
+    claims = _claims(rows, sure=sure)
     counts = {kind: sum(row.verdict == kind for row in rows) for kind in ORDER}
     more = len(claims) - MOST_CLAIMS
     rest = [] if more <= 0 else [f"{counted(more, 'more finding')}."]
@@ -118,12 +118,14 @@ def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate, worst first."""
     rows = [row for row in rows_of(comparison) if row.candidate == candidate]
     sure = comparison.verdicts[candidate] == "regressed"
-    return _claims(rows, comparison.spec.metrics, sure=sure)
+    return _claims(rows, sure=sure)
 
 
-def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[Claim]:
+def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
     """Return a claim for all items and one for each slice that moved differently, worst first."""
     found: list[Claim] = []
+    # Aggregates are scores too.
+    metrics = list(dict.fromkeys(row.metric for row in rows if row.is_score))
     short = len({row.by for row in rows if row.by is not None}) == 1
     for verdict, way in MOVED.items():
         mine = [row for row in rows if row.verdict == verdict]
