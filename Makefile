@@ -34,7 +34,7 @@ size:
 setup: .venv/developed
 
 # What the demo runs with, and what the tests need on top of that.
-.venv/installed: EXTRAS := jobs report
+.venv/installed: EXTRAS := jobs
 .venv/developed: EXTRAS := dev
 .venv/installed .venv/developed: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

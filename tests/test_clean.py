@@ -1,12 +1,16 @@
 """Cleaning: real shapes of output, what must not change, and input that is made to be slow."""
 
+import json
 import time
 from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.exceptions import ComputeError
 from polars.testing import assert_frame_equal, assert_series_equal
 
 import polars_evals as pe
@@ -90,6 +94,12 @@ def one(step: Step, text: str) -> str:
         ("<think>I close with `</think>` later</think> 42", "42"),
         ("```html\n<think>a</think>\n```\nis how", "```html\n<think>a</think>\n```\nis how"),
         ("<think>a ``` b</think> 42", "42"),
+        # Once reasoning has begun, the first closing tag ends it, wherever it stands.
+        ("<think>So:\n```python\nx = 1\n</think>\n```python\nx = 2\n```", "```python\nx = 2\n```"),
+        ("<think>```\n</think>42", "42"),
+        ("<think>use `x</think>` 42", "` 42"),
+        ("<think>```</think>a<think>```</think>b", "a b"),
+        ("<think>a\n```\nb</think>\n`</think>` is a tag\n```\nc\n```", "`</think>` is a tag\n```\nc\n```"),
         # No tags.
         ("x <thinker> y", "x <thinker> y"),
         ("analysis of assistants", "analysis of assistants"),
@@ -406,7 +416,7 @@ HOSTILE = [
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     short, long = (pl.DataFrame({"text": [piece * (size // len(piece))]}) for size in (250_000, 1_000_000))
-    for step in STEPS.values():
+    for step in (*STEPS.values(), first_field):
         times = []
         for frame in (short, long):
             start = time.process_time()
@@ -416,6 +426,108 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
         assert times[1] < max(10 * times[0], 1.0)
 
 
+def first_field(text: pl.Expr) -> pl.Expr:
+    return pe.extract_field(text, "$.a[0].b")
+
+
+DOCUMENTS = [
+    '{"a": {"b c": [1, 2.50, "x\\u00e9\\n", null, true, {"d": []}]}, "e": "\\ud83d\\ude42"}',
+    ' [ {"a": 1} , {"a": "two"}, 3 ] ',
+    '{"a": 1, "a": {"b c": 2}}',
+    '{"e": ""}',
+    '"text"',
+    "1e400",
+    "not JSON",
+    '{"a": ',
+    "",
+    None,
+]
+PATHS: dict[str, list[Any]] = {
+    "$": [],
+    "$.a": ["a"],
+    "$.e": ["e"],
+    '$.a["b c"]': ["a", "b c"],
+    "$.a['b c'][1]": ["a", "b c", 1],
+    '$.a["b c"][2]': ["a", "b c", 2],
+    '$.a["b c"][3]': ["a", "b c", 3],
+    '$.a["b c"][-1].d': ["a", "b c", -1, "d"],
+    '$.a["b c"][9]': ["a", "b c", 9],
+    "$[1].a": [1, "a"],
+    "$.missing.a": ["missing", "a"],
+}
+
+
+def value_at(document: str | None, path: list[Any]) -> str | None:
+    """What Python finds: the content of a text, or the value as it is written."""
+    try:
+        value = json.loads(document or "", parse_float=Decimal)
+        for step in path:
+            if not isinstance(value, dict if isinstance(step, str) else list):
+                return None
+            value = value[step]
+    except (ValueError, KeyError, IndexError):
+        return None
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=float)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_fields(path: str) -> None:
+    frame = pl.DataFrame({"text": DOCUMENTS * 3})
+    found = frame.select(pe.extract_field("text", path))
+    for document, ours in zip(DOCUMENTS, found["text"], strict=False):
+        theirs = value_at(document, PATHS[path])
+        if ours is None or theirs is None:
+            assert ours == theirs
+        elif document != "1e400":
+            assert ours == theirs or json.loads(ours) == json.loads(theirs)
+    assert_frame_equal(frame.lazy().select(pe.extract_field("text", path)).collect(engine="streaming"), found)
+    parts = pl.concat([frame[:4], frame[4:4], frame[4:]], rechunk=False)
+    assert_frame_equal(parts.select(pe.extract_field("text", path)), found)
+    assert_series_equal(frame[3:17].select(pe.extract_field("text", path)).to_series(), found["text"][3:17])
+    assert_series_equal(frame["text"].evals.extract_field(path), found["text"])  # type: ignore[attr-defined]
+    lists = frame.select(pl.concat_list("text")).select(
+        pl.col("text").list.eval(pe.extract_field(pl.element(), path))
+    )
+    assert_series_equal(lists["text"].list.first(), found["text"])
+
+
+def test_fields_of_all_entries_and_of_structs() -> None:
+    def field(text: str, path: str) -> str | None:
+        return pl.select(pe.extract_field(pl.lit(text), path)).item()  # type: ignore[no-any-return]
+
+    assert field('[{"a": 1}, {"b": 2}, {"a": "x"}]', "$[*].a") == '[1, "x"]'
+    assert field('{"x": {"a": 1}, "y": {"a": 2}}', "$.*.a") == "[1, 2]"
+    assert field("[]", "$[*].a") is None
+    structs = pl.DataFrame(
+        {"s": [{"a": {"b": 'q"\n'}, "n": 1.5, "l": [1, None], "t": True}, None]},
+        schema={
+            "s": pl.Struct(
+                {"a": pl.Struct({"b": pl.String}), "n": pl.Float64, "l": pl.List(pl.Int8), "t": pl.Boolean}
+            )
+        },
+    )
+    for path, value in {
+        "$.a.b": 'q"\n',
+        "$.n": "1.5",
+        "$.l": "[1, null]",
+        "$.t": "true",
+        "$.z": None,
+    }.items():
+        assert structs.select(pe.extract_field("s", path))["s"].to_list() == [value, None]
+    assert structs[1:].select(pe.extract_field("s", "$.a.b"))["s"].to_list() == [None]
+    with pytest.raises(ComputeError, match=r"extract_field: `text` must be JSON text, a Struct.*cast"):
+        pl.DataFrame({"s": [1]}).select(pe.extract_field("s", "$.a"))
+    for path, message in {
+        "a.b": "takes a JSON path",
+        "$..a": "is no JSON path",
+        "$[a]": "is no JSON path",
+    }.items():
+        with pytest.raises(ValueError, match=f"extract_field: `path`.*{message}"):
+            pe.extract_field("s", path)
+
+
 def test_steps_of_a_suite_are_named() -> None:
     for step, message in [
         ("fences", 'unknown step "fences"; did you mean "fence"'),
@@ -423,6 +535,8 @@ def test_steps_of_a_suite_are_named() -> None:
         ({"after": ""}, "give one or more markers"),
         ({"before": "x"}, "a step is one of"),
         ({"regex": "(", "group": 1}, "not a valid pattern"),
+        ({"feild": "$.a"}, 'unknown step "feild"; did you mean "field"'),
+        ({"field": "a"}, "`field` takes a JSON path"),
         (3, "a step is one of"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -320,8 +320,8 @@ def test_numbers_and_booleans_are_their_usual_text(case: Case) -> None:
     values = [
         pl.Series([42, -7, 0, None]),
         pl.Series([42, 7, 255, None], dtype=pl.UInt8),
-        pl.Series([0.5, 1e300, -0.1, None]),
-        pl.Series([42.0, 0.1, 1e16, None], dtype=pl.Float32),
+        pl.Series([0.5, 1234.5, -0.1, None]),
+        pl.Series([42.0, 0.1, 1e10, None], dtype=pl.Float32),
         pl.Series([True, False, True, None]),
         pl.Series(["1.50", "-2.25", "0.00", None]).cast(pl.Decimal(10, 2)),
         pl.Series([[1, 2], [3], [], None]),

@@ -214,3 +214,4 @@ def test_the_published_change_of_gpt_4(tmp_path: Path, monkeypatch: pytest.Monke
     result = invoke("diff", "gpt-4-0314.jsonl", "gpt-4-0613.jsonl", code=1)
     assert result.stdout.startswith("gpt-4-0613 against gpt-4-0314: overall worse")
     assert "84% → 51%" in result.stdout
+    assert "macro_f1" in result.stdout

@@ -45,6 +45,11 @@ def test_every_metric_has_a_section_with_an_example_and_its_options(name: str) -
             assert written == repr(parameter.default).replace("'", '"'), option
 
 
+def test_the_readme_names_every_metric() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in metrics.__all__ if f"`{name}`" not in readme] == []
+
+
 def test_the_overview_names_every_metric() -> None:
     overview = (DOCS / "metrics/index.md").read_text("utf-8")
     assert [name for name in metrics.__all__ if f"`{name}`" not in overview] == []

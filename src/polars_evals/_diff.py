@@ -186,7 +186,7 @@ def run_diff(
     comparison = compare(
         scored, version=version, baseline=before, item=item,
         metrics=[str(metric.name) for metric in suite.metrics],
-        **options,
+        aggregates=options.pop("aggregates", None) or suite.aggregates or None, **options,
     )  # fmt: skip
     return Diff(comparison, scored, suite, suggestion, lone, version, item)
 

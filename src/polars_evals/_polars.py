@@ -17,7 +17,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 VERSION = tuple(int(part) for part in re.findall(r"\d+", pl.__version__)[:2])
 
@@ -169,28 +169,9 @@ def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:
     return pl.scan_ndjson(source if glob else _literal(str(source)), infer_schema_length=None)
 
 
-def scan_ndjson_files(
-    files: Sequence[str], schema: Mapping[str, pl.DataType], *, path: str, row: str
-) -> pl.LazyFrame:
-    """Scan JSON Lines whose columns are known: `scan_ndjson` has looked into each of the files.
-
-    The columns `path` and `row` say which file a row is from, and its number over all of them.
-    """
-    return pl.scan_ndjson(
-        [_literal(file) for file in files], schema=dict(schema), include_file_paths=path, row_index_name=row
-    )
-
-
 def _literal(path: str) -> str:
     """Write a path as a pattern that only it matches: Polars takes any for a pattern."""
     return re.sub(r"([*?[])", r"[\1]", path)
-
-
-def read_ndjson(text: str) -> pl.DataFrame:
-    """Read one line of JSON, as `scan_ndjson` would."""
-    if VERSION < (2, 1):
-        require_shallow(pl.LazyFrame({"line": [text]}))
-    return pl.read_ndjson(text.encode())
 
 
 def require_shallow(lines: pl.LazyFrame) -> None:

@@ -147,3 +147,25 @@ def test_a_ranking_equals_that_of_the_rows(options: dict[str, Any]) -> None:
     assert ranked.settings == whole.settings
     some = rank_on(LocalEngine(), tables(frame), asked, 100)
     assert "chosen by a hash" in some.notes[-1]
+
+
+@pytest.mark.parametrize("asked", [None, ["macro_f1"], ["accuracy"]])
+def test_aggregates_of_counts_and_of_texts_are_those_of_the_rows(asked: Any) -> None:
+    rng = np.random.default_rng(3)
+    expected = rng.choice(list("ab"), 240)
+    frame = pl.concat(
+        pl.DataFrame(
+            {
+                "case_id": range(240),
+                "model": model,
+                "expected": expected,
+                "output": rng.choice(list("ab"), 240),
+            }
+        )
+        for model in ("v1", "v2", "v3")
+    )
+    frame = pe.Suite([pe.Metric("exact_match")], aggregates=["macro_f1"]).score(frame)
+    options: dict[str, Any] = {"item": "case_id", "aggregates": asked}
+    assert_equal(found(frame, options), pe.compare(frame, **SETTINGS, **options))
+    ranking = rank_on(LocalEngine(), tables(frame), {"version": "model", **options})
+    assert_frame_equal(ranking.summary, pe.rank(frame, version="model", **options).summary)

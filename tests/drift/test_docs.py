@@ -47,7 +47,8 @@ def test_every_column_is_documented(name: str) -> None:
 def test_summary_slices_and_calibration_are_documented() -> None:
     found = frames()
     assert documented("summary") == set(found["slices"].columns)
-    assert documented("summary") - {"slice", "by", "value"} == set(found["summary"].columns)
+    of_slices = {"slice", "by", "value", "shrunk", "shrunk_low", "shrunk_high"}
+    assert documented("summary") - of_slices == set(found["summary"].columns)
     scored = pl.DataFrame({"m_score": [i / 50 for i in range(50)], "ok": [i > 25 for i in range(50)]})
     calibration = pe.calibrate(scored, metrics="m", truth="ok")
     named = {c for c in calibration.curve.columns if "_ci_" not in c} | {

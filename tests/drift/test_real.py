@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -44,3 +45,30 @@ def test_gpt_3_5_rose(scored: pl.DataFrame) -> None:
     assert comparison.verdict == "improved"
     flips = comparison.flips.filter(pl.col("flip") == "newly_passing")
     assert flips["input"].str.contains("prime").all()
+
+
+def test_a_timeline_finds_the_day_on_which_gpt_4_was_exchanged(scored: pl.DataFrame) -> None:
+    """A service answers 40 questions a day: first by one version, from day 20 on by the next."""
+    for before, after, verdict in (
+        ("gpt-4-0314", "gpt-4-0613", "regressed"),
+        ("gpt-3.5-turbo-0301", "gpt-3.5-turbo-0613", "improved"),
+    ):
+        pieces = [
+            scored.filter(pl.col("model") == model)
+            .sample(800, shuffle=True, seed=1)
+            .with_row_index("row", offset=800 * place)
+            for place, model in enumerate((before, after))
+        ]
+        days = pl.concat(pieces).with_columns(
+            ts=pl.datetime(2023, 6, 1) + pl.duration(days=pl.col("row") // 40)
+        )
+        [row] = pe.timeline(days, time="ts", metrics=["exact_match"]).summary.to_dicts()
+        assert row["verdict"] == verdict
+        assert abs((row["began"] - datetime(2023, 6, 21)).days) <= 1
+
+
+def test_the_leaderboard_of_the_paper(scored: pl.DataFrame) -> None:
+    table = pe.rank(scored, version="model", item="item_id").summary
+    assert table["version"][0] == "gpt-4-0314"
+    assert table.select("rank_low", "rank_high").row(0) == (1, 1)
+    assert table["p_best"][0] > 0.999

@@ -8,6 +8,7 @@ import pytest
 from .simulate import (
     Law,
     agreeing,
+    beyond_means,
     calibrating,
     comparing,
     deciding,
@@ -27,6 +28,7 @@ LAWS = [
     *planning.LAWS,
     *calibrating.LAWS,
     *agreeing.LAWS,
+    *beyond_means.LAWS,
     *gates.LAWS,
 ]
 SETS = 40

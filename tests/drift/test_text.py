@@ -68,7 +68,7 @@ class Tags(HTMLParser):
 
 
 TABLES = {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
-CELLS = {"style", "b", "span", "details", "summary", "figure"}
+CELLS = {"figcaption", "small", "tfoot", "style", "b", "span", "details", "summary", "figure"}
 CHARTS = {"svg", "g", "path", "line", "text", "tspan", "rect", "circle", "clippath", "defs"}
 
 

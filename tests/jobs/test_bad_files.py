@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -108,14 +109,14 @@ def test_a_file_on_which_polars_panics(tmp_path: Path, monkeypatch: pytest.Monke
     job = make_job(tmp_path)
     for name in ("a", "panics", "z"):
         deliver(traces(range(3), name), tmp_path / f"traces/{name}.parquet", 1)
-    frame = Ingest.frame
+    query = Ingest.query
 
-    def panic(self: Ingest, sources: list[object]) -> pl.LazyFrame:
+    def panic(self: Ingest, reading: Any, sources: list[object]) -> Any:
         if any("panics" in str(source) for source in sources):
             raise pl.exceptions.PanicException("index out of bounds")
-        return frame(self, sources)  # type: ignore[arg-type]
+        return query(self, reading, sources)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Ingest, "frame", panic)
+    monkeypatch.setattr(Ingest, "query", panic)
     outcome = run(job)
     assert (list(outcome.failures), outcome.rows, outcome.exit_code()) == (["traces/panics.parquet"], 6, 3)
     assert "index out of bounds" in outcome.failures["traces/panics.parquet"]
@@ -244,7 +245,9 @@ def test_objects_whose_keys_come_and_go(tmp_path: Path) -> None:
         None,
     ]
     for other in tables[1:]:
-        assert_frame_equal(other, tables[0])
+        # A list that is empty in all that is read together has no type, and is null.
+        none = pl.when(pl.col("calls").list.len() > 0).then("calls")
+        assert_frame_equal(other.with_columns(calls=none), tables[0])
 
 
 @pytest.mark.parametrize("first", [["many"], [0.5]], ids=["another type", "a wider type"])

@@ -224,14 +224,14 @@ def test_bad_files_are_set_apart(tmp_path: Path) -> None:
     bad = [
         "empty.parquet",
         "flipped.parquet",
-        "no-json.jsonl",
         "no-key.parquet",
         "no-output.parquet",
         "truncated.parquet",
     ]
     assert sorted(result["failures"]) == [f"traces/{name}" for name in bad]
-    assert result["rows"] == 40
-    assert "which is `key`" in result["failures"]["traces/no-key.parquet"]
+    # The record that is cut off is counted; the one before it is taken.
+    assert (result["rows"], result["broken"]) == (41, {"traces/no-json.jsonl": 1})
+    assert "trace_id" in result["failures"]["traces/no-key.parquet"]
     assert (tmp_path / "report.xml").read_text().count("<error") == len(bad)
     (tmp_path / "traces/truncated.parquet").write_bytes(whole)
     for name in bad[:-1]:

@@ -60,7 +60,6 @@ def test_what_is_held_hardly_grows(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("where", ["traces/a.parquet", "traces/model=v1/a b.parquet"])
 def test_large_row_groups_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     tables = []
-    monkeypatch.setattr("polars_evals.jobs.inputs.SMALL_BYTES", 0)
     for largest in (memory.LARGEST_ROW_GROUP, 0):
         monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", largest)
         monkeypatch.setattr(memory, "STEP_BYTES", 1_000)
@@ -204,8 +203,6 @@ def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(
     job = make_job(tmp_path)
     for name in ("a", "b"):
         traces(range(10), model=name).write_parquet(tmp_path / f"traces/{name}.parquet")
-    monkeypatch.setattr("polars_evals.jobs.ingest.BATCH_FILES", 1)
-    monkeypatch.setattr("polars_evals.jobs.inputs.SMALL_BYTES", 0)
     copied = memory.with_small_row_groups
 
     def changes(file: str, folder: Path) -> str:
@@ -213,7 +210,7 @@ def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(
             Path(file).write_bytes(b"PAR1")
         return copied(file, folder)
 
-    monkeypatch.setattr("polars_evals.jobs.ingest.with_small_row_groups", changes)
+    monkeypatch.setattr("polars_evals.jobs.inputs.with_small_row_groups", changes)
     outcome = run(job)
     assert outcome.exit_code() == 3
     assert "changed while it was read" in outcome.to_json()

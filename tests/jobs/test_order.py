@@ -31,7 +31,7 @@ def test_any_division_into_runs_gives_the_same_table(
         deliver(frame, once / name, time)
     run(once / "job.toml")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest, "BATCH_FILES", data.draw(st.integers(1, 3)))
+        patch.setattr(ingest, "SMALL_BATCH", (data.draw(st.integers(1, 3)), 16 << 20))
         for place, index in enumerate(order):
             name, frame, time = files[index]
             deliver(frame, often / name, time)

@@ -195,7 +195,7 @@ def test_the_page_of_a_baseline_follows_it_over_time(tmp_path: Path) -> None:
     assert (outcome.exit_code(), outcome.comparison) == (0, None)
     page = (tmp_path / "report.html").read_text()
     assert "Nothing to compare yet" not in page
-    assert "2026-01-20" in page
+    assert "20 Jan 2026" in page
 
 
 def test_what_to_look_at_is_never_cut_off(tmp_path: Path) -> None:

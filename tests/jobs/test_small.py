@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.jobs import ingest, inputs, run, scan_store
-from polars_evals.jobs.small import SMALL_BYTES
+from polars_evals.jobs import ingest, run, scan_store
 from tests.jobs.support import SUITE, traces
 
 REAL = Path(__file__).parents[1] / "traces/real"
@@ -128,8 +127,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         'rows = "spans"',
         'rows = "all"',
         'rows = "outputs"',
-        'keep = ["metadata"]',
-        'columns = { expected = "output" }',
         'format = "langfuse"',
         'format = "generic"',
     ],
@@ -138,9 +135,9 @@ def test_it_is_as_if_each_were_read_by_itself(
     tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
     found = []
-    for largest in (0, SMALL_BYTES):
-        monkeypatch.setattr(inputs, "SMALL_BYTES", largest)
-        folder = tmp_path / str(largest)
+    for most in (1, 1024):
+        monkeypatch.setattr(ingest, "SMALL_BATCH", (most, 16 << 20))
+        folder = tmp_path / str(most)
         shutil.copytree(files, folder / "traces")
         outcome = run(job_of(folder, options))
         rows = scan_store(folder / "scores").collect().sort("source_file", "source_row")
@@ -183,39 +180,20 @@ def test_they_are_looked_at_once_and_scored_in_one_query(
         counts.append(dict(calls))
     few, many_more = counts
     assert few["write_parts"] == many_more["write_parts"] == 1
-    # One look at each of the 98 more tables of one's own, and nothing else.
-    assert many_more["collect_schema"] - few["collect_schema"] == 98
+    assert few["collect_schema"] == many_more["collect_schema"]
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_what_unpacks_to_much_is_read_by_itself(tmp_path: Path, packed: bool) -> None:
-    content = lines(*(own(n) for n in range(20_000)))
-    file = tmp_path / ("a.jsonl.gz" if packed else "a.jsonl")
-    file.write_bytes(gzip.compress(content) if packed else content)
-    source = inputs.Input([str(tmp_path)])
-    assert source.small(str(file), file.stat().st_size) is None
-    few = tmp_path / ("b.jsonl.gz" if packed else "b.jsonl")
-    few.write_bytes(gzip.compress(content[:6_000]) if packed else lines(own(1)))
-    assert (source.small(str(few), few.stat().st_size) is None) == packed
-
-
-def test_piles_hold_few_likenesses_and_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "traces").mkdir()
+def test_batches_hold_few_files_and_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(30):
-        (tmp_path / f"traces/{n:02}.jsonl").write_bytes(lines(own(n, **{f"more{n % 10}": n})))
-    sizes = list[tuple[int, int]]()
-    score = ingest.Ingest.score
-
-    def counted(self: ingest.Ingest, sources: list[ingest.Source]) -> None:
-        sizes.append((len(sources), len({self.small[one.file].likeness for one in sources})))
-        score(self, sources)
-
-    monkeypatch.setattr(ingest.Ingest, "score", counted)
-    monkeypatch.setattr(ingest, "BATCH_FILES", 4)
-    assert run(job_of(tmp_path, "")).added == 30
-    assert sizes == [(12, 4), (12, 4), (6, 2)]
-    monkeypatch.setattr(ingest, "ALIKE_BYTES", 200)
-    shutil.rmtree(tmp_path / "scores")
-    sizes.clear()
-    assert run(job_of(tmp_path, "")).added == 30
-    assert max(files for files, _ in sizes) == 2
+        name = f"{n:02}.jsonl.gz" if n % 3 == 0 else f"{n:02}.jsonl"
+        (tmp_path / name).write_bytes(b"x" * 100)
+    (tmp_path / "large.jsonl").write_bytes(b"x" * 20_000)
+    sources = [ingest.Source.of(str(file), tmp_path) for file in sorted(tmp_path.iterdir())]
+    monkeypatch.setattr(ingest, "SMALL_BYTES", 10_000)
+    monkeypatch.setattr(ingest, "SMALL_BATCH", (8, 5_000))
+    found = list(ingest.batches(sources))
+    assert sum(map(len, found)) == 31
+    assert [one.name for one in found[-1]] == ["large.jsonl"]
+    # A packed file counts sixteen times.
+    assert max(sum(16 if one.name.endswith("gz") else 1 for one in batch) for batch in found[:-1]) <= 50
+    assert max(map(len, found)) <= 8

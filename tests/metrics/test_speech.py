@@ -29,6 +29,12 @@ def test_word_error_rate_of_jiwer() -> None:
         assert row["length"] == len(expected.split())
 
 
+def test_newlines_separate_words_here_and_not_in_jiwer() -> None:
+    pairs = [("a\nb c", "a b c")]
+    assert details_of(pe.wer("output", "expected", tokenizer="whitespace"), pairs)["score"].item() == 1.0
+    assert jiwer.process_words("a b c", "a\nb c").wer > 0
+
+
 def test_character_error_rate_of_jiwer() -> None:
     pairs = [(spaced(output), spaced(expected)) for output, expected in PAIRS[:200]]
     scored = details_of(pe.cer("output", "expected", case_sensitive=True, details=True), pairs)

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_evals.report.markup import Html, join, reveal, tag
+from polars_evals.report.markup import Html, join, tag
+from polars_evals.report.pack import reveal
 from polars_evals.wording import clean
 
 

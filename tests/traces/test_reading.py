@@ -123,3 +123,107 @@ def test_a_dataset_holds_the_expected_values(tmp_path: Path) -> None:
     pl.DataFrame({"item_id": ["q1"], "answer": ["4"]}).write_csv(tmp_path / "qa.csv")
     read = rows(read_traces(file, dataset=Dataset(str(tmp_path / "qa.csv"), "item_id", "answer")))
     assert read.select("output", "expected").rows() == [("4", "4"), ("5", None)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_utf_16_is_called_what_it_is(tmp_path: Path, encoding: str, name: str) -> None:
+    (tmp_path / name).write_bytes('{"output": "4"}\n'.encode(encoding))
+    with pytest.raises(pl.exceptions.ComputeError, match="is encoded as UTF-16"):
+        pe.scan_traces(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.csv", "a.yaml", "a.jsonl.gz"])
+def test_an_empty_file_is_called_empty(tmp_path: Path, name: str) -> None:
+    import gzip
+
+    (tmp_path / name).write_bytes(gzip.compress(b"\n") if name.endswith("gz") else b"")
+    with pytest.raises(pl.exceptions.PolarsError, match=r"empty"):
+        pe.scan_traces(tmp_path / name)
+    assert "empty" in str(read_traces(tmp_path / name, as_is=["output"]))
+
+
+YAML = {
+    "itself": ("- &a\n  output: x\n  more: *a\n", "refers to itself"),
+    "aliases": (
+        "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
+        + "output: *a11\n",
+        "aliases stand for more than",
+    ),
+    "deep": ("output: " + "[" * 5_000 + "]" * 5_000, "nested more than 128 levels"),
+}
+
+
+@pytest.mark.parametrize("name", YAML)
+def test_yaml_that_expands_costs_its_file(tmp_path: Path, name: str) -> None:
+    content, reason = YAML[name]
+    good = write(tmp_path / "a.jsonl", {"output": "4"})
+    (tmp_path / "b.yaml").write_text(content)
+    reading = read_traces(tmp_path, as_is=["output"])
+    assert reading.files == (str(good),)
+    assert reason in reading.failed[str(tmp_path / "b.yaml")]
+
+
+def test_parquet_that_unpacks_to_far_more_than_its_size_costs_its_file(tmp_path: Path) -> None:
+    good = write(tmp_path / "a.jsonl", {"output": "4"})
+    rows = 300_000_000
+    frame = pl.LazyFrame({"output": ["x"]}).select(pl.col("output").repeat_by(rows // 300).explode())
+    frame = pl.concat([frame] * 300)
+    frame.sink_parquet(tmp_path / "b.parquet", compression="zstd")
+    reading = read_traces(tmp_path, as_is=["output"])
+    assert reading.files == (str(good),)
+    assert "times its size" in reading.failed[str(tmp_path / "b.parquet")]
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"prompt": "2 + 2?", "response": "4"}, "--column input=prompt --column output=response"),
+        (
+            {"instruction": "2 + 2?", "completion": "4", "gold": "4"},
+            "input=instruction output=completion expected=gold",
+        ),
+        ({"question": "2 + 2?", "answer": "4", "pred": "5"}, "input=question output=pred expected=answer"),
+        (
+            {"question": "2 + 2?", "answer": "It is 4", "truth": "4"},
+            "input=question output=answer expected=truth",
+        ),
+        (
+            {"query": "2 + 2?", "prediction": "4", "label": "4"},
+            "input=query output=prediction expected=label",
+        ),
+        (
+            {"problem": "2 + 2?", "model_output": "4", "solution": "4"},
+            "input=problem output=model_output expected=solution",
+        ),
+        (
+            {"text": "2 + 2?", "generated_text": "4", "target": "4"},
+            "input=text output=generated_text expected=target",
+        ),
+        (
+            {"inputs": {"question": "2 + 2?"}, "outputs": {"answer": "4"}},
+            "input=inputs.question output=outputs.answer",
+        ),
+        (
+            {"question": "2 + 2?", "gpt-4_pred": "4", "gold": "4"},
+            "input=question output=gpt-4_pred expected=gold",
+        ),
+        (
+            {"prompt": "2 + 2?", "responses": ["4", "5"], "answer": "4"},
+            "input=prompt output=responses[0] expected=answer",
+        ),
+    ],
+)
+def test_an_unknown_table_is_refused_with_the_columns_that_read_it(
+    tmp_path: Path, row: Any, wanted: str
+) -> None:
+    file = write(tmp_path / "a.jsonl", row)
+    with pytest.raises(pl.exceptions.SchemaError) as refused:
+        pe.scan_traces(file)
+    options = dict(pair.split("=", 1) for pair in wanted.replace("--column ", "").split())
+    for name, path in options.items():
+        assert f"--column {name}={path}" in str(refused.value).replace("'", "")
+    read = pe.scan_traces(file, columns=options).collect()
+    assert read["output"].null_count() == 0
+    assert read["input"].to_list() == ["2 + 2?"]

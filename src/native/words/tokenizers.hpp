@@ -53,11 +53,19 @@ inline bool has_wide_word(Text text) {
 inline bool has_unspaced_letter(Text text) {
     const unicode::CharacterPages& kinds = unicode::CharacterPages::get();
     const char* const end = text.data() + text.size();
-    for (const char* at = text.data() + unicode::ascii_eights(text.data(), end); at < end;) {
-        if (static_cast<unsigned char>(*at) < 0xE0) {
-            at += *at == ' ' ? 1 + unicode::ascii_eights(at + 1, end) : 1;
-            continue;
+    for (const char* at = text.data(); at < end;) {
+        // Eight bytes at a time: one that begins three bytes or more has its highest three bits set.
+        std::uint64_t eight, found = 0;
+        while (end - at >= 8) {
+            std::memcpy(&eight, at, 8);
+            found = eight & eight << 1 & eight << 2 & 0x8080808080808080u;
+            if (found != 0) break;
+            at += 8;
         }
+        if (found != 0) at += count_trailing_zeros(found) / 8;
+        else
+            while (at < end && static_cast<unsigned char>(*at) < 0xE0) ++at;
+        if (at == end) return false;
         const std::uint8_t kind = kinds(unicode::next(at, end));
         if ((kind & unicode::kind_unspaced) && (kind & unicode::kind_alphanumeric)) return true;
     }

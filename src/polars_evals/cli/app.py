@@ -16,7 +16,6 @@ from polars_evals.cli.comparing import compares, leave, named_measures, need_pai
 from polars_evals.cli.console import (
     deliver,
     explained,
-    need_pages,
     progress,
     show,
     show_result,
@@ -211,7 +210,6 @@ def compare(
 
         if time is not None and html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
-        need_pages("--html", html)
         frame = scan_scored(scored)
         comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
@@ -252,7 +250,6 @@ def timeline(
         from polars_evals.drift import timeline as follow
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         line = follow(
             scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
             metrics=metrics, measures=named_measures(measures), adjust=adjust,
@@ -360,7 +357,6 @@ def demo(
     with explained():
         from polars_evals.cli.demo import run_demo
 
-        need_pages("demo", output)
         show(run_demo(output, as_json=as_json), as_json=as_json)
 
 

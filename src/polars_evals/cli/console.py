@@ -182,14 +182,6 @@ def stoppable() -> Iterator[None]:
         yield
 
 
-def need_pages(what: str, page: str | Path | None) -> None:
-    """Insist on what a page needs, if there is one to write, before any work."""
-    from polars_evals.jobs.config import require_pages
-
-    if page is not None:
-        require_pages(what)
-
-
 def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> dict[str, str]:
     """Write the files that were asked for, each at once, and return them; `options` go to their writer."""
     from polars_evals.storage.objects import write_file

@@ -6,6 +6,7 @@ import inspect
 import json
 from typing import Any
 
+from polars_evals.clean import KNOWN
 from polars_evals.suite.metric import metric_names, metric_type
 
 
@@ -39,6 +40,7 @@ def overview(*, as_json: bool) -> str:
             for option, value in one["options"].items()
         )
         lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {options}")
+    lines += ["", "Steps that clean the texts first, in a suite as `clean = [...]`:", f"  {KNOWN}"]
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polars_evals.cli.comparing import named_aggregates, named_measures
-from polars_evals.cli.console import deliver, explained, need_pages, show_result
+from polars_evals.cli.console import deliver, explained, show_result
 from polars_evals.cli.options import (
     Aggregates,
     All,
@@ -67,7 +67,6 @@ def rank(
         from polars_evals.drift import rank as ranked
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         result = ranked(
             scan_scored(scored), version=version, item=item, metrics=metrics or None, cluster=cluster,
             measures=named_measures(measures), aggregates=named_aggregates(aggregates),
@@ -112,7 +111,6 @@ def plan(
         from polars_evals.drift import plan as planned
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         result = planned(
             scan_scored(pilot) if pilot else None, spread=spread, min_effect=min_effect, alpha=alpha,
             power=power, cluster_size=cluster_size, icc=icc, runs=runs, run_share=run_share, version=version,
@@ -142,7 +140,6 @@ def runs(
         from polars_evals.drift import runs as judged
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         result = judged(
             scan_scored(scored), version=version, item=item, k=k or (1, 2, 4), metrics=metrics or None,
             cluster=cluster, alpha=alpha,
@@ -168,7 +165,6 @@ def agreement(
         from polars_evals.drift import agreement as measured
         from polars_evals.jobs.scoring import scan_scored
 
-        need_pages("--html", html)
         result = measured(scan_scored(ratings), raters=raters, level=level, alpha=alpha)
         answer(result, html, markdown, as_json=as_json, everything=everything)
 

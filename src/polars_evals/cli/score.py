@@ -12,9 +12,9 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
-from polars_evals.jobs.inputs import Input, scan_all
+from polars_evals.jobs.inputs import Input
+from polars_evals.jobs.scoring import read_all, summary
 from polars_evals.jobs.scoring import score_files as score_here
-from polars_evals.jobs.scoring import summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.files import is_parquet
@@ -56,7 +56,8 @@ def score_files(source: Input, suite: Suite, output: str | Path, engine: str) ->
 def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
     """Look for what would make the scores of files mean less than they seem to: `Suite.check`."""
     with stoppable(), in_options():
-        return suite.check(scan_all(source, source.files())).to_dicts()
+        _, frame = read_all(source, {file: file for file in source.files()}, suite)
+        return suite.check(frame).to_dicts()
 
 
 def finding_lines(findings: list[dict[str, Any]]) -> str:

@@ -22,7 +22,8 @@ from polars_evals.cluster.score import Engine, polars_type
 from polars_evals.drift import columns
 from polars_evals.drift.answers import ERROR, FINISH, OUTPUT
 from polars_evals.drift.slices import MOST_VALUES, may_be_searched
-from polars_evals.drift.spec import ComparisonSpec, slice_expressions, with_slices
+from polars_evals.drift.spec import ComparisonSpec, aggregates_of, slice_expressions, with_slices
+from polars_evals.suite.aggregate import Aggregate, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,7 +99,8 @@ def compare_on(engine: Engine[D], data: D, options: SpecOptions, max_items: int 
     ]
     if resolved.automatic:
         needed += _searched(engine, data, may_be_searched(schema, {*needed}))
-    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item)
+    read = _read_by_aggregates(schema, resolved.aggregates)
+    rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
     scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
     found = drift.compare(scored, **options)
     return replace(found, notes=(*found.notes, *note))
@@ -113,11 +115,26 @@ def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: i
     survey = _survey(engine, data, schema, options["version"], options.get("metrics"))
     survey.check_signatures(survey.versions)
     results = [f"{name}_{end}" for name in survey.metrics for end in ("score", "label")]
-    needed = [name for name in (*roles.values(), *results, ERROR, FINISH, OUTPUT) if name in schema]
-    rows = Rows(schema, options["version"], tuple(survey.versions), options["item"])
+    asked = options.get("aggregates")
+    read = _read_by_aggregates(schema, tuple(stored(schema)) if asked is None else aggregates_of(asked))
+    needed = [name for name in (*roles.values(), *results, ERROR, FINISH, OUTPUT, *read) if name in schema]
+    needed = list(dict.fromkeys(needed))
+    rows = Rows(schema, options["version"], tuple(survey.versions), options["item"], texts=OUTPUT in read)
     scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
     found = drift.rank(scored, **options)
     return replace(found, notes=(*found.notes, *note))
+
+
+def _read_by_aggregates(
+    schema: Mapping[str, pl.DataType], aggregates: Iterable[str | Aggregate]
+) -> list[str]:
+    """Name the columns that aggregates read: their counts, or the texts where there are none."""
+    there, found = stored(schema), []
+    for one in aggregates:
+        name = one if isinstance(one, str) else str(one.name)
+        made = Aggregate(one) if isinstance(one, str) and name not in there else one
+        found += [there[name]] if name in there or isinstance(made, str) else made.columns
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,8 @@ class Rows:
     versions: tuple[str, ...]
     item: str | None
     share: float = 1.0
+    # Whether an aggregate reads the outputs, as its counts were not stored.
+    texts: bool = False
 
     def keep(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         """Filter tables; of outputs only whether there is one."""
@@ -141,7 +160,7 @@ class Rows:
         for table in tables:
             frame = pl.DataFrame(pl.from_arrow(table.select(read)))
             kept = table.filter(frame.select(wanted).to_series().to_arrow())
-            if OUTPUT in kept.column_names:
+            if OUTPUT in kept.column_names and not self.texts:
                 there = pc.if_else(pc.is_valid(kept[OUTPUT]), "", pa.scalar(None, pa.string()))
                 kept = kept.set_column(kept.column_names.index(OUTPUT), OUTPUT, there)
             yield kept
@@ -238,7 +257,7 @@ def _collect(
     names = list(dict.fromkeys(needed))
     selected = engine.select(data, names)
     schema = engine.schema(selected)
-    if OUTPUT in names:
+    if OUTPUT in names and not rows.texts:
         schema = schema.set(names.index(OUTPUT), pa.field(OUTPUT, pa.string()))
     return _frame(engine.collect(engine.map(selected, rows.keep, schema)), schema), note
 

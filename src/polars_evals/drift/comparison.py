@@ -14,6 +14,7 @@ from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from polars_evals.drift.spec import ResolvedSpec
@@ -200,27 +201,39 @@ class Comparison(Result):
         self,
         path: str | PathLike[str] | None = None,
         *,
+        items: str | int = "auto",
+        label: pl.DataFrame | None = None,
         timeline: Timeline | None = None,
         source: str | None = None,
+        gates: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """
-        Write a self-contained HTML page: what was found in a sentence, charts, and items with their answers.
+        Write a self-contained HTML page: what was found in a sentence, the evidence, and every item.
 
         Parameters
         ----------
         path
             File to write. None returns the text instead.
+        items
+            Every item is listed with all its scores. ``"auto"`` holds as many full texts as fit 6 MB,
+            ``"all"`` every text, ``"none"`` none, a number those of so many items.
+        label
+            Items for people to rate, as `sample_items` draws them: the page opens on them, shows neither
+            version nor score, and exports ratings that `read_labels` reads.
         timeline
             The same scores over time, to show in the page too.
         source
             Where the scores come from, to say in the page.
+        gates
+            What became of a job's gates, to say in the page: mappings with ``gate``, ``status`` (``passed``,
+            ``failed``, ``advisory`` or ``skipped``) and ``lines``.
 
         Notes
         -----
-        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline. Its size is
-        bounded: it says what it leaves out.
+        The page opens offline and loads nothing.
         """
-        return write_or_return(drawing().page_of(self, timeline=timeline, source=source), path)
+        options: dict[str, Any] = {"items": items, "label": label, "source": source, "gates": gates}
+        return write_or_return(drawing().page_of(self, timeline=timeline, **options), path)
 
     def to_markdown(self, path: str | PathLike[str] | None = None, *, page: str | None = None) -> str:
         """
@@ -246,8 +259,8 @@ class Comparison(Result):
 
         Notes
         -----
-        Needs the report extra, no widgets, and works in VS Code too. It holds fewer items than the page does,
-        and says how many.
+        It needs no widgets, and works in VS Code too. It lists every item and holds fewer full texts than the
+        page does.
         """
         return Shown(drawing().items_frame(self, height))
 

@@ -55,7 +55,7 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
         as_text(schema, spec.version).alias("version"),
         item_key(schema, spec.item).alias("item"),
         *(as_text(schema, name).alias(f"by:{name}") for name in slices),
-        *(_text(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
+        *(text_of(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
         *(one for one in scores(schema, spec) if one.meta.output_name() != HAS_ANSWER),
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
@@ -127,7 +127,7 @@ def _label(passed: pl.Expr) -> pl.Expr:
     )
 
 
-def _text(schema: Any, name: str) -> pl.Expr:
+def text_of(schema: Any, name: str) -> pl.Expr:
     """Return a text that the frame may have; what is not text reads as JSON."""
     if name not in schema:
         return pl.lit(None, dtype=pl.String)

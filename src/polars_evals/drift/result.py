@@ -11,6 +11,7 @@ from polars_evals.drawing import drawing
 from polars_evals.wording import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     import polars as pl
@@ -106,20 +107,27 @@ class Result(ABC):
         """
         return write_or_return(drawing().markdown(self), path)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        source: str | None = None,
+        gates: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
         """
-        Write a self-contained HTML page.
+        Write a self-contained HTML page, which opens offline.
 
         Parameters
         ----------
         path
             File to write. None returns the text instead.
-
-        Notes
-        -----
-        Needs the report extra: ``pip install 'polars-evals[report]'``. The page opens offline.
+        source
+            Where the scores come from, to say in the page.
+        gates
+            What became of a job's gates, to say in the page: mappings with ``gate``, ``status`` and
+            ``lines``.
         """
-        return write_or_return(drawing().page_of(self), path)
+        return write_or_return(drawing().page_of(self, source=source, gates=gates), path)
 
 
 def write_or_return(text: str, path: str | PathLike[str] | None) -> str:

@@ -141,18 +141,18 @@ def _people(
     paired: bool, alpha: float,
 ) -> tuple[float, float, float]:  # fmt: skip
     """Return the difference by labelled items alone, with its interval."""
-    if paired:
-        both = known[0] & known[1]
-        if both.sum() < 2:
-            return (np.nan, np.nan, np.nan)
+    fewest = min(int(k.sum()) for k in known)
+    if fewest < 2:
+        return (np.nan, np.nan, np.nan)
+    both = known[0] & known[1] if paired else np.zeros(1, dtype=np.bool_)
+    # Where people rated other items of each version, their labels are two samples.
+    if 2 * both.sum() >= fewest and both.sum() > 1:
         difference, variance = _weighed((truth[1] - truth[0])[both], weights[0][both])
         df = int(both.sum()) - 1
     else:
-        if min(k.sum() for k in known) < 2:
-            return (np.nan, np.nan, np.nan)
         sides = [_weighed(t[k], w[k]) for t, w, k in zip(truth, weights, known, strict=True)]
         difference, variance = sides[1][0] - sides[0][0], sides[0][1] + sides[1][1]
-        df = min(int(k.sum()) for k in known) - 1
+        df = fewest - 1
     reach = float(stats.t.ppf(1 - alpha / 2, df) * np.sqrt(variance))
     return (difference, difference - reach, difference + reach)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -20,13 +20,15 @@ from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, check_keep
 from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
-from polars_evals.storage.secrets import Options, from_environment
+from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
+from polars_evals.suite.aggregate import Aggregate
 from polars_evals.suite.declared import Table, Text, Texts, read
-from polars_evals.suite.files import parse_toml
+from polars_evals.suite.files import Aggregates, parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
+from polars_evals.traces.dataset import Dataset, scan_dataset
 from polars_evals.traces.rows import Rows
-from polars_evals.wording import shown
+from polars_evals.wording import did_you_mean, listed, shown
 
 T = TypeVar("T")
 TableT = TypeVar("TableT", bound=Table)
@@ -90,9 +92,23 @@ REPORT_FILE = Field(default=None, description="a file")
 class DatasetTable(Table):
     """`[input.dataset]`: the reference answers."""
 
-    path: Place = Field(description="a file of reference answers")
-    on: Texts | None = Field(default=None, description="a column or a list of columns")
-    expected: Text | None = Field(default=None, description="the column of reference answers")
+    path: Place = Field(description="a file of expected values")
+    on: Text = Field(default="item_id", description="the column that the file shares with the traces")
+    expected: Text = Field(default="expected", description="the column of expected values")
+
+    def dataset(self) -> Dataset:
+        """Return the dataset, which must be there and have the columns."""
+        try:
+            schema = scan_dataset(self.path).collect_schema()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise ConfigError(f"[input.dataset]: {self.path!r} cannot be read: {one_line(error)}") from None
+        for key in ("on", "expected"):
+            if (name := getattr(self, key)) not in schema:
+                raise ConfigError(
+                    f"[input.dataset]: `{key}` names the column {name!r}, which {self.path!r} does not have"
+                    f"{did_you_mean(name, schema) or f'; it has {listed(list(schema))}'}"
+                )
+        return Dataset(self.path, self.on, self.expected)
 
 
 class InputTable(Table):
@@ -164,18 +180,28 @@ class CompareTable(Table):
     by: Slices = None
     metrics: Texts | None = Names
     measures: str | list[str] | dict[str, Any] | None = MEASURES
+    aggregates: Texts | None = Field(default=None, description="a list of aggregates")
+    truth: str | dict[str, str] | None = Field(default=None, description="a column of people's labels")
+    adjust: Texts | None = Field(default=None, description="a list of columns")
     unanswered: Literal["auto", "apart", "wrong"] | None = None
     min_effect: float | None = Field(default=None, description="a number")
     alpha: float | None = Field(default=None, description="a number")
     margin: float | None = Field(default=None, description="a number above 0")
 
-    def spec(self, suite: Suite) -> ComparisonSpec:
-        """Return what to compare, about the metrics of the suite."""
-        given = self.model_dump(exclude={"ignore"}, exclude_none=True)
+    def spec(self, suite: Suite, aggregates: Sequence[Aggregate]) -> ComparisonSpec:
+        """Return what to compare: the metrics and aggregates of the suite, and those that the job adds."""
+        given = self.model_dump(exclude={"ignore", "aggregates"}, exclude_none=True)
         if self.is_newest:
             del given["candidate"]
-        given["metrics"] = metrics_of(self.metrics, suite)
-        return ComparisonSpec(**given | {"measures": measures_in(self.measures, suite)})
+        made = [*suite.aggregates, *(self.aggregates or ()), *aggregates]
+        return ComparisonSpec(
+            **given
+            | {
+                "metrics": metrics_of(self.metrics, suite),
+                "measures": measures_in(self.measures, suite),
+                "aggregates": made or None,
+            }
+        )
 
     @property
     def is_newest(self) -> bool:
@@ -263,6 +289,7 @@ class JobTable(Table):
     store: dict[str, Any] = Field(description="the section [store]")
     compare: dict[str, Any] | None = Field(default=None, description="a section [compare]")
     timeline: dict[str, Any] | None = Field(default=None, description="a section [timeline]")
+    aggregate: Aggregates = Field(default=[], description="written [[aggregate]], as there may be several")
     gate: list[Any] = Field(default=[], description="written [[gate]], as there may be several")
     report: dict[str, Any] = Field(default={}, description="a section [report]")
     alert: dict[str, Any] | None = Field(default=None, description="a section [alert]")
@@ -328,10 +355,11 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     compare, spec = None, None
     if tables.compare is not None:
         compare = section(CompareTable, "compare")
-        spec = _placed(f"{source}: [compare]", compare.spec, suite)
+        spec = _placed(f"{source}: [compare]", lambda: compare.spec(suite, tables.aggregate))
     timeline = None
     if tables.timeline is not None:
-        timeline = _placed(f"{source}: [timeline]", section(TimelineTable, "timeline").settings, suite)
+        followed_over = section(TimelineTable, "timeline")
+        timeline = _placed(f"{source}: [timeline]", lambda: followed_over.settings(suite))
     followed = None if timeline is None else timeline["measures"]
     names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
     context = Context(names_of(suite), spec, timeline is not None, names)
@@ -356,6 +384,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         folder=folder,
         input=Input(
             **given.model_dump(exclude_none=True, exclude={"dataset", "storage_options"}),
+            dataset=None if given.dataset is None else given.dataset.dataset(),
             storage_options=given.storage_options,
         ),
         suite=suite,
@@ -397,10 +426,10 @@ def _check_reports(report: Report, source: str, store: StoreConfig, suite: Any, 
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
 
 
-def _placed(where: str, make: Callable[[Suite], T], suite: Suite) -> T:
+def _placed(where: str, make: Callable[[], T]) -> T:
     """Make something, with the place in its error."""
     try:
-        return make(suite)
+        return make()
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from None
 
@@ -422,11 +451,3 @@ def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) ->
     if given is None or given == AUTO:
         return suite.measures if given is None else AUTO
     return measures_of(given, own=suite.measures)
-
-
-def require_pages(where: str) -> None:
-    """Insist on what report pages need, before any work is done for them."""
-    try:
-        import polars_evals.report  # noqa: F401
-    except ImportError as error:
-        raise ConfigError(f"{where}: {error}") from None

@@ -1,11 +1,11 @@
-"""Score new files into data files, without holding them in memory, and set bad files apart."""
+"""Read new files in batches, score them into data files, and set bad files apart."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -13,22 +13,23 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import InputError, StoreError
-from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input, with_utc_time
-from polars_evals.jobs.memory import with_small_row_groups
+from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
 from polars_evals.jobs.retention import HASH, PART
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
-from polars_evals.jobs.small import PATH, ROW, Small
 from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.storage.objects import Entry, is_remote
 from polars_evals.storage.secrets import one_line
 from polars_evals.suite import Suite
-from polars_evals.traces.files import reading_copies
-from polars_evals.wording import counted, verb
+from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.wording import counted, listed, verb
 
-# Scans that are scored together: enough for few data files, few enough for a small query.
-BATCH_FILES, BATCH_BYTES = 64, 256 << 20
-# Small files that are alike are one scan, which holds more of them at a time, and all of their rows.
-BATCH_ALIKE, ALIKE_BYTES = 1024, 16 << 20
+# Files that are read and scored together. The rows of a batch of small files are held at once.
+SMALL_BYTES = 1 << 20
+SMALL_BATCH, LARGE_BATCH = (1024, 16 << 20), (64, 256 << 20)
+# How much larger packed files are taken to be.
+PACKED, UNPACKED = (".gz", ".zst", ".zip", ".eval", ".parquet", ".pq"), 16
+# Of the files that were left out, so many are named.
+NAMED = 5
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -52,6 +53,11 @@ class Source:
         return self.entry.size
 
     @property
+    def is_packed(self) -> bool:
+        """Whether the file holds more bytes than it has, by its name."""
+        return self.file.lower().endswith(PACKED)
+
+    @property
     def mark(self) -> dict[str, int | str]:
         """What tells this content of the file from another."""
         mark: dict[str, int | str] = {"size": self.entry.size, "mtime_ns": self.entry.time_ns}
@@ -62,15 +68,16 @@ class Source:
         """When the file was written."""
         return EPOCH + timedelta(microseconds=self.entry.time_ns // 1000)
 
-    def changed(self) -> bool:
-        """Whether the file is another one by now; the copy of an object is of the one that was listed."""
+    def change(self) -> str | None:
+        """Say that the file is another one by now; the copy of an object is of the one that was listed."""
         if self.entry.etag:
-            return False
+            return None
         try:
             about = os.stat(self.file)
         except OSError:
-            return True
-        return (about.st_size, about.st_mtime_ns) != (self.entry.size, self.entry.time_ns)
+            return f"{self.file!r} is no longer there"
+        is_same = (about.st_size, about.st_mtime_ns) == (self.entry.size, self.entry.time_ns)
+        return None if is_same else CHANGED
 
 
 def relative(file: str, folder: Path) -> str:
@@ -100,248 +107,187 @@ class Ingest:
     parts: list[Part] = field(init=False, default_factory=list)
     rows: dict[str, int] = field(init=False, default_factory=dict)
     marks: dict[str, dict[str, int | str]] = field(init=False, default_factory=dict)
+    # Files that cannot be taken; files that hold no traces; and how many records of a file cannot be read.
     failures: dict[str, str] = field(init=False, default_factory=dict)
+    left_out: dict[str, str] = field(init=False, default_factory=dict)
+    broken: dict[str, int] = field(init=False, default_factory=dict)
     # The columns with which each part was written, as long as they can still change.
     written: dict[str, dict[str, pl.DataType]] = field(init=False, default_factory=dict)
-    # The columns of each file that fits, and of likenesses that fit, with which another file has them.
-    columns: dict[str, pl.Schema] = field(init=False, default_factory=dict)
-    alike: dict[Hashable, pl.Schema] = field(init=False, default_factory=dict)
-    # The files of a batch that are read with others.
-    small: dict[str, Small] = field(init=False, default_factory=dict)
 
-    def take(self, sources: Sequence[Source]) -> Ingest:
-        """Score the files, and return the account; one that cannot be read or does not fit is in `failures`.
-
-        Files agree on columns before any is scored. If one that had a say in them cannot be taken after all,
-        the others begin again without it: what did not fit it may fit them.
-        """
-        account = replace(self, schema=dict(self.schema), score_columns=set(self.score_columns))
-        account.take_all(sources)
-        late = {name: why for name, why in account.failures.items() if name in account.columns}
-        if not late or account.schema == account.agreed(self.schema):
-            account.widen()
-            return account
-        for part in account.parts:
-            Path(part.path).unlink()
-        rest = [one for one in sources if one.name not in late]
-        account = replace(self, progress=lambda _: None).take(rest)
-        account.failures |= late
-        return account
-
-    def take_all(self, sources: Sequence[Source]) -> None:
-        """Score the files with the columns that they agree on."""
-        for batch in batches(sources, BATCH_ALIKE):
-            with self.source.copies(
-                {one.file: one.entry for one in batch}, self.folder / f"{uuid4().hex}-inputs"
-            ) as unread:
-                here = [one for one in batch if one.file not in unread]
+    def take(self, sources: Sequence[Source]) -> None:
+        """Score the files; one that cannot be read or does not fit is in `failures`."""
+        for batch in batches(sources):
+            entries = {one.file: one.entry for one in batch}
+            with self.source.copies(entries, self.folder / f"{uuid4().hex}-inputs") as (paths, unread):
                 for one in batch:
                     if one.file in unread:
-                        self.failures[one.name] = unread[one.file]
-                self.progress(len(batch) - len(here))
-                fitting = [one for one in here if self.fits(one)]
-                for few in (*self.piles(fitting), *batches(self.others(fitting), BATCH_FILES)):
-                    self.score(few)
-                self.small.clear()
+                        self.failures[one.name] = one.change() or unread[one.file]
+                self.score([one for one in batch if one.file in paths], paths)
+            self.progress(len(batch))
+        self.widen()
 
-    def agreed(self, schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """Add the columns of the files that were taken to those of the store."""
-        taken = {id(self.columns[name]): self.columns[name] for name in self.rows}
-        for found in taken.values():
-            schema = merge_schemas(schema, found)
-        return dict(schema)
+    def leave_out(self, source: Source, reason: str) -> None:
+        """Note a file that holds no traces; it is not looked at again unless it changes."""
+        self.left_out[source.name] = reason
+        self.rows[source.name], self.marks[source.name] = 0, source.mark
 
-    def others(self, sources: Sequence[Source]) -> list[Source]:
-        """Choose the files that are read by themselves."""
-        return [source for source in sources if source.file not in self.small]
-
-    def groups(self, sources: Sequence[Source]) -> Iterable[list[Source]]:
-        """Divide the small files by their likeness."""
-        alike = dict[Hashable, list[Source]]()
-        for source in sources:
-            if source.file in self.small:
-                alike.setdefault(self.small[source.file].likeness, []).append(source)
-        return alike.values()
-
-    def piles(self, sources: Sequence[Source]) -> Iterator[list[Source]]:
-        """Put small files together: those that are alike beside each other, and few likenesses at a time."""
-        pile, size, scans = list[Source](), 0, 0
-        for group in self.groups(sources):
-            scans += 1
-            for source in group:
-                more = self.small[source.file].size
-                if pile and (len(pile) == BATCH_ALIKE or size + more > ALIKE_BYTES or scans > BATCH_FILES):
-                    yield pile
-                    pile, size, scans = [], 0, 1
-                pile.append(source)
-                size += more
-        if pile:
-            yield pile
-
-    def fits(self, source: Source) -> bool:
-        """Look at a file's columns, before any work."""
-        try:
-            small = self.source.small(source.file, source.size)
-            known = None if small is None else self.alike.get(small.likeness)
-            columns = self.check(source) if known is None else known
-            self.columns[source.name] = columns
-            if small is not None:
-                self.alike[small.likeness] = columns
-                self.small[source.file] = small
-        except (InputError, *READ_ERRORS) as error:
-            self.failures[source.name] = self.told(source, error)
-            self.progress(1)
-            return False
-        return True
-
-    def check(self, source: Source) -> pl.Schema:
-        """Insist that the store can hold what a file has, and take its columns over."""
-        frame = self.source.scan(source.file)
-        present = self.suite.score(frame).collect_schema()
-        for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
-            for name in names:
-                if name not in present and name not in SOURCE:
-                    raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
-        for name in (*SOURCE, HASH, PART):
-            if name in present:
-                raise InputError(f"the column {name!r} has a name that the store needs; rename it")
-        merged = merge_schemas(self.schema, present)
-        self.check_schema(merged)
-        self.schema = merged
-        given = frame.collect_schema()
-        self.score_columns |= {name for name in present if name not in given}
-        return present
-
-    def frame(self, sources: Sequence[Source]) -> pl.LazyFrame:
-        """Make the query that scores files, each row with where it is from."""
-        schema = {name: dtype for name, dtype in self.schema.items() if name not in SOURCE}
-        frames = [self.together(group, schema) for group in self.groups(sources)]
-        for source in self.others(sources):
-            scored = conform(self.suite.score(self.source.scan(source.file)), schema)
-            frames.append(
-                scored.with_row_index("source_row").with_columns(
-                    source_file=pl.lit(source.name),
-                    source_time=pl.lit(source.time).cast(SOURCE["source_time"]),
-                    source_row=pl.col("source_row").cast(pl.Int64),
-                )
-            )
-        return pl.concat(frame.select(*schema, *SOURCE) for frame in frames)
-
-    def together(self, sources: Sequence[Source], schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-        """Make the query that scores files that are alike, in one scan."""
-        small = [self.small[source.file] for source in sources]
-        read = [one.path for one in small]
-
-        def told(values: Sequence[object], dtype: pl.DataType) -> pl.Expr:
-            return pl.col(PATH).replace_strict(
-                pl.Series(read, dtype=pl.String), pl.Series(values, dtype=dtype), return_dtype=dtype
-            )
-
-        row = pl.col(ROW).cast(pl.Int64)
-        placed = with_utc_time(small[0].way.scan(read)).with_columns(
-            source_row=row - row.min().over(PATH),
-            source_file=told([source.name for source in sources], pl.String()),
-            source_time=told([source.time for source in sources], SOURCE["source_time"]),
-        )
-        # A file of another likeness may have columns of these names.
-        return conform(self.suite.score(placed.drop(PATH, ROW)), {**schema, **SOURCE})
-
-    def accepted(self, sources: Sequence[Source]) -> list[Source]:
-        """Set files apart whose likes are taken, but which cannot be."""
-        refused = set[str]()
-        for group in self.groups(sources):
-            paths = {self.small[source.file].path: source for source in group}
-            for path, reason in self.small[group[0].file].way.refused(list(paths)).items():
-                self.failures[paths[path].name] = self.told(paths[path], InputError(reason))
-                refused.add(paths[path].file)
-        return [source for source in sources if source.file not in refused]
-
-    def score(self, sources: Sequence[Source]) -> None:
+    def score(self, sources: Sequence[Source], paths: Mapping[str, str]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
+        if not sources:
+            return
         folder = self.folder / uuid4().hex
-        copies = self.folder / f"{folder.name}-copies"
         try:
-            taken = self.accepted(sources)
-            held = [self.source.copy(one.file) for one in self.others(taken)]
-            read = {file: with_small_row_groups(file, copies) for file in held}
-            with_others = [self.small[one.file] for one in taken if one.file in self.small]
-            parts = list[Part]()
-            if taken:
-                with reading_copies(read):
-                    frame = self.frame(taken)
-                parts = write_parts(frame, folder, self.suite.metadata, read=[*read.values(), *with_others])
+            reading = self.source.read(
+                {one.file: paths[one.file] for one in sources}, self.needed, apart=True
+            )
+            for one in sources:
+                if one.file in reading.failed:
+                    self.failures[one.name] = one.change() or self.told(one, paths, reading.failed[one.file])
+                elif one.file in reading.left_out:
+                    self.leave_out(one, reading.left_out[one.file])
+            sources = [one for one in sources if one.file in reading.formats]
+            if not sources:
+                return
+            frame, schema, added = self.query(reading, sources)
+            # The rows of other small files are few, however long they are.
+            longest = [paths[one.file] for one in sources if one.size > SMALL_BYTES or one.is_packed]
+            parts = write_parts(frame, folder, self.suite.metadata, read=longest)
         except (InputError, *READ_ERRORS) as error:
             # A half needs the room.
             shutil.rmtree(folder, ignore_errors=True)
-            shutil.rmtree(copies, ignore_errors=True)
             if len(sources) > 1:
                 middle = len(sources) // 2
-                self.score(sources[:middle])
-                self.score(sources[middle:])
+                self.score(sources[:middle], paths)
+                self.score(sources[middle:], paths)
                 return
-            [source] = sources
-            if self.small.pop(source.file, None):
-                # By itself it may be readable after all, or say better what is wrong with it.
-                self.score(sources)
-                return
-            if source.changed():
-                self.failures[source.name] = CHANGED
-            elif self.is_at_fault(source):
-                self.failures[source.name] = self.told(source, error)
-            else:
-                message = (
-                    f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
-                )
-                raise StoreError(message) from error
+            self.refuse(sources[0], paths, error)
+            return
+        refused = self.refused(sources, parts, schema)
+        if refused:
+            # Without them, as they may have had a say in the types of columns.
+            shutil.rmtree(folder, ignore_errors=True)
+            self.failures |= refused
+            self.score([one for one in sources if one.name not in refused], paths)
+            return
+        self.schema = schema
+        self.score_columns |= added
+        self.account(sources, parts)
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns that a table of no platform must have to be taken as it is."""
+        read = (column for metric in self.suite.metrics for column in metric.columns)
+        return list(dict.fromkeys([*read, *(name for name in self.key if name not in SOURCE)]))
+
+    def query(
+        self, reading: Reading, sources: Sequence[Source]
+    ) -> tuple[pl.LazyFrame, dict[str, pl.DataType], set[str]]:
+        """Make the query that scores files; returns also the columns of the store and those of scores."""
+        assert reading.frame is not None
+        frame = reading.frame.drop("source_broken")
+        given = frame.collect_schema()
+        for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
+            for name in names:
+                if name not in given and name not in SOURCE:
+                    raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
+        for name in ("source_time", HASH, PART):
+            if name in given:
+                raise InputError(f"the column {name!r} has a name that the store needs; rename it")
+        scored = self.suite.score(frame)
+        present = scored.collect_schema()
+        rows = pl.Schema({name: dtype for name, dtype in present.items() if name not in SOURCE})
+        schema = merge_schemas(self.schema, rows)
+        self.check_schema(schema)
+        places = {name: SOURCE[name] for name in ("source_file", "source_row")}
+        placed = conform(scored, {**schema, **places}).with_columns(
+            source_file=by_file({one.file: one.name for one in sources}, SOURCE["source_file"]),
+            source_time=by_file({one.file: one.time for one in sources}, SOURCE["source_time"]),
+        )
+        return placed.select(*schema, *SOURCE), schema, set(present) - set(given)
+
+    def refuse(self, source: Source, paths: Mapping[str, str], error: BaseException) -> None:
+        """Set a file apart that cannot be scored, unless it is the store that cannot be written."""
+        if change := source.change():
+            self.failures[source.name] = change
+        elif isinstance(error, InputError) or self.is_at_fault(source, paths):
+            self.failures[source.name] = self.told(source, paths, one_line(error))
         else:
-            self.account(taken, parts)
-        finally:
-            shutil.rmtree(copies, ignore_errors=True)
-        self.progress(len(sources))
+            raise StoreError(
+                f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
+            ) from error
 
-    def told(self, source: Source, error: BaseException) -> str:
+    def told(self, source: Source, paths: Mapping[str, str], reason: str) -> str:
         """Say what is wrong with a file, by its own name also where a copy was read."""
-        return one_line(error).replace(self.source.copy(source.file), source.file)
+        return reason.replace(paths[source.file], source.file)
 
-    def is_at_fault(self, source: Source) -> bool:
+    def is_at_fault(self, source: Source, paths: Mapping[str, str]) -> bool:
         """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
         try:
-            self.frame([source]).select(pl.all().null_count()).collect(engine="streaming")
+            reading = self.source.read({source.file: paths[source.file]}, self.needed, apart=True)
+            frame, *_ = self.query(reading, [source])
+            frame.select(pl.all().null_count()).collect(engine="streaming")
         except (InputError, *READ_ERRORS):
             return True
         return False
 
-    def account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
-        """Count the rows of each file, and set aside those of a file that cannot be kept."""
+    def refused(
+        self, sources: Sequence[Source], parts: Sequence[Part], schema: Mapping[str, pl.DataType]
+    ) -> dict[str, str]:
+        """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
+        known = {one.name: change for one in sources if (change := one.change())}
+        columns = [name for name in self.key if name not in SOURCE]
+        if not columns:
+            return known
+        lacking = scan_parts(parts, {**schema, **SOURCE}).filter(~broken_rows(schema))
         counts = (
-            scan_parts(parts, {**self.schema, **SOURCE})
-            .group_by("source_file")
-            .agg(pl.len(), *(pl.col(name).is_null().sum().alias(f"no {name}") for name in self.key))
+            lacking.group_by("source_file")
+            .agg(pl.len(), *(pl.col(name).null_count().alias(f"no {name}") for name in columns))
+            .filter(pl.any_horizontal(pl.col(f"no {name}") > 0 for name in columns))
             .collect(engine="streaming")
         )
-        found = {name: (rows, lacking) for name, rows, *lacking in counts.iter_rows()}
-        refused = []
+        for file, rows, *nulls in counts.iter_rows():
+            none = " or ".join(name for name, count in zip(columns, nulls, strict=True) if count)
+            known.setdefault(
+                file,
+                f"{max(nulls):,} of {counted(rows, 'row')} {verb(max(nulls), 'has', 'have')} no {none}, a "
+                "key of the store; fill it in or choose other columns as `key`: every row has "
+                '["source_file", "source_row"]',
+            )
+        return known
+
+    def account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
+        """Count the rows of each file, and leave out broken records, which have no key."""
+        columns = {**self.schema, **SOURCE}
+        is_bad = broken_rows(self.schema)
+        counts = (
+            scan_parts(parts, columns)
+            .group_by("source_file")
+            .agg(pl.len(), is_bad.sum().alias("broken"))
+            .collect(engine="streaming")
+        )
+        found = {file: (rows, bad) for file, rows, bad in counts.iter_rows()}
+        keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.key) & is_bad
+        if any(bad for _, bad in found.values()):
+            parts = [again for part in parts for again in self.again(part, self.schema, ~keyless)]
         for source in sources:
-            rows, lacking = found.get(source.name, (0, []))
-            if source.changed():
-                self.failures[source.name] = CHANGED
-            elif any(lacking):
-                columns = " or ".join(name for name, none in zip(self.key, lacking, strict=True) if none)
-                self.failures[source.name] = (
-                    f"{max(lacking):,} of {counted(rows, 'row')} {verb(max(lacking), 'has', 'have')} no "
-                    f"{columns}, a key of the store; fill it in "
-                    'or choose other columns as `key`: every row has ["source_file", "source_row"]'
-                )
-            else:
-                self.rows[source.name], self.marks[source.name] = rows, source.mark
-                continue
-            refused.append(source.name)
-        if refused:
-            wanted = ~pl.col("source_file").is_in(refused)
-            parts = [again for part in parts for again in self.again(part, self.schema, wanted)]
+            rows, bad = found.get(source.name, (0, 0))
+            self.rows[source.name], self.marks[source.name] = rows, source.mark
+            if bad:
+                self.broken[source.name] = bad
         kept = [part for part in parts if part.rows]
         self.parts += kept
         self.written |= {part.path: dict(self.schema) for part in kept}
+
+    def notes(self) -> list[str]:
+        """Say what was left out, and which records cannot be read."""
+        said = [
+            f"{name}: {counted(count, 'record')} cannot be read: no output, and `error` names the line"
+            for name, count in list(self.broken.items())[:NAMED]
+        ]
+        for reason in dict.fromkeys(self.left_out.values()):
+            files = [name for name, why in self.left_out.items() if why == reason]
+            said.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
+        return said
 
     def widen(self) -> None:
         """Write data files again that were written before another file turned whole numbers into others."""
@@ -364,14 +310,35 @@ class Ingest:
         )
 
 
-def batches(sources: Sequence[Source], most: int, largest: int = BATCH_BYTES) -> Iterator[list[Source]]:
-    """Put files together, up to a number and a size."""
-    batch, size = list[Source](), 0
-    for source in sources:
-        if batch and (len(batch) == most or size + source.size > largest):
+def by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
+    """Return the value of a row's file."""
+    file = pl.col("source_file")
+    if len(values) > LARGE_BATCH[0]:
+        # It holds all rows of a streaming query, which are few in a batch of so many files.
+        return file.replace_strict(
+            pl.Series(list(values), dtype=pl.String), pl.Series(list(values.values()), dtype=dtype)
+        )
+    return pl.coalesce(pl.when(file == one).then(pl.lit(value, dtype)) for one, value in values.items())
+
+
+def broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Select the rows of records that cannot be read."""
+    return is_broken() if schema.get("error") == pl.String() else pl.lit(False)
+
+
+def batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
+    """Put files together, up to a number and a size: small ones, and large ones."""
+    sizes = {one.file: one.size * (UNPACKED if one.is_packed else 1) for one in sources}
+    for is_small, (most, largest) in ((True, SMALL_BATCH), (False, LARGE_BATCH)):
+        batch, size = list[Source](), 0
+        for source in sources:
+            own = sizes[source.file]
+            if (own <= SMALL_BYTES) != is_small:
+                continue
+            if batch and (len(batch) == most or size + own > largest):
+                yield batch
+                batch, size = [], 0
+            batch.append(source)
+            size += own
+        if batch:
             yield batch
-            batch, size = [], 0
-        batch.append(source)
-        size += source.size
-    if batch:
-        yield batch

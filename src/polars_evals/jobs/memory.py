@@ -18,6 +18,9 @@ from polars_evals._errors import InputError
 from polars_evals.traces.content import pieces
 from polars_evals.traces.files import is_parquet
 
+# How a full disk is told.
+NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
+
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
 STEP_BYTES, STEP_ROWS = 4 << 20, 10_000
 ROW_GROUP_BYTES, ROW_GROUP_ROWS = 16 << 20, 100_000
@@ -59,8 +62,9 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     """
     if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
         return file
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / f"{uuid4().hex}.parquet"
+    # The folders keep their names, for some formats say with them what is inside.
+    copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)
+    copy.parent.mkdir(parents=True)
     # Rows unpack to more than the file says where texts repeat.
     rows = min(int(STEP_BYTES / row_bytes(file)) + 1, STEP_ROWS)
     try:
@@ -74,7 +78,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
                 target.write_batch(batch)
         same = pl.read_parquet_schema(copy) == pl.read_parquet_schema(file)
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno in (ENOSPC, EDQUOT, EFBIG):
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         same = False
     if not same:

@@ -60,6 +60,9 @@ class Outcome:
     unwritten: Mapping[str, str] = field(default_factory=dict)
     # What the gates said in the run before, if nothing is new since.
     same_as: str | None = None
+    # The files that hold no traces, with the reason, and how many records of a file cannot be read.
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    broken: Mapping[str, int] = field(default_factory=dict)
     # How many rows of this run another row of this run with the same key replaced.
     replaced: int = 0
 
@@ -130,6 +133,8 @@ class Outcome:
             "rescored": self.rescored,
             "files": dict(self.files),
             "failures": dict(self.failures),
+            "left_out": dict(self.left_out),
+            "broken": dict(self.broken),
             "gates": [one.to_dict() for one in self.gates],
             "summary": [] if comparison is None else comparison.summary.to_dicts(),
             "slices": [] if comparison is None else comparison.slices.to_dicts(),

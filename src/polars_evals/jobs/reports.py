@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -60,17 +59,12 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
 
 def page_of(outcome: Outcome) -> str:
     """Return the page: of the comparison, of the scores over time, or of a day with neither."""
+    gates = [{"gate": one.name, "status": one.status, "lines": one.lines} for one in outcome.gates]
     if outcome.comparison is not None:
-        page = outcome.comparison.to_html(timeline=outcome.timeline)
-    elif outcome.timeline is not None:
-        page = outcome.timeline.to_html()
-    else:
-        return waiting_page(outcome)
-    lines = [text for gate in outcome.gates if gate.status == "failed" for text in gate.texts()]
-    if not lines:
-        return page
-    listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return re.sub(r"<body[^>]*>", lambda body: f'{body[0]}<ul id="failed-gates">{listed}</ul>', page, count=1)
+        return outcome.comparison.to_html(timeline=outcome.timeline, gates=gates)
+    if outcome.timeline is not None:
+        return outcome.timeline.to_html(gates=gates)
+    return waiting_page(outcome)
 
 
 def append_to(file: str, text: str) -> None:

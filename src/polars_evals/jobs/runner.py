@@ -12,7 +12,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
-from polars_evals.jobs.config import Job, require_pages
+from polars_evals.jobs.config import Job
 from polars_evals.jobs.history import remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.judging import judge
@@ -91,8 +91,6 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     """
     if not isinstance(job, Job):
         job = Job.load(job)
-    if job.report.html is not None:
-        require_pages("[report]")
     try:
         return run_loaded(job, rescore=rescore, watch=watch or Watch())
     except BaseException as error:
@@ -125,7 +123,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
     signatures = job.suite.signature
     changed = before is not None and before.state.signatures != signatures
     check_fit(job, before, changed=changed and not rescore)
-    sources, failures, notes = find_new(job, store, before)
+    sources, beside, failures, notes = find_new(job, before)
     watch.start(len(sources))
     with store.folder.staging() as folder:
         live, schema = (before.parts, dict(before.schema)) if before else ((), {})
@@ -144,7 +142,9 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)
         ingest.schema = drop(schema, SOURCE)
-        ingest = ingest.take(sources)
+        ingest.take(sources)
+        for source, reason in beside:
+            ingest.leave_out(source, reason)
         if any(ingest.schema[name] != dtype for name, dtype in drop(schema, SOURCE).items()):
             # Whole numbers are now followed by others.
             live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
@@ -174,7 +174,9 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
-            notes=(*notes, *expiry.notes),
+            notes=(*notes, *ingest.notes(), *expiry.notes),
+            left_out=ingest.left_out,
+            broken=ingest.broken,
         )
         if not (ingest.rows or changed or expiry.counts) or not (after or before or expiry.counts):
             return outcome, before
@@ -216,9 +218,9 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
 
 
 def find_new(
-    job: Job, store: Store, before: Snapshot | None
-) -> tuple[list[Source], dict[str, str], list[str]]:
-    """List the inputs that are new or have changed; a file that was taken and is gone is no matter."""
+    job: Job, before: Snapshot | None
+) -> tuple[list[Source], list[tuple[Source, str]], dict[str, str], list[str]]:
+    """List the inputs that are new or have changed, those that are no traces, and what cannot be listed."""
     listed = job.input.find(outside=job.store.path)
     refuse_reports(job, listed.files)
     failures, notes = dict(listed.unreadable), list[str]()
@@ -229,8 +231,8 @@ def find_new(
         if job.input.allow_empty:
             failures, notes = {}, [f"no input: {reasons}"]
     known = before.state.inputs if before else {}
-    found = list[Source]()
-    for file in listed.files:
+    found, beside = list[Source](), list[tuple[Source, str]]()
+    for file in (*listed.files, *listed.left_out):
         try:
             entry = listed.entries.get(file)
             source = Source.of(file, job.folder) if entry is None else Source(file, file, entry)
@@ -238,8 +240,11 @@ def find_new(
             failures[relative(file, job.folder)] = one_line(error)
             continue
         if any(known.get(source.name, {}).get(mark) != value for mark, value in source.mark.items()):
-            found.append(source)
-    return found, failures, notes
+            if file in listed.left_out:
+                beside.append((source, listed.left_out[file]))
+            else:
+                found.append(source)
+    return found, beside, failures, notes
 
 
 def refuse_reports(job: Job, files: Sequence[str]) -> None:

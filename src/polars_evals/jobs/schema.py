@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from polars_evals._errors import InputError
-from polars_evals.traces.source import instance
+from polars_evals.traces.source import Field, as_text, instance
 
 # Where a row comes from, in every store. Together they name a row, and say which of two is newer.
 SOURCE: dict[str, pl.DataType] = {
@@ -26,7 +26,8 @@ def storable(dtype: pl.DataType) -> pl.DataType | None:
     elif isinstance(dtype, pl.Struct) and dtype.fields:
         known = {f.name: instance(f.dtype) for f in dtype.fields if not is_void(instance(f.dtype))}
         stored = (
-            pl.Struct({name: storable(held) or pl.String() for name, held in known.items()})
+            # By name: in which order keys came must not show.
+            pl.Struct({name: storable(held) or pl.String() for name, held in sorted(known.items())})
             if known
             else None
         )
@@ -66,7 +67,9 @@ def merge_schemas(
             raise InputError(f"column {name!r}: {error}") from None
         if stored is None:
             continue
-        wider = widened(merged.setdefault(name, stored), stored)
+        # A column that is text already takes anything, as text.
+        is_text = isinstance(merged.setdefault(name, stored), pl.String)
+        wider = pl.String() if is_text else widened(merged[name], stored)
         if wider is None:
             raise InputError(f"column {name!r} is {dtype}, but {merged[name]} in the store")
         merged[name] = wider
@@ -91,7 +94,6 @@ def widened(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
             if wider is None:
                 return None
             merged[field.name] = wider
-        # By name: whichever came first must not show.
         return pl.Struct(dict(sorted(merged.items())))
     return None
 
@@ -131,9 +133,9 @@ def converted(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr
     if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List) and holds_objects(held):
         values = value.arr.to_list() if isinstance(held, pl.Array) else value
         return values.list.eval(converted(pl.element(), instance(held.inner), instance(wanted.inner)))
-    if isinstance(held, pl.Struct):
+    if isinstance(held, pl.Struct) and not held.fields:
         return pl.when(value.is_not_null()).then(pl.lit("{}"))
-    return value.cast(wanted)
+    return as_text(Field(value, held)) if isinstance(wanted, pl.String) else value.cast(wanted)
 
 
 def holds_objects(dtype: pl.List | pl.Array) -> bool:

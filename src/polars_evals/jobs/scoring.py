@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.memory import row_bytes, small_steps, with_small_row_groups
+from polars_evals.jobs.memory import row_bytes, small_steps
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
@@ -22,7 +22,7 @@ from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
-from polars_evals.traces.reading import Reading, is_broken, read_traces
+from polars_evals.traces.reading import Reading, is_broken
 from polars_evals.traces.tables import SOURCE
 from polars_evals.wording import counted, listed, without_query
 
@@ -72,55 +72,52 @@ def score_files(
         raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
     with working_folder(output) as work:
         entries = {file: listing.entries.get(file, Entry(0, 0)) for file in listing.files}
-        with source.copies(entries, work / "inputs") as unread:
+        with source.copies(entries, work / "inputs") as (paths, unread):
             for file, reason in unread.items():
-                raise InputError(f"{file}: {reason}")
-            written, reading = score_into(work, source, listing.files, suite)
+                raise InputError(reason if file in reason else f"{file}: {reason}")
+            written, reading = score_into(work, source, paths, suite)
         told = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
             RemoteFolder(folder, source.storage_options).take(str(written), name)
         else:
             atomic.replace(written, Path(output))
-    return {"output": output, "files": len(reading.files), "left_out": dict(reading.left_out), **told}
+    return {
+        "output": output,
+        "files": len(reading.files),
+        "left_out": {**listing.left_out, **reading.left_out},
+        **told,
+    }
 
 
-def score_into(work: Path, source: Input, files: Sequence[str], suite: Suite) -> tuple[Path, Reading]:
-    """Score files that are on this machine into a file of a working folder."""
-    held = {file: source.copy(file) for file in files}
-    read = {file: with_small_row_groups(path, work / "copies") for file, path in held.items()}
-    needed = dict.fromkeys(column for metric in suite.metrics for column in metric.columns)
-    reading = read_traces(
-        files,
-        source.format,
-        columns=source.columns,
-        keep=source.keep,
-        rows=source.rows,
-        as_is=needed,
-        dataset=source.dataset,
-        name_models=True,
-        copies={file: path for file, path in read.items() if path != file},
-    )
+def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Reading, pl.LazyFrame]:
+    """Read all files to one frame; one that cannot be read is an error."""
+    reading = source.read(paths, columns_of(suite), name_models=True)
     for file, reason in reading.failed.items():
         others = len(reading.failed) - 1
         more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
         raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
     if reading.frame is None:
         raise InputError(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
-    frame = reading.frame.drop([name for name in SOURCE if name not in source.keep])
+    return reading, reading.frame.drop([name for name in SOURCE if name not in source.keep])
+
+
+def score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
+    """Score files that are on this machine into a file of a working folder."""
+    reading, frame = read_all(source, paths, suite)
     try:
-        with small_steps(max(row_bytes(read[file]) for file in reading.files)) as rows:
+        with small_steps(max(row_bytes(paths[file]) for file in reading.files)) as rows:
             suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
         for file in reading.files:
-            check_file(file, read[file], source)
+            check_file(source, file, paths[file])
         raise
     return work / "scored", reading
 
 
-def check_file(file: str, path: str, source: Input) -> None:
+def check_file(source: Input, file: str, path: str) -> None:
     """Read a file to its end; if that fails, name it."""
-    one = read_traces([file], source.format, columns=source.columns, as_is=(), copies={file: path})
+    one = source.read({file: path}, ())
     try:
         if one.frame is not None:
             one.frame.select(pl.all().null_count()).collect(engine="streaming")
@@ -141,6 +138,11 @@ def working_folder(output: str) -> Iterator[Path]:
         work = path.with_name(f".{uuid4().hex}")
     with temporary_folder(work):
         yield work
+
+
+def columns_of(suite: Suite) -> list[str]:
+    """Name the columns that a suite reads."""
+    return list(dict.fromkeys(column for metric in suite.metrics for column in metric.columns))
 
 
 def is_same(file: str, output: str) -> bool:

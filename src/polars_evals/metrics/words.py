@@ -315,8 +315,8 @@ def wer(
         What words are. `"auto"` is `"unicode"`, but where either text of a pair has letters of a script
         without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks. `"unicode"` finds
         words of any script, as the regular expression `\w+`; `"whitespace"` splits at white space, as jiwer
-        does; `"rouge"` and `"characters"` are those of `rouge`. Anything else is a regular expression that
-        finds words.
+        does at spaces: to jiwer, words with a single newline or tab between them are one word; `"rouge"` and
+        `"characters"` are those of `rouge`. Anything else is a regular expression that finds words.
     case_sensitive
         Whether case counts.
     threshold

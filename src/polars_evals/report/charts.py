@@ -1,231 +1,816 @@
-"""One function a chart: from the rows that were computed to an Altair chart."""
+"""Charts of results for notebooks, as Altair charts to show, to change or to save."""
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
-from polars_evals._polars import format_text
-from polars_evals.palette import BAND, BLUE, GREEN, INK, PAPER, PURPLE, QUIET, VERMILION
-from polars_evals.report.theme import themed, verdict_scales
-from polars_evals.wording import line
+try:
+    import altair as alt
+except ImportError:
+    raise ImportError("charts need altair: pip install 'polars-evals[plot]'") from None
+
+from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
+from polars_evals.report.numbers import day, middle_cut
+from polars_evals.report.pack import reveal
+from polars_evals.report.tables import rows_of
+from polars_evals.wording import did_you_mean, line, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-ROW = 24
-HEIGHT = 190
-LABEL = 60
-# Below this width labels stand above what they name, so that neither is cut.
-NARROW_BELOW = 480
-# Keeps what is added to names apart from them.
-APART = "\u001f"
-# Room between title and chart for a name that stands above the chart.
-ABOVE = 24
+    from polars_evals.drift.result import Result
+
+# Okabe and Ito's palette. Text and lines are grey enough to be read on light and on dark notebooks.
+TEXT, GREY, BAND = "#7a828b", "#8a939d", "#8a939d"
+BLUE, SKY, VERMILION, GREEN, PURPLE = "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7"
+COLOURS = {"regressed": VERMILION, "inconclusive": GREY, "improved": BLUE, "no_change": GREY}
+SHAPES = {
+    "regressed": "triangle-down",
+    "inconclusive": "diamond",
+    "improved": "triangle-up",
+    "no_change": "circle",
+}
+WIDE, HEIGHT, ROW, LABEL = 640, 190, 24, 60
+MOST_SLICES, MOST_WINDOWS, BINS = 40, 400, 40
+# From this ratio of the 95th percentile to the median on, values are drawn on a logarithmic axis.
+SKEWED = 2.5
 
 
-def forest(
-    rows: pl.DataFrame,
-    labels: Sequence[str],
-    *,
-    groups: Sequence[str] | None = None,
-    min_effect: float,
-    width: int,
-    title: str | None = None,
-    axis: Sequence[str] = ("← worse · better →", "difference in mean score"),
-    form: str = "+,.3~f",
-) -> Any:
-    """
-    Draw differences with their intervals, one row each, in the order given.
+def one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
+    """Return a name that is there, the first where none is asked for."""
+    known = list(choices)
+    if name is None:
+        return known[0]
+    if name not in known:
+        there_are = listed([repr(one) for one in known], 20)
+        raise ValueError(f"{role}: there is no {name!r}{did_you_mean(name, known)} (there are: {there_are})")
+    return name
 
-    Parameters
-    ----------
-    rows
-        With ``difference``, ``ci_low``, ``ci_high`` and ``verdict``.
-    labels
-        A name for each row.
-    groups
-        What each row belongs to; rows of a group follow each other under its name.
-    min_effect
-        Half the width of the grey band in which a difference does not matter.
-    width
-        Pixels, with the labels. Where there are few, labels stand above their rows.
-    title
-        What stands above the chart.
-    axis
-        What the differences are, in lines.
-    form
-        How numbers of the axis are written.
-    """
-    narrow = width < NARROW_BELOW
-    data = _placed(rows, labels, groups, narrow=narrow)
-    keys = data["key"].to_list()
-    y = alt.Y(
-        "key:N",
-        sort=keys,
-        title=None,
-        axis=None
-        if narrow
-        else alt.Axis(
-            ticks=False,
-            domain=False,
-            grid=False,
-            labelPadding=8,
-            labelLimit=int(width * 0.45),
-            labelExpr=f"split(datum.label, '{APART}')[1]",
-            labelFontWeight={
-                "condition": {"test": f"split(datum.label, '{APART}')[2] == 'group'", "value": 600},
-                "value": "normal",
-            },
+
+def themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
+    """Return layers as one chart without a ground of its own, so that it fits dark notebooks too."""
+    text = {"labelColor": TEXT, "titleColor": TEXT, "titleFontWeight": "normal", "labelFontSize": 12}
+    return alt.layer(*layers).properties(
+        width=width,
+        height=height,
+        background="transparent",
+        title=alt.TitleParams("" if title is None else line(reveal(title), 200), color=TEXT, anchor="start"),
+        config=alt.Config(
+            axis={"domainColor": GREY, "gridColor": GREY, "gridOpacity": 0.25, "tickColor": GREY, **text},
+            legend={"orient": "bottom", "labelLimit": 300, **text},
+            view={"stroke": None},
         ),
     )
-    x = alt.X(
-        "difference:Q",
-        title=list(axis),
-        scale=alt.Scale(zero=True, nice=True),
-        axis=alt.Axis(
-            format=form,
-            labelExpr="datum.value == 0 ? '0' : datum.label",
-            labelOverlap="greedy",
-            labelSeparation=8,
-            tickCount=5,
-        ),
-    )
-    base = alt.Chart(data)
-    layers = [
-        alt.Chart(pl.DataFrame({"low": [-min_effect], "high": [min_effect]}))
-        .mark_rect(color=BAND)
-        .encode(x=alt.X("low:Q"), x2="high:Q"),
-        alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=QUIET).encode(x="zero:Q"),
-        base.mark_rule(strokeWidth=2).encode(
-            x="ci_low:Q", x2="ci_high:Q", y=y, stroke=verdict_scales(_verdicts(data))["stroke"]
-        ),
-        base.mark_point(size=90, strokeWidth=1.5, opacity=1).encode(
-            x=x, y=y, **verdict_scales(_verdicts(data))
-        ),
-    ]
-    if narrow:
-        look = {"align": "left", "baseline": "middle", "dy": -13, "fontSize": 12, "limit": width - 30}
-        # Paper around the letters keeps lines from crossing them.
-        layers += [
-            base.mark_text(**look, **more).encode(x=alt.value(0), y=y, text="label:N")
-            for more in ({"stroke": PAPER, "strokeWidth": 4, "color": PAPER}, {"color": INK})
-        ]
-    step = ROW + 10 if narrow else ROW
-    return themed(alt.layer(*layers), width=width, height=max(2, len(keys)) * step, title=shortened(title))
 
 
-def _placed(
-    rows: pl.DataFrame, labels: Sequence[str], groups: Sequence[str] | None, *, narrow: bool
-) -> pl.DataFrame:
-    """Return the rows with a place of their own each, and with those that name the groups."""
-    names = [line(one, LABEL) for one in labels] if groups is not None else distinct(labels)
-    of = [None] * len(names) if groups is None else [line(one, LABEL) for one in groups]
-    data = rows.select("difference", "ci_low", "ci_high", pl.col("verdict").cast(pl.String))
-    if narrow:
-        whole = [
-            name if group is None else f"{group} · {name}" for name, group in zip(names, of, strict=True)
-        ]
-        return data.with_columns(
-            label=pl.Series(whole, dtype=pl.String),
-            key=pl.Series([f"{at:04}{APART}{name}" for at, name in enumerate(whole)], dtype=pl.String),
-        )
-    parts, last = [], None
-    for at, (name, group) in enumerate(zip(names, of, strict=True)):
-        if group is not None and group != last:
-            parts.append(pl.DataFrame({"key": [f"{at:04}{APART}{group}{APART}group"]}))
-        last = group
-        parts.append(data[at].with_columns(key=pl.lit(f"{at:04}{APART}{name}{APART}row"), label=pl.lit(name)))
-    return pl.concat(parts, how="diagonal")
-
-
-def agreement(
-    curve: pl.DataFrame, best: dict[str, Any], *, objective: str, width: int, title: str | None = None
-) -> Any:
-    """
-    Draw how a threshold agrees with people: the objective with its interval, precision and recall.
-
-    Parameters
-    ----------
-    curve
-        A row for each threshold.
-    best
-        The row of the best threshold.
-    objective
-        The measure that the best threshold maximises.
-    width
-        Pixels, with the labels.
-    title
-        What stands above the chart.
-    """
-    names = [objective, "precision", "recall"]
-    data = curve.select("threshold", *names).unpivot(
-        index="threshold", on=names, variable_name="measure", value_name="value"
-    )
-    x = alt.X("threshold:Q", title="threshold", axis=alt.Axis(grid=False, tickCount=6))
-    lowest = min(0.0, float(curve[f"{objective}_ci_low"].min() or 0.0))  # type: ignore[arg-type]
-    y = alt.Y(
-        "value:Q",
-        title=None,
-        scale=alt.Scale(domain=[lowest, 1]),
-        axis=alt.Axis(tickCount=5, domain=False, ticks=False),
-    )
-    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=400)
-    colour = alt.Color("measure:N", scale=alt.Scale(domain=names, range=[BLUE, GREEN, PURPLE]), legend=legend)
-    dash = alt.StrokeDash(
-        "measure:N", scale=alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]]), legend=legend
-    )
-    spread = pl.DataFrame(
-        {"low": [best["threshold_ci_low"]], "high": [best["threshold_ci_high"]], "best": [best["threshold"]]}
-    )
-    span = alt.Chart(spread).mark_rect(color=BAND).encode(x="low:Q", x2="high:Q")
-    chosen = alt.Chart(spread).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q")
-    right = best["threshold"] > 0.5
-    named = spread.with_columns(name=format_text("best: {}", pl.col("best").round(4)))
-    name = name_above(named, "best:Q", left=right)
-    band = (
-        alt.Chart(curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high"))
-        .mark_area(color=BLUE, opacity=0.2)
-        .encode(x=x, y="low:Q", y2="high:Q")
-    )
-    lines = alt.Chart(data).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
-    layers = alt.layer(span, band, chosen, lines, name)
-    return themed(layers, width=width, height=HEIGHT, title=shortened(title), offset=ABOVE)
-
-
-def name_above(data: pl.DataFrame, x: Any, *, left: bool) -> Any:
-    """Return the column `name` as text at the top of a rule, on the side that has room."""
-    return (
-        alt.Chart(data)
-        .mark_text(
-            align="right" if left else "left",
-            baseline="bottom",
-            dx=2 if left else -2,
-            dy=-4,
-            color=INK,
-            fontSize=12,
-        )
-        .encode(x=x, y=alt.value(0), text="name:N")
-    )
-
-
-def _verdicts(data: pl.DataFrame) -> list[str]:
-    return data["verdict"].unique().to_list()
-
-
-def shortened(title: str | None) -> str | None:
-    """Return a title of bounded length, or none."""
-    return None if title is None else line(title, 200)
-
-
-def distinct(labels: Sequence[str]) -> list[str]:
+def distinct(labels: Iterable[str]) -> list[str]:
     """Return labels that fit and differ: of those that are alike, later ones get a number."""
     seen: dict[str, int] = {}
     names = []
     for label in labels:
-        short = line(label, LABEL)
+        short = middle_cut(reveal(label), LABEL)
         seen[short] = seen.get(short, 0) + 1
         names.append(short if seen[short] == 1 else f"{short} ({seen[short]})")
     return names
+
+
+def _of_verdict(present: Iterable[str]) -> dict[str, Any]:
+    shown = [name for name in COLOURS if name in set(present)]
+    legend = alt.Legend(title=None, symbolSize=90)
+    colours = alt.Scale(domain=shown, range=[COLOURS[one] for one in shown])
+    shapes = alt.Scale(domain=shown, range=[SHAPES[one] for one in shown])
+    return {
+        "color": alt.Color("verdict:N", scale=colours, legend=legend),
+        "shape": alt.Shape("verdict:N", scale=shapes, legend=legend),
+    }
+
+
+def forest(
+    rows: pl.DataFrame, labels: Sequence[str], *, effect: float, width: int, title: str | None, axis: str
+) -> Any:
+    """Draw differences with their intervals, one row each, in the order given."""
+    names = distinct(labels)
+    data = rows.select("difference", "ci_low", "ci_high", pl.col("verdict").cast(pl.String)).with_columns(
+        pl.Series("label", names, dtype=pl.String)
+    )
+    y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
+    x = alt.X("difference:Q", title=["← worse · better →", axis], scale=alt.Scale(zero=True))
+    looks, base = _of_verdict(data["verdict"]), alt.Chart(data)
+    return themed(
+        alt.Chart(pl.DataFrame({"low": [-effect], "high": [effect]}))
+        .mark_rect(color=BAND, opacity=0.2)
+        .encode(x=alt.X("low:Q", title=None), x2="high:Q"),
+        alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=GREY).encode(x=alt.X("zero:Q", title=None)),
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("ci_low:Q", title=None), x2="ci_high:Q", y=y, color=looks["color"]
+        ),
+        base.mark_point(size=90, filled=True, opacity=1).encode(x=x, y=y, **looks),
+        width=width, height=max(2, len(names)) * ROW, title=title,
+    )  # fmt: skip
+
+
+def intervals(rows: pl.DataFrame, labels: Sequence[str], *, axis: str, width: int, title: str | None) -> Any:
+    """Draw values with their intervals, one row each, in the order given."""
+    names = distinct(labels)
+    data = rows.select("value", "low", "high").with_columns(pl.Series("label", names, dtype=pl.String))
+    y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
+    base = alt.Chart(data)
+    return themed(
+        base.mark_rule(strokeWidth=2, color=BLUE).encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
+        base.mark_point(size=70, filled=True, opacity=1, color=BLUE).encode(
+            x=alt.X("value:Q", title=axis, scale=alt.Scale(zero=False)), y=y
+        ),
+        width=width, height=max(2, len(names)) * ROW, title=title,
+    )  # fmt: skip
+
+
+def _roundest(above: float, most: float) -> float:
+    """Return the number with the fewest digits between two: what someone chose."""
+    for digits in (1, 2, 3):
+        found = floor(most * 10**digits + 1e-9) / 10**digits
+        if found > above:
+            return found
+    return most
+
+
+def _spread(
+    shares: pl.DataFrame, names: tuple[str, str], *, x: Any, y: str, width: int, title: str | None
+) -> list[Any]:
+    """Return bars of one version and the outline of another, of ``low``, ``high`` and a share for each."""
+    shown = distinct(names)
+    scale = alt.Scale(domain=shown, range=[SKY, VERMILION])
+    colour = alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, symbolType="square"))
+    axis = alt.Y("share:Q", title=y, axis=alt.Axis(format="~%", tickCount=4))
+    before, after = (
+        shares.select("low", "high", share=side).with_columns(of=pl.lit(name))
+        for side, name in zip(("before", "after"), shown, strict=True)
+    )
+    # A step needs the right edge of the last bin too.
+    steps = pl.concat([after, after.tail(1).with_columns(low="high")])
+    return [
+        alt.Chart(before).mark_bar(binSpacing=0, opacity=0.6).encode(x=x, x2="high:Q", y=axis, color=colour),
+        alt.Chart(steps).mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=axis, color=colour),
+    ]
+
+
+class ComparisonPlots:
+    """Charts of a comparison."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._of = comparison
+
+    def differences(self, *, width: int = WIDE) -> Any:
+        """
+        Draw what decided each metric over all items: the difference of means or pass rates with its interval.
+
+        Parameters
+        ----------
+        width
+            Pixels.
+
+        Notes
+        -----
+        The intervals are those of one row each; the verdicts are also corrected for the number of rows. The
+        grey band holds the differences below `min_effect`.
+
+        Examples
+        --------
+        >>> scored = pl.DataFrame(
+        ...     {
+        ...         "case_id": [1, 2, 3, 4] * 2,
+        ...         "model": ["v1"] * 4 + ["v2"] * 4,
+        ...         "levenshtein_score": [0.9, 0.8, 1.0, 0.7, 0.5, 0.3, 0.6, 0.4],
+        ...     }
+        ... )
+        >>> comparison = pe.compare(scored, version="model", baseline="v1", item="case_id")
+        >>> comparison.plot.differences().save("differences.html")
+        """
+        return self._forest(lambda row: row.slice is None, None, width)
+
+    def evidence(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw the differences of a candidate over all items and in each slice, the greatest loss first.
+
+        Parameters
+        ----------
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+        """
+        candidate = one_of("candidate", candidate, self._of.spec.candidates)
+        return self._forest(lambda row: row.candidate == candidate, None, width)
+
+    def slices(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
+        """
+        Draw the difference of each slice with its interval, the greatest loss first.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+
+        Notes
+        -----
+        Of more than 40 slices, those that moved most are drawn.
+        """
+        metric, candidate = self._chosen(metric, candidate)
+        if not any(row.slice is not None for row in rows_of(self._of)):
+            raise ValueError('the comparison has no slices to draw; compare with by=[…] or by="auto"')
+        return self._forest(
+            lambda row: row.slice is not None and (row.metric, row.candidate) == (metric, candidate),
+            metric,
+            width,
+        )
+
+    def _forest(self, wanted: Any, title: str | None, width: int) -> Any:
+        """Draw rows that are no measures; to the right is better, also where less is better."""
+        known = [row for row in rows_of(self._of) if wanted(row)]
+        rows = [row for row in known if row.is_score or row.measure is None or row.measure.share]
+        kept = sorted(rows, key=lambda row: -row.weight)[:MOST_SLICES]
+        kept.sort(key=lambda row: (row.slice is not None, row.gain))
+        several = len({row.candidate for row in kept}) > 1
+        labels = [
+            " · ".join(
+                filter(
+                    None, (row.candidate if several else None, row.slice, row.name if title is None else None)
+                )
+            )
+            for row in kept
+        ]
+        turn = [-1 if row.lower_is_better else 1 for row in kept]
+        ends = [
+            sorted((row.low * sign, row.high * sign))
+            if row.low is not None and row.high is not None
+            else (None, None)
+            for row, sign in zip(kept, turn, strict=True)
+        ]
+        frame = pl.DataFrame(
+            {
+                "difference": [row.gain for row in kept], "ci_low": [one[0] for one in ends],
+                "ci_high": [one[1] for one in ends], "verdict": [row.verdict for row in kept],
+            },
+            schema=dict.fromkeys(("difference", "ci_low", "ci_high"), pl.Float64) | {"verdict": pl.String},
+        )  # fmt: skip
+        effect = self._of.spec.min_effect
+        return forest(frame, labels, effect=effect, width=width, title=title, axis="difference")
+
+    def distributions(
+        self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
+    ) -> Any:
+        """
+        Draw how the scores of baseline and candidate are spread.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+        """
+        spec = self._of.spec
+        metric, candidate = self._chosen(metric, candidate)
+        rows = self._of.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
+        before = rows.filter(pl.col("version") == spec.baseline).sort("bin_low")
+        after = rows.filter(pl.col("version") != spec.baseline).sort("bin_low")
+        shares = before.select(low="bin_low", high="bin_high", before="share").with_columns(
+            after=after["share"]
+        )
+        x = alt.X(
+            "low:Q", bin="binned", title="score", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
+        )
+        layers = _spread(
+            shares, (spec.baseline, candidate), x=x, y="share of answers", width=width, title=metric
+        )
+        threshold = self._threshold(metric)
+        if threshold is not None:
+            cut = pl.DataFrame({"threshold": [threshold], "name": [f"passes from {threshold:g}"]})
+            rule = alt.Chart(cut).mark_rule(color=GREY, strokeDash=[4, 3])
+            layers.append(rule.encode(x=alt.X("threshold:Q", title="score"), tooltip="name:N"))
+        return themed(*layers, width=width, height=HEIGHT, title=metric)
+
+    def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
+        """
+        Draw how many items lost and gained how much.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+        """
+        metric, candidate = self._chosen(metric, candidate)
+        found = (
+            self._of.items.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
+            .select("difference")
+            .collect()["difference"]
+        )
+        most = float(found.abs().max() or 0.0) or 1.0  # type: ignore[arg-type]
+        step = 2 * most / BINS
+        # Equal scores have a bin of their own around 0.
+        place = (
+            pl.when(pl.col("difference") == 0)
+            .then(0.0)
+            .otherwise(
+                pl.col("difference").sign() * ((pl.col("difference").abs() / step).floor() + 0.5) * step
+            )
+        )
+        bins = found.to_frame().select(at=place).group_by("at").agg(count=pl.len()).sort("at")
+        sign = self._of.spec.sign(metric)
+        kinds = ["worse", "the same", "better"]
+        kind = (
+            pl.when(pl.col("at") * sign < 0)
+            .then(pl.lit("worse"))
+            .when(pl.col("at") == 0)
+            .then(pl.lit("the same"))
+        )
+        data = bins.with_columns(
+            kind=kind.otherwise(pl.lit("better")), low=pl.col("at") - step / 2, high=pl.col("at") + step / 2
+        )
+        scale = alt.Scale(domain=kinds, range=[VERMILION, GREY, BLUE])
+        chart = alt.Chart(data).mark_bar(binSpacing=1, opacity=1).encode(
+            x=alt.X("low:Q", bin="binned", title="candidate − baseline", axis=alt.Axis(grid=False)),
+            x2="high:Q",
+            y=alt.Y("count:Q", title="items"),
+            color=alt.Color("kind:N", scale=scale, legend=alt.Legend(title=None, symbolType="square")),
+        )  # fmt: skip
+        return themed(chart, width=width, height=HEIGHT, title=metric)
+
+    def pass_rates(
+        self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
+    ) -> Any:
+        """
+        Draw the share of answers that pass, of the baseline and of a candidate, with Wilson's intervals.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+        """
+        metric, candidate = self._chosen(metric, candidate)
+        rows = self._of.pass_rates.filter(
+            pl.col("metric") == metric, pl.col("candidate") == candidate, pl.col("slice").is_null()
+        )
+        if rows.is_empty() or rows["pass_rate"].null_count():
+            raise ValueError(f"{metric} has no labels: nothing passes or fails")
+        rates = rows.sort(pl.col("version") != self._of.spec.baseline).select(
+            "version", value="pass_rate", low="ci_low", high="ci_high"
+        )
+        labels = [f"{name}: {rate:.1%} pass" for name, rate in rates.select("version", "value").iter_rows()]
+        return intervals(rates, labels, axis="pass rate", width=width, title=metric)
+
+    def measures(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw by which part of the baseline's value each measure changed: its mean and its quantiles.
+
+        Parameters
+        ----------
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+        """
+        candidate = one_of("candidate", candidate, self._of.spec.candidates)
+        rows = self._of.measures.filter(
+            pl.col("candidate") == candidate, pl.col("slice").is_null(), pl.col("ratio").is_not_null()
+        )
+        if rows.is_empty():
+            raise ValueError("the comparison has no measures to draw; compare with measures={…}")
+        labels = [
+            f"{name} ({'less' if lower else 'more'} is better), {statistic}"
+            for name, statistic, lower in rows.select("metric", "statistic", "lower_is_better").iter_rows()
+        ]
+        parts = rows.select(
+            "verdict",
+            difference=pl.col("ratio") - 1,
+            ci_low=pl.col("ratio_low") - 1,
+            ci_high=pl.col("ratio_high") - 1,
+        )
+        effect = rows.select((pl.col("min_effect") / pl.col("baseline_value").abs()).min()).item() or 0.0
+        return forest(
+            parts, labels, effect=effect, width=width, title=None, axis="change, as a part of the baseline"
+        )
+
+    def values(self, measure: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
+        """
+        Draw how the values of a measure are spread, with the median and the 95th percentile of each version.
+
+        Parameters
+        ----------
+        measure
+            Name of the measure; None for the first.
+        candidate
+            The candidate; None for the first.
+        width
+            Pixels.
+
+        Notes
+        -----
+        The axis is logarithmic where the 95th percentile is far above the median.
+        """
+        spec = self._of.spec
+        measure = one_of("measure", measure, list(spec.measures))
+        candidate = one_of("candidate", candidate, spec.candidates)
+        found = (
+            self._of.items.filter(pl.col("metric") == measure, pl.col("candidate") == candidate)
+            .select(before="baseline_score", after="candidate_score")
+            .collect()
+        )
+        both = pl.concat([found["before"], found["after"]]).drop_nulls()
+        low, middle, high = both.min(), both.median(), both.quantile(0.95, "linear")
+        log = bool(low > 0 and high / middle > SKEWED)  # type: ignore[operator]
+        unit = spec.measures[measure].unit
+        named = f"{measure} ({unit})" if unit else measure
+        scale = alt.Scale(type="log" if log else "linear", nice=False, zero=False)
+        title = f"{line(named, LABEL)}{', logarithmic' if log else ''}"
+        x = alt.X("low:Q", bin="binned", title=title, scale=scale, axis=alt.Axis(grid=False, format="~s"))
+        layers = _spread(
+            _shares(found, both, log=log),
+            (spec.baseline, candidate),
+            x=x,
+            y="share of items",
+            width=width,
+            title=measure,
+        )
+        shown = distinct((spec.baseline, candidate))
+        marks = pl.DataFrame(
+            [
+                {"low": found[side].quantile(at, "linear"), "of": name, "kind": kind}
+                for side, name in zip(("before", "after"), shown, strict=True)
+                for at, kind in ((0.5, "median"), (0.95, "p95"))
+            ]
+        )
+        rules = alt.Chart(marks).mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", scale=scale),
+            color=alt.Color("of:N", scale=alt.Scale(domain=shown, range=[SKY, VERMILION])),
+            strokeDash=alt.StrokeDash("kind:N", legend=alt.Legend(title=None)),
+        )  # fmt: skip
+        return themed(*layers, rules, width=width, height=HEIGHT, title=measure)
+
+    def _threshold(self, metric: str) -> float | None:
+        """Return the least score that passes, where every score below it fails."""
+        if self._of.table is None or self._of.spec.item is None:
+            return None
+        long = self._of.items.filter(pl.col("metric") == metric)
+        both = pl.concat(
+            long.select(score=f"{side}_score", label=f"{side}_label") for side in ("baseline", "candidate")
+        )
+        ends = both.select(
+            pl.col("score").filter(pl.col("label") == "pass").min().alias("passes"),
+            pl.col("score").filter(pl.col("label") == "fail").max().alias("fails"),
+        )
+        passes, fails = ends.collect().row(0)
+        if passes is None or fails is None or passes <= fails:
+            return None
+        return _roundest(float(fails), float(passes))
+
+    def _chosen(self, metric: str | None, candidate: str | None) -> tuple[str, str]:
+        metrics = self._of.summary["metric"].unique(maintain_order=True).to_list()
+        return one_of("metric", metric, metrics), one_of("candidate", candidate, self._of.spec.candidates)
+
+
+def _shares(values: pl.DataFrame, both: pl.Series, *, log: bool) -> pl.DataFrame:
+    """Return the share of each version's values in bins of one width on the axis."""
+    scaled = both.log(10) if log else both
+    low, high = float(scaled.min()), float(scaled.max())  # type: ignore[arg-type]
+    step = (high - low) / BINS or 1.0
+    edges = [low + at * step for at in range(BINS + 1)]
+    shares = {}
+    for side in ("before", "after"):
+        known = values[side].drop_nulls()
+        place = (((known.log(10) if log else known) - low) / step).floor().clip(0, BINS - 1).cast(pl.Int64)
+        counts = dict(place.value_counts().iter_rows())
+        shares[side] = [counts.get(at, 0) / max(1, known.len()) for at in range(BINS)]
+    ends = [10**edge for edge in edges] if log else edges
+    return pl.DataFrame({"low": ends[:-1], "high": ends[1:], **shares})
+
+
+class TimelinePlots:
+    """Charts of a timeline."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._of = timeline
+
+    def scores(
+        self,
+        metric: str | None = None,
+        *,
+        version: str | None = None,
+        slice: str | None = None,  # noqa: A002
+        width: int = WIDE,
+    ) -> Any:
+        """
+        Draw the mean over time with intervals, the reference level, and where a change began.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric or measure; None for the first.
+        version
+            The version, where each was followed on its own; None for the first.
+        slice
+            The slice, as in ``"topic=refunds"``; None for all rows.
+        width
+            Pixels.
+
+        Notes
+        -----
+        Of more than 400 windows, the last 400 are drawn.
+        """
+        return self._series("mean", ("ci_low", "ci_high"), metric, version, slice, width=width)
+
+    def pass_rates(
+        self,
+        metric: str | None = None,
+        *,
+        version: str | None = None,
+        slice: str | None = None,  # noqa: A002
+        width: int = WIDE,
+    ) -> Any:
+        """
+        Draw the pass rate over time with Wilson's intervals.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        version
+            The version, where each was followed on its own; None for the first.
+        slice
+            The slice, as in ``"topic=refunds"``; None for all rows.
+        width
+            Pixels.
+        """
+        return self._series("pass_rate", ("pass_ci_low", "pass_ci_high"), metric, version, slice, width=width)
+
+    def _series(
+        self,
+        value: str,
+        ends: tuple[str, str],
+        metric: str | None,
+        version: str | None,
+        part: str | None,
+        *,
+        width: int,
+    ) -> Any:
+        changes = self._of.summary
+        metric = one_of("metric", metric, changes["metric"].unique(maintain_order=True))
+        if self._of.settings["version"] is not None:
+            version = one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
+        if part is not None:
+            part = one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
+        wanted = [
+            pl.col(name).eq_missing(pl.lit(own, dtype=pl.String))
+            for name, own in (("metric", metric), ("version", version), ("slice", part))
+        ]
+        change = changes.filter(*wanted)
+        if change.is_empty():
+            raise ValueError(f"there is no series of {metric!r} for version {version!r} and slice {part!r}")
+        row = change.row(0, named=True)
+        windows = self._of.windows.filter(*wanted).tail(MOST_WINDOWS)
+        there = [name for name in ends if name in windows.columns]
+        data = windows.select(
+            time=pl.col("window").cast(pl.Datetime("ms")).dt.replace_time_zone(None), value=value,
+            **dict(zip(("low", "high"), there, strict=False)),
+        )  # fmt: skip
+        base = alt.Chart(data)
+        time = alt.X("time:T", title=None, axis=alt.Axis(grid=False))
+        layers = []
+        if len(there) == 2:
+            layers.append(base.mark_rule(color=GREY, opacity=0.5).encode(x=time, y="low:Q", y2="high:Q"))
+        y = alt.Y("value:Q", title=value.replace("_", " "), scale=alt.Scale(zero=False))
+        layers += [
+            base.mark_line(color=BLUE, strokeWidth=1.5).encode(x=time, y=y),
+            base.mark_point(color=BLUE, filled=True, opacity=1, size=20).encode(x=time, y=y),
+        ]
+        if value == "mean" and row["reference_mean"] is not None:
+            level = pl.DataFrame({"level": [row["reference_mean"]], "name": ["reference"]})
+            layers.append(
+                alt.Chart(level)
+                .mark_rule(color=GREY, strokeDash=[4, 3])
+                .encode(y="level:Q", tooltip="name:N")
+            )
+        if row["began"] is not None:
+            began = pl.DataFrame({"began": [row["began"]]}).select(
+                pl.col("began").cast(pl.Datetime("ms")).dt.replace_time_zone(None),
+                since=pl.lit(f"since {day(row['began'])}"),
+            )
+            # The colour of the verdict: an improvement is not drawn as a loss.
+            mark = alt.Chart(began).mark_rule(color=COLOURS[row["verdict"]], strokeWidth=2)
+            layers.append(mark.encode(x="began:T", tooltip="since:N"))
+        title = " · ".join(name for name in (metric, version, part) if name is not None)
+        return themed(*layers, width=width, height=HEIGHT, title=title)
+
+
+class CalibrationPlots:
+    """Charts of a calibration."""
+
+    def __init__(self, calibration: Calibration) -> None:
+        self._of = calibration
+
+    def curve(self, metric: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw how well each threshold agrees with the human verdicts.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the one that agrees best.
+        width
+            Pixels.
+
+        Notes
+        -----
+        The band is the interval of the measure that was maximised, the grey span that of the best threshold.
+        """
+        of = self._of
+        metric = of.metric if metric is None else one_of("metric", metric, of.settings["metrics"])
+        curve = of.curve.filter(pl.col("metric") == metric)
+        best = of.summary.row(by_predicate=pl.col("metric") == metric, named=True)
+        objective = of.settings["objective"]
+        names = list(dict.fromkeys((objective, "precision", "recall")))
+        data = curve.select("threshold", *names).unpivot(index="threshold", variable_name="measure")
+        span = pl.DataFrame(
+            {
+                "low": [best["threshold_ci_low"]],
+                "high": [best["threshold_ci_high"]],
+                "best": [best["threshold"]],
+            }
+        )
+        band = curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high")
+        x = alt.X("threshold:Q", title="threshold", axis=alt.Axis(grid=False))
+        scale = alt.Scale(domain=names, range=[BLUE, GREEN, PURPLE][: len(names)])
+        return themed(
+            alt.Chart(span).mark_rect(color=BAND, opacity=0.2).encode(x="low:Q", x2="high:Q"),
+            alt.Chart(band).mark_area(color=BLUE, opacity=0.2).encode(x=x, y="low:Q", y2="high:Q"),
+            alt.Chart(span).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q"),
+            alt.Chart(data).mark_line(strokeWidth=2).encode(
+                x=x, y=alt.Y("value:Q", title=None),
+                color=alt.Color("measure:N", scale=scale, legend=alt.Legend(title=None)),
+                strokeDash=alt.StrokeDash("measure:N", sort=names),
+            ),
+            width=width, height=HEIGHT, title=metric,
+        )  # fmt: skip
+
+
+class RankingPlots:
+    """Charts of a ranking."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._of = ranking
+
+    def means(self, metric: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw the mean of each version with its simultaneous interval, best first.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        width
+            Pixels.
+        """
+        summary = self._of.summary
+        metric = one_of("metric", metric, summary["metric"].unique(maintain_order=True))
+        rows = summary.filter(pl.col("metric") == metric)
+        values = rows.select(value="mean", low="ci_low", high="ci_high")
+        return intervals(values, rows["version"].to_list(), axis="mean score", width=width, title=metric)
+
+
+class SamplePlanPlots:
+    """Charts of a plan."""
+
+    def __init__(self, plan: SamplePlan) -> None:
+        self._of = plan
+
+    def items(self, metric: str | None = None, *, width: int = WIDE) -> Any:
+        """
+        Draw how many items find a difference of each size.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        width
+            Pixels.
+        """
+        summary = self._of.summary
+        known = summary["metric"].drop_nulls().unique(maintain_order=True).to_list()
+        if known:
+            metric = one_of("metric", metric, known)
+            summary = summary.filter(pl.col("metric") == metric)
+        rows = summary.sort("min_effect").drop_nulls("items").select("min_effect", "items")
+        x = alt.X("min_effect:Q", title="difference to be found", axis=alt.Axis(grid=False))
+        y = alt.Y("items:Q", title="items", scale=alt.Scale(type="log"))
+        asked = summary.head(1).select("min_effect", "items")
+        return themed(
+            alt.Chart(rows).mark_line(color=GREY).encode(x=x, y=y),
+            alt.Chart(rows).mark_point(filled=True, opacity=1, color=BLUE, size=60).encode(x=x, y=y),
+            alt.Chart(asked).mark_point(filled=True, opacity=1, color=VERMILION, size=120).encode(x=x, y=y),
+            width=width, height=HEIGHT, title=metric,
+        )  # fmt: skip
+
+
+class RunsPlots:
+    """Charts of repeated runs."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._of = runs
+
+    def pass_at_k(self, metric: str | None = None, *, version: str | None = None, width: int = WIDE) -> Any:
+        """
+        Draw how often any, and how often all, of k runs pass.
+
+        Parameters
+        ----------
+        metric
+            Name of the metric; None for the first.
+        version
+            The version; None for the first.
+        width
+            Pixels.
+        """
+        summary = self._of.summary
+        if summary.is_empty():
+            raise ValueError(
+                "there are no passes to draw: the metrics have no labels, or no item has enough runs"
+            )
+        metric = one_of("metric", metric, summary["metric"].unique(maintain_order=True))
+        version = one_of("version", version, summary["version"].unique(maintain_order=True))
+        rows = summary.filter(pl.col("metric") == metric, pl.col("version") == version)
+        kinds = ["any of k passes", "all of k pass"]
+        data = pl.concat(
+            [
+                rows.select("k", value="pass_at_k", low="ci_low", high="ci_high", kind=pl.lit(kinds[0])),
+                rows.select(
+                    "k", value="pass_all_k", low="all_ci_low", high="all_ci_high", kind=pl.lit(kinds[1])
+                ),
+            ]
+        )
+        x = alt.X("k:O", title="runs (k)", axis=alt.Axis(grid=False, labelAngle=0))
+        y = alt.Y("value:Q", title="items", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+        colour = alt.Color(
+            "kind:N", scale=alt.Scale(domain=kinds, range=[BLUE, VERMILION]), legend=alt.Legend(title=None)
+        )
+        base = alt.Chart(data)
+        return themed(
+            base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+            base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour),
+            base.mark_point(filled=True, opacity=1, size=60).encode(x=x, y=y, color=colour, shape="kind:N"),
+            width=width, height=HEIGHT, title=f"{metric} · {version}",
+        )  # fmt: skip
+
+
+class AgreementPlots:
+    """Charts of an agreement."""
+
+    def __init__(self, agreement: Agreement) -> None:
+        self._of = agreement
+
+    def values(self, *, width: int = WIDE) -> Any:
+        """
+        Draw each coefficient with its interval.
+
+        Parameters
+        ----------
+        width
+            Pixels.
+        """
+        rows = self._of.summary.drop_nulls("value")
+        labels = [name.replace("_", " ") for name in rows["statistic"]]
+        values = rows.select(
+            "value", low=pl.coalesce("ci_low", "value"), high=pl.coalesce("ci_high", "value")
+        )
+        return intervals(values, labels, axis="coefficient", width=width, title=None)
+
+
+KINDS: dict[type[Any], Any] = {
+    Agreement: AgreementPlots,
+    Calibration: CalibrationPlots,
+    Comparison: ComparisonPlots,
+    Ranking: RankingPlots,
+    Runs: RunsPlots,
+    SamplePlan: SamplePlanPlots,
+    Timeline: TimelinePlots,
+}
+
+
+def plots_of(result: Result) -> Any:
+    """Return the charts of a result."""
+    return KINDS[type(result)](result)

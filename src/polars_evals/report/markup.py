@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from polars_evals.wording import INVISIBLE, clean
+from polars_evals.wording import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     Child: TypeAlias = "str | int | float | Html | Iterable[Child] | None"
 
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})
-_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 class Html(str):
@@ -46,11 +44,6 @@ def tag(element: str, /, *children: Child, **attributes: str | float | bool | No
     if element in _VOID:
         return Html(f"<{element}{given}>")
     return Html(f"<{element}{given}>{join(*children)}</{element}>")
-
-
-def reveal(text: str) -> str:
-    """Show what cannot be seen and yet acts on the text around it, as ``⟨U+202E⟩`` or ``␍``."""
-    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
 
 
 def _escape(text: str) -> str:

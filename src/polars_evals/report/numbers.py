@@ -46,6 +46,13 @@ def score(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}".replace("-", MINUS)
 
 
+def number_of(value: float | None) -> str:
+    """Write a score in the width of a cell."""
+    if value is None:
+        return "–"
+    return (f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}").replace("-", MINUS)
+
+
 def percent(value: float | None, digits: int = 0) -> str:
     """Write a share, with a digit more where it would read as 0% or 100% and is not.
 
@@ -106,6 +113,20 @@ def middle_cut(text: str, limit: int = NAME) -> str:
         return short
     head = limit // 2
     return f"{short[:head]}…{short[len(short) - (limit - head - 1) :]}"
+
+
+def short_names(names: Sequence[str], limit: int = NAME) -> dict[str, str]:
+    """Return names that differ in little room: long ones without what all begin with.
+
+    Examples
+    --------
+    >>> short_names(["org/model-a", "org/model-b"])
+    {'org/model-a': 'org/model-a', 'org/model-b': 'org/model-b'}
+    >>> short_names(["org/model-a", "org/model-b"], limit=8)
+    {'org/model-a': 'a', 'org/model-b': 'b'}
+    """
+    prefix = common_prefix(names) if max(map(len, names), default=0) > limit else ""
+    return {name: middle_cut(name.removeprefix(prefix), limit) for name in names}
 
 
 def common_prefix(names: Sequence[str]) -> str:

@@ -1,117 +1,458 @@
-"""Put a page together: what was decided, what moved, and the answers behind it."""
+"""Put a page together: what was found, the evidence, and every item with its answers."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import polars as pl
 
 from polars_evals._version import __version__
-from polars_evals.drift import Calibration, Comparison, Timeline
-from polars_evals.report import questions, sections, thresholds, timelines
-from polars_evals.report.markup import Html, tag
-from polars_evals.report.measures import measures
-from polars_evals.report.page_tables import verdict
-from polars_evals.wording import line
+from polars_evals.drift import Comparison, Timeline
+from polars_evals.report.evidence import METHODS, comparison_evidence, result_evidence, timeline_evidence
+from polars_evals.report.markup import Html, join, tag
+from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
+from polars_evals.report.pack import Packed, pack, reveal
+from polars_evals.report.sentences import Claim, Story, changes, sentence, story
+from polars_evals.report.tables import SIGNS
+from polars_evals.wording import apart, counted, line
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
-    from polars_evals.report.sections import Section
+
+SCRIPTS = ("data", "diff", "dom", "filter", "state", "labels", "export", "grid", "panel", "main")
+LONGEST_ADDRESS = 1_000
+WORDS = (
+    ("regressed", "worse"),
+    ("improved", "better"),
+    ("inconclusive", "unclear"),
+    ("no_change", "unchanged"),
+)
 
 
-STYLES = ("report.css", "chart.css")
-SCRIPTS = ("texts.js", "items.js", "report.js")
-
-
-def comparison_page(
-    comparison: Comparison, timeline: Timeline | None = None, source: str | None = None
+def page_of(
+    result: Result,
+    *,
+    timeline: Timeline | None = None,
+    source: str | None = None,
+    items: str | int = "auto",
+    label: pl.DataFrame | None = None,
+    gates: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """
-    Return a comparison as a page that opens offline.
-
-    Parameters
-    ----------
-    comparison
-        What to show.
-    timeline
-        The same scores over time, to show too.
-    source
-        Where the scores come from, in words.
-    """
-    parts = [
-        sections.board(comparison),
-        sections.evidence(comparison),
-        measures(comparison),
-        sections.items(comparison),
-        sections.distributions(comparison),
-        None if timeline is None else timelines.timeline_section(timeline),
-        sections.unmatched(comparison),
-    ]
-    lede = sections.lede(comparison, source)
-    return _page(comparison, lede, [part for part in parts if part is not None], sections.METHOD)
-
-
-def page_of(result: Result, *, timeline: Timeline | None = None, source: str | None = None) -> str:
-    """
-    Return any result as a page that opens offline.
+    Return a result as a page that opens offline.
 
     Parameters
     ----------
     result
-        A comparison, timeline or calibration.
+        What to show.
     timeline
         The scores of a comparison over time, to show too.
     source
-        Where the scores of a comparison come from, in words.
+        Where the scores come from, in words.
+    items
+        Which texts a comparison's page holds: ``"auto"`` as many as fit 6 MB, ``"all"``, ``"none"``, or of so
+        many items. Every item is listed with all its scores.
+    label
+        Items for people to rate, as `sample_items` draws them: the page opens on them.
+    gates
+        What became of the gates of a job: mappings with ``gate``, ``status`` and ``lines``.
     """
+    if not (
+        items in ("auto", "all", "none")
+        or (isinstance(items, int) and not isinstance(items, bool) and items >= 0)
+    ):
+        raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
     if isinstance(result, Comparison):
-        return comparison_page(result, timeline, source)
-    if isinstance(result, Timeline):
-        return _page(result, timelines.lede(result), [timelines.timeline_section(result)], timelines.METHOD)
-    if isinstance(result, Calibration) and result.summary.height == 1:
-        return _page(result, None, [thresholds.threshold_section(result)], thresholds.METHOD)
-    return _page(result, None, [questions.question_section(result)], questions.METHODS[type(result)])
+        return _comparison(result, timeline, items, label, source=source, gates=gates)
+    parts = timeline_evidence(result) if isinstance(result, Timeline) else result_evidence(result)
+    said = [_gates(gates), *_other_claims(result)]
+    head = tag("header", tag("div", _theme(), class_="top"), said, tag("p", _stamp(source), class_="facts"))
+    main = tag("main", tag("section", parts, id="evidence"), _notes(result))
+    return _document(line(sentence(result), 120), [head, main])
 
 
-def _page(result: Result, lede: Html | None, parts: list[Section], method: str) -> str:
-    style, script = asset(*STYLES), asset(*SCRIPTS)
-    headline = line(result.headline)
-    parts = [*parts, sections.notes(result, method)]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy(style, script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=f"polars-evals {__version__}"),
-        tag("title", headline),
-        tag("link", rel="icon", href="data:,"),
-        tag("style", Html(style)),
+def _other_claims(result: Result) -> list[Html]:
+    found = changes(result)[:3] if isinstance(result, Timeline) else []
+    if not found:
+        return [tag("h1", _capital(sentence(result)))]
+    rows = [
+        tag("li", tag("h1" if at == 0 else "p", _sign(one.verdict), " ", _capital(one.text), class_="claim"))
+        for at, one in enumerate(found)
+    ]
+    return [tag("ol", rows, class_="claims"), tag("p", sentence(result), class_="rest")]
+
+
+def _comparison(
+    comparison: Comparison,
+    timeline: Timeline | None,
+    items: str | int,
+    label: pl.DataFrame | None,
+    *,
+    source: str | None,
+    gates: Sequence[Mapping[str, Any]],
+) -> str:
+    found = story(comparison)
+    packed = pack(comparison, items, label)
+    if label is not None and packed is None:
+        raise ValueError("label: the comparison has no items to rate; compare with item=…")
+    body = [
+        _head(comparison, found, packed, source, gates),
+        tag(
+            "main",
+            tag("section", comparison_evidence(comparison, found), id="evidence"),
+            None if timeline is None else tag("section", timeline_evidence(timeline), id="timeline"),
+            _items(comparison, packed),
+            _notes(comparison),
+        ),
+        tag("aside", id="panel", hidden=True, aria_label="item"),
+    ]
+    if packed is not None:
+        body += _templates(packed)
+    spec = comparison.spec
+    who = (
+        middle_cut(spec.candidates[0], 40)
+        if len(spec.candidates) == 1
+        else f"{len(spec.candidates)} versions"
     )
-    body = tag(
-        "body",
-        tag("a", "Skip to the content", href="#content", class_="skip"),
+    return _document(f"{who} against {middle_cut(spec.baseline, 40)}", body)
+
+
+def items_page(comparison: Comparison, budget: int) -> str | None:
+    """Return the items of a comparison alone, for a frame of a notebook; None where there are none."""
+    packed = pack(comparison, budget=budget)
+    if packed is None:
+        return None
+    body = [tag("main", _items(comparison, packed)), tag("aside", id="panel", hidden=True, aria_label="item")]
+    return _document("items", [*body, *_templates(packed)], theme="light")
+
+
+def _templates(packed: Packed) -> list[Html]:
+    names = ("head", "scores", "previews", "texts")
+    return [tag("template", Html(getattr(packed, name)), id=f"pe-{name}") for name in names]
+
+
+def _head(
+    comparison: Comparison,
+    found: Story,
+    packed: Packed | None,
+    source: str | None,
+    gates: Sequence[Mapping[str, Any]],
+) -> Html:
+    claims = [
         tag(
-            "header",
-            tag("p", verdict(result.badge), class_="overall") if result.badge else None,
-            tag("h1", _title(result)),
-            lede,
-        ),
-        tag(
-            "nav",
-            tag("ul", (tag("li", tag("a", part.title, href=f"#{part.name}")) for part in parts)),
-            aria_label="Sections",
-        ),
-        tag("main", (_section(part) for part in parts), id="content"),
-        tag(
-            "footer",
-            tag("p", "What is folded on the screen is not printed: unfold it first.", class_="paper"),
-            tag("p", f"Made with polars-evals {__version__}."),
-        ),
-        tag("script", Html(script)),
+            "li",
+            tag("h1" if at == 0 else "p", _sign(claim.verdict), " ", _claim(claim, packed), class_="claim"),
+            _example(comparison, claim, packed),
+            class_=claim.verdict,
+        )
+        for at, claim in enumerate(found.claims)
+    ]
+    first = (
+        tag("ol", claims, class_="claims")
+        if claims
+        else tag("h1", found.rest[0] if found.rest else found.title)
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    rest = found.rest if claims else found.rest[1:]
+    counts = [
+        tag("span", f"{SIGNS[kind]} {found.counts[kind]:,} {word}", class_=f"count {kind}")
+        for kind, word in WORDS
+        if found.counts[kind] or kind != "no_change"
+    ]
+    total = sum(found.counts.values())
+    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {total:,} rows"
+    return tag(
+        "header",
+        tag(
+            "div",
+            tag("p", found.title.partition(": ")[0], class_="who"),
+            tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"),
+            _theme(),
+            class_="top",
+        ),
+        _gates(gates),
+        first,
+        tag("p", " ".join(rest), class_="rest") if rest else None,
+        tag("p", _facts(comparison, packed, source), class_="facts"),
+    )
+
+
+def _capital(text: str) -> str:
+    """Begin with a capital; a name that is no plain word stays as it is."""
+    return f"{text[:1].upper()}{text[1:]}" if re.match(r"[a-z]+[ :]", text) else text
+
+
+def _sign(verdict: str) -> Html:
+    return tag("span", SIGNS.get(verdict, ""), aria_hidden="true", class_="sign")
+
+
+def _theme() -> Html:
+    return tag(
+        "button",
+        "◐",
+        type="button",
+        id="theme",
+        title="Light or dark",
+        aria_label="Light or dark",
+        hidden=True,
+    )
+
+
+def _claim(claim: Claim, packed: Packed | None) -> Html:
+    """Return a claim as a link that filters the items it rests on."""
+    text = _capital(claim.text)
+    if packed is None or claim.row is None:
+        return join(text)
+    row = claim.row
+    known = {metric["name"] for metric in packed.about["metrics"]}
+    wanted: list[tuple[str, str]] = []
+    if row.metric in known:
+        chip = "worse" if claim.verdict == "regressed" else "better"
+        wanted = [("chip", chip), *([] if packed.lead == row.metric else [("metric", row.metric)])]
+    elif row.measure is not None and row.measure.share:
+        wanted = [("chip", "errors")]
+    # A name of a megabyte makes no address.
+    if row.slice is not None and len(row.slice) < LONGEST_ADDRESS:
+        wanted.append(("slice", row.slice))
+    return tag("a", text, href=f"#items?{urlencode(wanted)}", data_items=True) if wanted else join(text)
+
+
+def _example(comparison: Comparison, claim: Claim, packed: Packed | None) -> Html | None:
+    """Return one real item under a claim: question, expected, before → after."""
+    if packed is None or claim.row is None or not claim.row.is_score:
+        return None
+    one = packed.example(claim.row)
+    if one is None:
+        return None
+    texts = apart({"x": one["expected"], "b": one["before"], "a": one["after"]}, "b", "a")
+    cut = {key: line(reveal(value), 90) for key, value in texts.items() if isinstance(value, str)}
+    parts = [f"{line(reveal(one['input'] or one['item']), 110)}"]
+    if cut.get("x"):
+        parts.append(f"expected “{cut['x']}”")
+    parts.append(f"“{cut.get('b') or 'no answer'}” → “{cut.get('a') or 'no answer'}”")
+    return tag(
+        "p",
+        "For example: ",
+        (join(" · " if at else "", tag("bdi", part)) for at, part in enumerate(parts)),
+        class_="example",
+    )
+
+
+def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
+    """Return the result of the gates: which failed, by name, or that all passed."""
+    if not gates:
+        return None
+    failed = [one for one in gates if one.get("status") == "failed"]
+    others: dict[str, int] = {}
+    for one in gates:
+        if one.get("status") != "failed":
+            others[str(one.get("status"))] = others.get(str(one.get("status")), 0) + 1
+    told = ", ".join(f"{n:,} {status}" for status, n in others.items())
+    if not failed:
+        return tag(
+            "p", "✓ " if set(others) <= {"passed"} else "", f"Gates: {told}", class_="gates", id="gates"
+        )
+    rows = [
+        tag(
+            "li",
+            tag("b", f"FAILED {line(str(one.get('gate')), 200)}"),
+            (tag("p", line(str(text), 600)) for text in list(one.get("lines", ()))[:5]),
+        )
+        for one in failed
+    ]
+    word = f"✗ {counted(len(failed), 'gate')} failed"
+    return tag(
+        "div",
+        tag("p", tag("b", word), f"; {told}" if told else ""),
+        tag("ul", rows, id="failed-gates"),
+        class_="gates regressed",
+        id="gates",
+    )
+
+
+def _stamp(source: str | None) -> str:
+    return " · ".join(
+        filter(None, (day(datetime.now(UTC).date()), None if source is None else f"from {line(source, 200)}"))
+    )
+
+
+def _facts(comparison: Comparison, packed: Packed | None, source: str | None) -> str:
+    """Return when, of what, with which suite, and how much; errors and truncated answers always."""
+    spec = comparison.spec
+    n = max((one for one in comparison.summary["n"].to_list() if one is not None), default=0)
+    paired = "unpaired rows" if spec.item is None else f"paired by {line(spec.item, 60)}"
+    told = [
+        _stamp(source),
+        counted(packed.total if packed is not None else n, "item"),
+        f"{paired}{'' if spec.cluster is None else f', clustered by {line(spec.cluster, 60)}'}",
+        counted(len(spec.metrics), "metric"),
+        _suite(comparison),
+        *_failures(packed),
+    ]
+    return " · ".join(filter(None, told))
+
+
+def _failures(packed: Packed | None) -> list[str]:
+    if packed is None:
+        return []
+    told = []
+    for fact, word in (("error", "errors"), ("truncated", "truncated"), ("empty", "empty answers")):
+        rates = packed.rates[fact]
+        if fact == "empty" and not any(rates):
+            continue
+        if not any(rates):
+            told.append(f"no {word}" if word == "errors" else "none truncated")
+        elif len(rates) == 2:
+            told.append(f"{word} {percent(rates[0])} → {percent(rates[1])}")
+        else:
+            told.append(f"{word} up to {percent(max(rates))}")
+    return told
+
+
+def _suite(comparison: Comparison) -> str | None:
+    """Return a short name of the metrics' signatures, where the scores carry them."""
+    if comparison.table is None:
+        return None
+    known = set(comparison.table.collect_schema())
+    columns = [f"{name}_signature" for name in comparison.spec.metrics if f"{name}_signature" in known]
+    if not columns:
+        return None
+    found = comparison.table.select(pl.col(columns).drop_nulls().first()).collect().row(0)
+    text = "\n".join(one for one in found if one is not None)
+    return f"suite {sha256(text.encode()).hexdigest()[:10]}" if text else None
+
+
+def _items(comparison: Comparison, packed: Packed | None) -> Html:
+    if packed is None:
+        why = (
+            "There are no pairs: compare with item=… to see the items behind the numbers."
+            if comparison.spec.item is None
+            else "No item has a score to show."
+        )
+        return tag("section", tag("h2", "Items"), tag("p", why, class_="empty"), id="items")
+    two = len(packed.about["versions"]) == 2
+    total = f"{packed.total:,} items" if packed.total != 1 else "1 item"
+    texts = (
+        ""
+        if packed.with_text == packed.total
+        else f" {packed.with_text:,} have their full texts in this file."
+    )
+    return tag(
+        "section",
+        tag("h2", "Items"),
+        tag("div", id="toolbar", hidden=True),
+        tag("p", f"The first {len(packed.items):,} of {total}.{texts}", id="items-note"),
+        tag(
+            "div",
+            tag(
+                "table",
+                tag("caption", "Items, those that say most first"),
+                tag("thead", _row_heads(packed, two=two)),
+                tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows"),
+            ),
+            id="grid",
+            data_versions="two" if two else "many",
+            tabindex=0,
+        ),
+        id="items",
+    )
+
+
+def _row_heads(packed: Packed, *, two: bool) -> Html:
+    names = packed.about["short"]
+    if two:
+        heads = [*(["expected"] if packed.about["expected"] else []), *names, f"{packed.lead}"]
+        cells = [
+            tag("th", reveal(name), scope="col", class_="words" if at < len(heads) - 1 else "score")
+            for at, name in enumerate(heads)
+        ]
+    else:
+        cells = [
+            tag("th", name, scope="col", class_="score", title=line(reveal(full), 300))
+            for name, full in zip(names, packed.about["versions"], strict=True)
+        ]
+    return tag(
+        "tr",
+        tag("th", "item", scope="col", class_="first"),
+        cells,
+        tag("th", reveal(packed.lead), scope="col", class_="phone"),
+    )
+
+
+def _row(one: dict[str, Any], packed: Packed, *, two: bool) -> Html:
+    values = one["scores"][packed.lead]
+    metric = packed.about["metrics"][packed.about["lead"]]
+    steps = [step(metric, value, values[0]) for value in values]
+    where = " · ".join([one["item"], *one["slices"]])
+    first = tag(
+        "th",
+        tag("div", line(reveal(one["input"] or one["item"]), 160), class_="input"),
+        tag("small", line(reveal(where), 120)),
+        scope="row",
+        dir="auto",
+    )
+    if not two:
+        cells = [
+            _score(value, at, failed=failed)
+            for value, at, failed in zip(values, steps, one["errors"], strict=True)
+        ]
+        strip = tag("span", (tag("i", class_=f"t{at}") for at in steps[1:]), class_="strip")
+        return tag("tr", first, cells, tag("td", strip, class_="phone"))
+    texts = apart({"b": one["outputs"][0], "a": one["outputs"][1]}, "b", "a")
+    words = [*([one["expected"]] if packed.about["expected"] else []), texts["b"], texts["a"]]
+    shown = [
+        tag(
+            "td",
+            tag("div", "no answer" if text is None else line(reveal(text), 160)),
+            class_="words",
+            dir="auto",
+        )
+        for text in words
+    ]
+    moved = None if None in values[:2] else values[1] - values[0]
+    levels = f"{number_of(values[0])} → {number_of(values[1])}"
+    sign = {-1: " ▼", 1: " ▲"}.get((steps[1] > 0) - (steps[1] < 0), "")
+    change = tag(
+        "td", tag("b", f"{signed(moved, 2)}{sign}"), tag("small", levels), class_=f"score t{steps[1]}"
+    )
+    return tag(
+        "tr", first, shown, change, tag("td", tag("span", levels, class_=f"t{steps[1]}"), class_="phone")
+    )
+
+
+def _score(value: float | None, at: int, *, failed: bool) -> Html:
+    if value is None:
+        return tag("td", "!" if failed else "–", class_="score no-answer" if failed else "score none")
+    return tag("td", number_of(value), class_=f"score t{at}")
+
+
+def step(metric: Mapping[str, Any], value: float | None, before: float | None) -> int:
+    """Return the step of a tint, from −2 (much worse) to 2; 0 below the smallest change that matters."""
+    if value is None or before is None:
+        return 0
+    gain = (before - value) if metric["lower"] else (value - before)
+    size = abs(gain) if metric["unit_scale"] else abs(gain) / max(abs(before), 1e-12)
+    if abs(gain) < max(metric["effect"], 1e-9):
+        return 0
+    return (1 if gain > 0 else -1) * (1 if size < 0.25 else 2)
+
+
+def _notes(result: Result) -> Html:
+    notes = [tag("li", line(reveal(note), 2_000)) for note in result.notes]
+    return tag(
+        "section",
+        tag("h2", "Notes"),
+        tag("ul", notes) if notes else None,
+        tag("p", METHODS[type(result)], class_="quiet"),
+        tag("p", f"Made with polars-evals {__version__}.", class_="quiet"),
+        id="notes",
+    )
 
 
 def asset(*names: str) -> str:
@@ -119,20 +460,33 @@ def asset(*names: str) -> str:
     return "\n".join(files(__package__).joinpath("assets", name).read_text("utf-8") for name in names)
 
 
-def _title(result: Result) -> str:
-    if isinstance(result, Comparison) and len(result.spec.candidates) > 1:
-        return f"{len(result.spec.candidates):,} versions against {line(result.spec.baseline, 80)}"
-    return line(result.headline).removeprefix(f"{result.badge}: ")
+def script() -> str:
+    """Return the modules of the page as one script, without their imports and exports."""
+    code = asset(*(f"{name}.js" for name in SCRIPTS))
+    code = re.sub(r"(?m)^import .*;\n", "", code)
+    return f'"use strict";\n(() => {{\n{re.sub(r"(?m)^export ", "", code)}}})();\n'
 
 
-def _section(part: Section) -> Html:
-    heading = tag("h2", part.title, id=f"{part.name}-title")
-    return tag("section", heading, part.content, id=part.name, aria_labelledby=f"{part.name}-title")
+def _document(title: str, body: Sequence[Html | None], theme: str | None = None) -> str:
+    style, code = asset("page.css"), script()
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy(style, code)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=f"polars-evals {__version__}"),
+        tag("title", title),
+        tag("link", rel="icon", href="data:,"),
+        tag("style", Html(style)),
+    )
+    content = tag("body", body, tag("script", Html(code)))
+    return f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', data_theme=theme)}\n"
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, code: str) -> str:
     """Return a policy under which nothing runs, applies or loads but this page's own script and style."""
-    own = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script)]
+    own = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, code)]
     return (
         f"default-src 'none'; style-src {own[0]}; script-src {own[1]}; img-src data:; base-uri 'none'; "
         "form-action 'none'"

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.drift.timeline import deciding
-from polars_evals.report.numbers import amount, day, middle_cut, percent, signed
+from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
 from polars_evals.report.tables import MOVED, ORDER, Row, outcome_name, rows_of
 from polars_evals.suite.measure import measures_of
 from polars_evals.wording import counted, line, spoken, verb
@@ -105,7 +105,7 @@ def story(comparison: Comparison) -> Story:
         return _of_several(comparison, rows)
     candidate = spec.candidates[0]
     sure = comparison.verdicts[candidate] == "regressed"
-    claims = _claims(rows, spec.metrics, sure=sure)
+    claims = _claims(rows, sure=sure)
     counts = {kind: sum(row.verdict == kind for row in rows) for kind in ORDER}
     more = len(claims) - MOST_CLAIMS
     rest = [] if more <= 0 else [f"{counted(more, 'more finding')}."]
@@ -118,12 +118,14 @@ def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate, worst first."""
     rows = [row for row in rows_of(comparison) if row.candidate == candidate]
     sure = comparison.verdicts[candidate] == "regressed"
-    return _claims(rows, comparison.spec.metrics, sure=sure)
+    return _claims(rows, sure=sure)
 
 
-def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[Claim]:
+def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
     """Return a claim for all items and one for each slice that moved differently, worst first."""
     found: list[Claim] = []
+    # Aggregates are scores too.
+    metrics = list(dict.fromkeys(row.metric for row in rows if row.is_score))
     short = len({row.by for row in rows if row.by is not None}) == 1
     for verdict, way in MOVED.items():
         mine = [row for row in rows if row.verdict == verdict]
@@ -135,11 +137,12 @@ def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[
             text = f"overall {way if sure or verdict == 'improved' else is_}{_evidence(scored, metrics)}"
             found.append(Claim(text, verdict, (scored[0].candidate,), _lead(scored)))
         found += [
-            Claim(_move(row), verdict, (row.candidate,), row) for row in over_all.values() if not row.is_score
+            Claim(_move(row), verdict, (row.candidate,), row) for row in _others(list(over_all.values()))
         ]
         slices: dict[str, list[Row]] = {}
+        told = [row for row in mine if row.is_score] + _others(mine)
         for row in mine:
-            if row.slice is not None and _says_more(row, over_all.get(row.name)):
+            if row.slice is not None and row in told and _says_more(row, over_all.get(row.name)):
                 slices.setdefault(row.slice, []).append(row)
         for name, parts in sorted(slices.items(), key=lambda one: (-max(r.weight for r in one[1]), one[0])):
             scored = [row for row in parts if row.is_score]
@@ -147,6 +150,14 @@ def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[
             text = f"{word} {is_}{_evidence(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
             found.append(Claim(text, verdict, (parts[0].candidate,), _lead(scored or parts)))
     return found
+
+
+def _others(rows: Sequence[Row]) -> list[Row]:
+    """Return measures and shares of answers, each cause once: an error is also a missing answer."""
+    kept = [row for row in rows if not row.is_score]
+    if any(row.metric == "error" for row in kept):
+        kept = [row for row in kept if row.metric != "answered"]
+    return sorted(kept, key=lambda row: row.measure is not None and not row.measure.share)
 
 
 def _says_more(row: Row, over_all: Row | None) -> bool:
@@ -183,7 +194,7 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.name)})"
+        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
     elif row.part == "pass rate" and not _flips(row):
         told = f"pass rate {told}"
     return f"{where}: {told}"
@@ -241,9 +252,7 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     if not any(row.moved for row in rows):
         if not any(row.judged for row in rows):
             return [f"No verdict: {whole[0].reason}." if whole else "No verdict."]
-        if all(row.difference == 0 and row.low == 0 == row.high for row in whole) and (
-            same := identical(comparison)
-        ):
+        if all(row.difference == 0 for row in whole) and (same := identical(comparison)):
             return [f"All {counted(same, 'answer')} are identical."]
         if not open_:
             least = min((row.min_effect for row in whole), default=0.0)
@@ -278,10 +287,10 @@ def worst_case(rows: Sequence[Row]) -> str:
     if not known:
         ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
         return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
-    row = min(known, key=lambda one: one.worst_case or 0.0)
-    name = f"{middle_cut(row.metric)}: not" if len(rows) > 1 else "Not"
-    rate = "" if row.pass_worst_case is None or row.binary else f" (pass rate {_bound(row.pass_worst_case)})"
-    return f"{name} worse than {_bound(row.worst_case or 0.0)}{rate}."
+    least = min(row.worst_case for row in known if row.worst_case is not None)
+    rates = [row.pass_worst_case for row in known if row.pass_worst_case is not None and not row.binary]
+    rate = f" (pass rate {_bound(min(rates))})" if rates else ""
+    return f"Not worse than {_bound(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
 
 
 def _bound(value: float) -> str:
@@ -304,6 +313,7 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     spec = comparison.spec
     found = comparison.verdicts
     counts = {kind: sum(one == kind for one in found.values()) for kind in ORDER}
+    short = short_names([spec.baseline, *spec.candidates], 40)
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for candidate in spec.candidates:
         mine = [row for row in rows if row.candidate == candidate and row.slice is None]
@@ -320,14 +330,14 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
         ways = [f"{w} on {named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
         if not ways:
             continue
-        who = [middle_cut(one) for one in names]
+        who = [short[one] for one in names]
         if len(who) > MOST_NAMED:
             who = [*who[: MOST_NAMED - 1], f"{len(who) - MOST_NAMED + 1} more"]
         text = f"{spoken(who)} {verb(len(names), 'is', 'are')} {spoken(ways)}"
         lead = [row for row in rows if row.candidate == names[0] and row.slice is None and row.moved]
         claims.append(Claim(text, "regressed" if worse else "improved", tuple(names), _lead(lead)))
     losses = [claim for claim in claims if claim.verdict == "regressed"]
-    hidden = _losses_in_slices(rows, spec.candidates)
+    hidden = _losses_in_slices(rows, short)
     claims = [*losses[:2], *hidden[:1], *losses[2:], *hidden[1:], *claims[len(losses) :]]
     best = next((claim for claim in claims if claim.verdict == "improved"), None)
     kept = claims[:MOST_CLAIMS]
@@ -345,11 +355,11 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     return Story(title, counts, tuple(kept), (), tuple(rows))
 
 
-def _losses_in_slices(rows: Sequence[Row], candidates: Sequence[str]) -> list[Claim]:
+def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Claim]:
     """Return a claim for each candidate that lost in a slice by what it did not lose by over all items."""
     short = len({row.by for row in rows if row.by is not None}) == 1
     found = []
-    for candidate in candidates:
+    for candidate, who in names_of.items():
         lost = [row for row in rows if row.candidate == candidate and row.verdict == "regressed"]
         known = {row.metric for row in lost if row.slice is None}
         hidden = sorted(
@@ -361,9 +371,7 @@ def _losses_in_slices(rows: Sequence[Row], candidates: Sequence[str]) -> list[Cl
             words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED
             where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
-            found.append(
-                Claim(f"{middle_cut(candidate)} is worse in {where}", "regressed", (candidate,), hidden[0])
-            )
+            found.append(Claim(f"{who} is worse in {where}", "regressed", (candidate,), hidden[0]))
     if len(found) > MOST_NAMED:
         names = [claim.candidates[0] for claim in found]
         return [Claim(f"{len(names):,} versions are worse in some slice", "regressed", tuple(names))]
@@ -412,7 +420,9 @@ def changes(timeline: Timeline) -> list[Claim]:
         began = "" if row["began"] is None else f" since {day(row['began'])}"
         part = " (pass rate)" if row["part"] == "pass_rate" else ""
         name = middle_cut(outcome_name(row["metric"]))
-        text = f"{what} {verb(1, 'is', 'are') if what != 'all answers' else 'are'} {MOVED[row['verdict']]}"
+        # Slower answers are not worse answers.
+        are = "are" if what == "all answers" else "is"
+        text = what if measure is not None else f"{what} {are} {MOVED[row['verdict']]}"
         found.append(Claim(f"{text}: {name}{part} {size} {way}{began}", row["verdict"]))
     return found
 

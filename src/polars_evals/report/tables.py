@@ -176,7 +176,8 @@ def _row(
     part, numbers = "mean", ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
     verdict = one["verdict"]
     told = one.get("decided_by")
-    by_rate = (
+    # What is unclear is told by its mean.
+    by_rate = verdict in MOVED and (
         "pass" in told
         if told is not None
         else one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)

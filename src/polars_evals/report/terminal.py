@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
 from polars_evals.drift import Comparison
-from polars_evals.report.numbers import middle_cut, score
+from polars_evals.report.numbers import middle_cut, score, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
 from polars_evals.report.tables import Row, Table, by_importance, compared, tables_of
 from polars_evals.wording import apart, cell, counted, line
@@ -179,6 +179,7 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
 def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
     """Return a row for each version: its verdict, and the change that says most about it."""
     table = []
+    short = short_names([result.spec.baseline, *result.spec.candidates], 32)
     for name, verdict in result.verdicts.items():
         mine = [row for row in rows if row.candidate == name]
         whole = [row for row in mine if row.slice is None]
@@ -187,7 +188,7 @@ def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
         lead = max(over_all or said, key=lambda row: (row.is_score, row.weight))
         table.append(
             {
-                "version": name,
+                "version": short[name],
                 "verdict": verdict.replace("_", " "),
                 "difference": lead.change(lead.difference),
                 "low": lead.change(lead.low),
@@ -283,8 +284,9 @@ def _worst(result: Comparison, width: int) -> list[str]:
     """Return the three items that lost most, a line each."""
     lines = []
     several = len(result.spec.candidates) > 1
+    names = short_names([result.spec.baseline, *result.spec.candidates], 24)
     for one in worst_items(result):
-        who = f" ({middle_cut(one['candidate'], 24)})" if several else ""
+        who = f" ({names[one['candidate']]})" if several else ""
         numbers = f"{score(one['baseline_score'])} → {score(one['candidate_score'])}"
         name = f"{middle_cut(cell(one['item'], 200), 30)}{who} {middle_cut(one['metric'], 24)} {numbers}"
         texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]

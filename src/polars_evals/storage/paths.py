@@ -30,6 +30,8 @@ class Listing:
     unreadable: dict[str, str] = field(default_factory=dict)
     # What is known of the objects of a store without asking again.
     entries: dict[str, Entry] = field(default_factory=dict)
+    # The files that are no traces, with the reason.
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def expand(

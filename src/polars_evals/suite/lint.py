@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from polars_evals.suite.metric import Metric
-from polars_evals.suite.preparing import prepare
+from polars_evals.suite.scoring import prepare
 from polars_evals.wording import counted, verb
 
 SEVERITY = pl.Enum(["error", "warning", "info"])

@@ -171,8 +171,8 @@ class _Texts:
 
     @cached_property
     def values(self) -> list[str]:
-        """The different expected texts, without case and white space around them, in order."""
-        return self.expected.str.strip_chars().str.to_lowercase().unique().sort().to_list()
+        """The different expected texts, without white space around them, in order."""
+        return self.expected.str.strip_chars().unique().sort().to_list()
 
     @cached_property
     def length(self) -> float:
@@ -357,7 +357,7 @@ def _share_of_labels(texts: _Texts, steps: Sequence[Any]) -> float:
     output = pl.col("output")
     if steps:
         output = cleaned(output, read_steps("clean", list(steps))).struct.field("text")
-    is_label = output.str.strip_chars().str.to_lowercase().is_in(texts.values)
+    is_label = output.str.strip_chars().is_in(texts.values)
     return float(texts.output.to_frame("output").select(is_label.mean()).item() or 0.0)
 
 

@@ -53,9 +53,17 @@ def kind_of(file: str) -> Kind:
     """Tell what a file holds, by its content, and by its ending where that says more."""
     named = ENDINGS.get(ending(file))
     path = local_path(file)
-    if path is None or named == "parquet":
+    if path is None:
         return named or "parquet"
+    if named == "parquet":
+        if not os.path.getsize(path):
+            raise pl.exceptions.ComputeError(f"{file!r} is empty: it has 0 bytes; fetch or write it again")
+        return named
     head = _head(path)
+    if _is_utf16(head):
+        raise pl.exceptions.ComputeError(
+            f"{file!r} is encoded as UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
+        )
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind
@@ -70,6 +78,13 @@ def kind_of(file: str) -> Kind:
     raise pl.exceptions.ComputeError(
         f"{file}: {suffix or 'such a file'} is not read; Parquet, JSON Lines, JSON, CSV, YAML and Inspect's "
         f".eval are{convert}"
+    )
+
+
+def _is_utf16(head: bytes) -> bool:
+    """Tell text of two bytes a character by its mark, or by the zeros beside the first brackets."""
+    return head.startswith((b"\xff\xfe", b"\xfe\xff")) or (
+        len(head) > 3 and {head[:2].strip(b"{["), head[2:4].strip(b'"{ ')} <= {b"\0"}
     )
 
 
@@ -178,3 +193,28 @@ def too_long(file: str) -> Exception:
         f"{file!r} has a line or a record of more than {LONGEST_RECORD >> 20} MB, which no trace is; check "
         "that it is what you think, and write one record a line"
     )
+
+
+def refuse_large_parquet(file: str) -> None:
+    """Refuse a Parquet file that unpacks to far more than its size, as far as Arrow can tell."""
+    path = local_path(file)
+    if path is None:
+        return
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return
+    packed = os.path.getsize(path)
+    try:
+        about = pq.read_metadata(path)
+        groups = [about.row_group(index) for index in range(about.num_row_groups)]
+    except (pa.ArrowException, OSError):
+        return  # Polars may read what Arrow cannot, or says better what is wrong.
+    # A value that is written once may stand for any number of rows, of which each has at least an index.
+    unpacked = max(sum(group.total_byte_size for group in groups), about.num_rows)
+    if unpacked > UNPACKED_BYTES and unpacked > UNPACKED_TIMES * packed:
+        raise pl.exceptions.ComputeError(
+            f"{file!r} has {packed:,} bytes and unpacks to {unpacked:,} ({about.num_rows:,} rows), more than "
+            f"{UNPACKED_TIMES} times its size; if it is sound, write it again without such strong packing"
+        )

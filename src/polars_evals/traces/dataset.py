@@ -130,7 +130,7 @@ def unmatched_items(
     │ c       ┆ dataset ┆ 1    │
     └─────────┴─────────┴──────┘
     """
-    keys = _read(dataset).select(_key(traces, dataset, on))
+    keys = scan_dataset(dataset).select(_key(traces, dataset, on))
     pieces = [
         left.select(on)
         .join(right.select(on), on=on, how="anti")
@@ -154,7 +154,7 @@ def _answers(
     expected: str,
 ) -> pl.DataFrame:
     """Read the dataset as one row per item."""
-    frame = _read(dataset)
+    frame = scan_dataset(dataset)
     schema = frame.collect_schema()
     if expected not in schema:
         raise pl.exceptions.ColumnNotFoundError(
@@ -181,7 +181,7 @@ def _key(
     """Take the dataset's key as the type that it has in the traces."""
     for name, schema in (
         ("traces", traces.lazy().collect_schema()),
-        ("dataset", _read(dataset).collect_schema()),
+        ("dataset", scan_dataset(dataset).collect_schema()),
     ):
         if on not in schema:
             raise pl.exceptions.ColumnNotFoundError(
@@ -191,7 +191,8 @@ def _key(
     return pl.col(on).cast(traces.lazy().collect_schema()[on])
 
 
-def _read(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFrame:
+def scan_dataset(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFrame:
+    """Scan a dataset: a frame, or a Parquet, JSON Lines or CSV file."""
     if isinstance(dataset, pl.DataFrame | pl.LazyFrame):
         return dataset.lazy()
     suffixes = Path(dataset).suffixes

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from polars_evals._polars import TIME_CASTS
-from polars_evals.traces.content import Kind, kind_of
+from polars_evals.traces.content import Kind, kind_of, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
 from polars_evals.traces.propose import as_options, propose, propose_columns
 from polars_evals.traces.read import sample
@@ -186,6 +186,7 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
         kind = kind_of(path)
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
+            refuse_large_parquet(path)
             columns = scan_table(path, kind, storage_options).collect_schema()
             schema = {name: _unified(dtype) for name, dtype in columns.items()}
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
@@ -228,6 +229,9 @@ def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset
             held.setdefault(key, []).append(inner)
             if isinstance(inner, dict):
                 nested.update(f"{key}.{name}" for name in inner)
+            elif isinstance(inner, list):
+                entries = [entry for entry in inner[:8] if isinstance(entry, dict)]
+                nested.update(f"{key}[].{name}" for entry in entries for name in entry)
     constant = {key for key, values in held.items() if values.count(values[0]) == len(objects) > 1}
     return list(held), nested, frozenset(constant)
 
@@ -328,11 +332,13 @@ def tell_all(
     output: str | pl.Expr | None = None,
     as_is: Collection[str] | None = None,
     copies: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> Sorting:
     """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
 
     A file whose columns all are those of the others belongs to them: columns come and go. So does one of no
-    platform that has the column `output`, which the user named. Any other is refused. Where no file is of a
+    platform that has the column `output`, which the user named. Any other is refused. With `apart`, no file
+    is told by others. Where no file is of a
     platform, those with the columns `as_is` are taken as they are.
     """
     found, seen, unknown = Sorting(), list[Seen](), list[tuple[Seen, FormatError]]()
@@ -359,9 +365,9 @@ def tell_all(
     alone = not found.told
     mapped = [(each, error) for each, error in unknown if output is not None and (alone or each.has(output))]
     found.told.extend(Told(each, GENERIC, "the columns that were named") for each, _ in mapped)
-    _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is)
+    _tell_others([one for one in unknown if one not in mapped], found, explicit, as_is, apart=apart)
     for file in empty:
-        if found.told or as_is is not None:
+        if found.told or as_is is not None or apart:
             found.left_out[file] = "empty"
         else:
             found.failed[file] = EmptyFileError(f"{file!r} is empty: it holds no records", file)
@@ -375,6 +381,8 @@ def _tell_others(
     found: Sorting,
     explicit: set[str],
     as_is: Collection[str] | None,
+    *,
+    apart: bool,
 ) -> None:
     """Say what becomes of files that no platform's marks fit, by what the others are."""
     platforms = [one for one in found.told if one.platform is not GENERIC]
@@ -383,7 +391,7 @@ def _tell_others(
         alike = [one for one in found.told if set(each.schema) <= set(one.seen.schema) | set(one.seen.hive)]
         if owner is not None and found.told:
             found.left_out[each.file] = f"scores of a {owner.title}"
-        elif alike:
+        elif alike and not apart:
             found.told.append(Told(each, alike[0].platform, alike[0].reason))
         elif as_is is not None and not platforms and set(as_is) <= each.names:
             found.told.append(Told(each, GENERIC, "a table of no platform"))

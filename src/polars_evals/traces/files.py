@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from polars_evals.storage.paths import Paths
 from polars_evals.storage.paths import expand as expand_paths
 from polars_evals.traces.content import ENDINGS, kind_of
-
-_copies: ContextVar[Mapping[str, str]] = ContextVar("copies", default=MappingProxyType({}))
-
-
-@contextmanager
-def reading_copies(copies: Mapping[str, str]) -> Iterator[None]:
-    """Let scans take the rows of files from copies that are easier to read; the files keep their names."""
-    token = _copies.set(copies)
-    try:
-        yield
-    finally:
-        _copies.reset(token)
-
-
-def readable_copy(file: str) -> str:
-    """Return the copy that stands for a file, or the file."""
-    return _copies.get().get(file, file)
 
 
 def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[str]:

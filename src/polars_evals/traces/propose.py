@@ -23,8 +23,14 @@ _OUTPUTS = (
 _EXPECTED = (
     *("expected", "expected_output", "expected_answer", "ground_truth", "groundtruth", "gold", "golden"),
     *("gold_answer", "golden_answer", "reference_answer", "correct_answer", "reference", "target", "truth"),
-    *("gt", "ideal", "references", "answer_key", "correct", "gold_label", "true_label", "example_answer"),
-    *("best_answer", "human_answer", "label", "answers", "solution", "targets", "golds"),
+    *("gt", "ideal", "references", "answer_key", "gold_label", "true_label", "example_answer"),
+    *("best_answer", "human_answer"),
+)
+# What is a reference only where nothing is named better.
+_PERHAPS_EXPECTED = ("label", "answers", "solution", "targets", "golds", "correct")
+# How names of references begin: `target_output`, `gt_answer`.
+_REFERENCE = re.compile(
+    r"(?:gold|golden|expected|reference|target|correct|gt|true|ground_truth|human|ideal)_"
 )
 _INPUTS = (
     *("input", "prompt", "question", "query", "instruction", "user_input", "user_query", "problem"),
@@ -68,7 +74,9 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             values.setdefault(path, []).append(value)
     texts = {path: held for path, held in values.items() if _is_text(path, held)}
     outputs, expected = _named(texts, _OUTPUTS), _named(texts, _EXPECTED)
-    expected = [path for path in expected if path not in outputs or _last(path) in _EXPECTED]
+    expected += [path for path in texts if _REFERENCE.match(_last(path)) and path not in expected]
+    expected = [path for path in expected if path not in outputs or _is_reference(path)]
+    expected += [path for path in _named(texts, _PERHAPS_EXPECTED) if path not in [*expected, *outputs]]
     outputs = [path for path in outputs if path not in expected]
     # An answer beside a prediction is the reference; beside a reference it is the answer.
     for path in _named(texts, _EITHER):
@@ -82,7 +90,11 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "output": output,
         "expected": _first([path for path in expected if path != output]) if output else None,
         "item_id": _first(
-            [path for path in _named(values, _ITEMS) if _is_unique(values[path], len(records))]
+            [
+                path
+                for path in _named(values, _ITEMS)
+                if _is_unique(values[path], len(records)) and not _OTHER_IDS.search(_last(path))
+            ]
         ),
         "model": _first([path for path in _named(texts, _MODELS) if path != output]),
     }
@@ -103,9 +115,24 @@ def _leaves(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{inner}", held
         elif isinstance(value, list) and value and isinstance(value[0], str):
             # Several references stay a list.
-            yield (name if _matches(name, _EXPECTED) else f"{name}[0]"), value[0]
+            is_reference = _matches(name, _EXPECTED) is not None or _REFERENCE.match(_last(name))
+            yield (name if is_reference else f"{name}[0]"), value[0]
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            for inner, held in value[0].items():
+                if isinstance(held, str):
+                    yield f"{name}[0].{inner}", held
         elif not isinstance(value, list):
             yield name, value
+
+
+def _is_reference(path: str) -> bool:
+    return _last(path) in _EXPECTED or _REFERENCE.match(_last(path)) is not None
+
+
+# Ids that name a row and no question.
+_OTHER_IDS = re.compile(
+    r"(?:^|_)(?:trace|span|run|session|request|response|user|thread|conversation|model)_id$"
+)
 
 
 def _is_text(path: str, values: Sequence[Any]) -> bool:
@@ -132,7 +159,7 @@ def _matches(path: str, names: Sequence[str]) -> int | None:
         # `gpt4_pred`, and `pred_answer`, which DSPy and others write.
         if last.endswith(f"_{name}") or (name in ("pred", "generated") and last.startswith(f"{name}_")):
             return len(names) + place
-    outer = path.rpartition(".")[0]
+    outer = path.rpartition(".")[0].removesuffix("[0]")
     if outer and last in ("text", "content", "answer", "value", "output", "response") and "." in path:
         inner = _matches(outer, names)
         return None if inner is None else 2 * len(names) + inner

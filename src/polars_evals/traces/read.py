@@ -13,7 +13,7 @@ import polars as pl
 import yaml
 
 from polars_evals import _native
-from polars_evals._polars import is_map, read_ndjson, scan_lines
+from polars_evals._polars import is_map, scan_lines
 from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
@@ -264,6 +264,10 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
         raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
 
+# What aliases of YAML may stand for: this much, or this many times what is written.
+_YAML_BYTES, _YAML_TIMES = 16 << 20, 16
+
+
 def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
     """Read YAML, which is read as a whole."""
     text = bytearray()
@@ -275,9 +279,12 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 "JSON Lines"
             )
     try:
+        _refuse_expanding(file, bytes(text))
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {error}") from None
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
+    except RecursionError:
+        raise pl.exceptions.ComputeError(f"cannot read {file!r}: its YAML is nested too deeply") from None
     if isinstance(value, dict):
         for keys in lists:
             inner: Any = value
@@ -287,8 +294,40 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 around.update({key: held for key, held in value.items() if key not in keys})
                 value = inner
                 break
-    for record in value if isinstance(value, list) else [value]:
-        yield _written(record).encode()
+    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+        try:
+            yield _written(record).encode()
+        except (ValueError, RecursionError) as error:
+            why = "refers to itself" if "ircular" in str(error) else "is nested too deeply"
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: record {number:,} {why}") from None
+
+
+def _refuse_expanding(file: str, text: bytes) -> None:
+    """Refuse YAML whose aliases stand for far more than is written, or for themselves; and deep nesting."""
+    sizes, open_ones, total = dict[str, int](), list[tuple[str | None, int]](), 0
+    largest = max(_YAML_BYTES, _YAML_TIMES * len(text))
+    why = None
+    for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in [anchor for anchor, _ in open_ones]:
+                why = f"the alias *{event.anchor} refers to itself"
+            total += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            total += len(event.value) + 1
+            if event.anchor:
+                sizes[event.anchor] = len(event.value) + 1
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            open_ones.append((event.anchor, total))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            anchor, before = open_ones.pop()
+            if anchor:
+                sizes[anchor] = total - before + 1
+        if len(open_ones) > _native.DEEPEST:
+            why = f"its YAML is nested more than {_native.DEEPEST} levels deep"
+        if total > largest:
+            why = f"its YAML aliases stand for more than {largest >> 20} MB"
+        if why is not None:
+            raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
 def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
@@ -428,43 +467,3 @@ def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Binary):
         return expr.cast(pl.String, strict=False)
     return expr
-
-
-# How many lines that one JSON reader refuses are tried with the other, which knows wider bounds.
-SUSPECT_LINES = 1_000
-
-
-def is_blank(file: str) -> bool:
-    """Say whether a file of JSON Lines has no line with anything in it."""
-    return all(frame.is_empty() for frame in record_frames(file, "lines", (), None))
-
-
-def broken_line(file: str) -> tuple[int, str] | None:
-    """Find the first line that cannot be read as a JSON object: its number, and what is wrong with it."""
-    if next(pieces(file, size=3), b"") == b"\xef\xbb\xbf":
-        return 1, "Unexpected UTF-8 BOM"
-    line, tried = pl.col(LINE), 0
-    suspect = ~line.str.starts_with("{") | line.str.json_path_match("$").is_null()
-    for frame in record_frames(file, "lines", (), None):
-        for number, text in frame.filter(suspect.fill_null(True)).select(NUMBER, LINE).iter_rows():
-            if text is None:
-                return number, "it is not valid UTF-8"
-            try:
-                read_ndjson(text)
-            except pl.exceptions.PolarsError:
-                return number, _reason(text)
-            tried += 1
-            if tried == SUSPECT_LINES:
-                return None
-    return None
-
-
-def _reason(line: str) -> str:
-    """Say what is wrong with a line that cannot be read."""
-    try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        return f"{error.msg} (column {error.colno:,})"
-    except (ValueError, RecursionError):
-        return "it is nested too deeply, or holds a number that is too long"
-    return "NaN and Infinity are not JSON" if isinstance(value, dict) else "it is another JSON value"

@@ -59,6 +59,8 @@ def read_traces(
     rows: Rows | None = None,
     as_is: Collection[str] | None = None,
     dataset: Dataset | None = None,
+    apart: bool = False,
+    explicit: Collection[str] | None = None,
     name_models: bool = False,
     copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
@@ -81,6 +83,11 @@ def read_traces(
         two kinds becomes text. None: every file is read to the canonical columns.
     dataset
         Where the expected values are, if not in the files.
+    apart
+        Read each file as if it were the only one: spans of a trace in two files are two rows.
+    explicit
+        The files that a user named one by one, if not all that are given here: of the others, those that are
+        no traces are left out.
     name_models
         Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
         name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
@@ -104,11 +111,12 @@ def read_traces(
     found = tell_all(
         files,
         named,
-        named_files(path),
+        named_files(path) if explicit is None else set(explicit),
         storage_options,
         output=columns.get("output"),
         as_is=as_is if is_plain else None,
         copies=copies,
+        apart=apart,
     )
     failed = dict(found.failed)
     tables = [one for one in found.told if is_plain and one.platform is GENERIC]
@@ -118,11 +126,11 @@ def read_traces(
     models = dict[str, str]()
     if exports.told:
         plan = plan_of(exports, {}, columns, keep, storage_options)
-        groups = [_answered(plan, group, failed, rows) for group in plan.groups]
+        groups = [_answered(plan, group, failed, rows, apart=apart) for group in plan.groups]
         models = file_models([*plan.nameless, *nameless]) if name_models else {}
         plan.models.update(models)
         for group in groups:
-            frames += _frames(plan, group, rows)
+            frames += _frames(plan, group, rows, apart=apart)
             formats |= dict.fromkeys(group.files, group.platform.name)
     elif name_models:
         models = file_models(nameless)
@@ -143,7 +151,9 @@ def read_traces(
     )
 
 
-def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: Rows) -> Group:
+def _answered(
+    plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: Rows, *, apart: bool
+) -> Group:
     """Set files apart that hold records and no answers, or that cannot be read."""
     unreadable = dict[str, Exception]()
     try:
@@ -157,7 +167,7 @@ def _answered(plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: 
                 unreadable[file] = error
     without = [file for file in group.files if file in plan.seen and plan.seen[file].is_unanswered]
     # A trace may stand in several files: spans in one, what they said in another.
-    if group.platform.spans and len(without) < len(group.files) - len(unreadable):
+    if not apart and group.platform.spans and len(without) < len(group.files) - len(unreadable):
         without = []
     if rows == "all" or "output" in plan.columns:
         without = []
@@ -174,21 +184,21 @@ def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
     return table if "version" in names or not models else table.with_columns(model.alias("model"))
 
 
-def _frames(plan: ScanPlan, group: Group, rows: Rows) -> list[pl.LazyFrame]:
+def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl.LazyFrame]:
     """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
     if not group.files:
         return []
     is_stream = isinstance(group.source, Stream)
-    together = is_stream or group.platform.spans
+    together = is_stream or group.platform.spans or apart
     return [
-        _numbered(plan, group, rows, files)
+        _numbered(plan, group, rows, files, apart=apart)
         for files in ([group.files] if together else [[file] for file in group.files])
     ]
 
 
-def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str]) -> pl.LazyFrame:
+def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool) -> pl.LazyFrame:
     kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
-    chosen = plan.rows(group, rows, files)
+    chosen = plan.rows(group, rows, files, apart=apart)
     source = group.source
     if isinstance(source, Stream) and source.unpack is None and not group.platform.spans:
         row = pl.col(NUMBER) - 1

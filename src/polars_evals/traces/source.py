@@ -13,7 +13,6 @@ from polars.io.plugins import register_io_source
 from polars_evals._polars import TIME_CASTS, is_map
 from polars_evals.expressions.python import json_text
 from polars_evals.traces.content import Kind
-from polars_evals.traces.files import readable_copy
 from polars_evals.traces.platforms.base import Candidate, Record
 from polars_evals.traces.read import (
     BATCH_BYTES,
@@ -88,7 +87,7 @@ class Table:
                 for file in self.files
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        read = [readable_copy(self.copies.get(file, file)) for file in self.files]
+        read = [self.copies.get(file, file) for file in self.files]
         copied = read != self.files
         table = pl.scan_parquet(
             read,

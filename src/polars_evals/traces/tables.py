@@ -17,7 +17,7 @@ from polars_evals.traces.detect import Seen
 from polars_evals.traces.platforms.base import Candidate
 from polars_evals.traces.read import BROKEN, FILE, LINE, NUMBER, read_records, refuse_deep, too_deep
 from polars_evals.traces.rows import CANONICAL, as_time, with_text_as_time
-from polars_evals.traces.source import Field, Stream, as_text, merge_types
+from polars_evals.traces.source import Field, Stream, as_text, instance
 
 # Where a row is from: its file, its number there, and what is wrong with its record.
 SOURCE: Mapping[str, pl.DataType] = {
@@ -95,9 +95,13 @@ def _scan_parquet(files: Mapping[str, str], storage_options: dict[str, Any] | No
         storage_options=storage_options,
     )
     row = pl.col(NUMBER).cast(pl.Int64)
-    return scan.with_columns(row if len(files) == 1 else row - row.min().over(FILE)).with_columns(
-        pl.col(FILE).replace(dict(files)), pl.lit(None, pl.String).alias(BROKEN)
-    )
+    if len(files) > 1:
+        # Asked of the files alone: a window over their rows would hold all of them.
+        first = scan.select(FILE, NUMBER).group_by(FILE).agg(row.min()).collect(engine="streaming")
+        row -= pl.col(FILE).replace_strict(first[FILE], first[NUMBER], return_dtype=pl.Int64)
+    # `replace` holds all rows of a streaming query: large files stand alone.
+    name = pl.lit(next(iter(files.values()))) if len(files) == 1 else pl.col(FILE).replace(dict(files))
+    return scan.with_columns(row).with_columns(name.alias(FILE), pl.lit(None, pl.String).alias(BROKEN))
 
 
 def _scan_csv(seen: Seen, texts: Collection[str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
@@ -188,17 +192,33 @@ def _type(name: str, kinds: int, lines: pl.Series) -> pl.DataType:
         found = pl.read_ndjson(BytesIO(written), infer_schema_length=None).schema["value"]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return pl.String()
-    # An object without keys has no type of its own.
-    return found if not isinstance(found, pl.Struct) or found.fields else pl.String()
+    # An object without keys has no type of its own: others say what it is.
+    return found if not isinstance(found, pl.Struct) or found.fields else pl.Null()
 
 
 def _joined(left: pl.DataType | None, right: pl.DataType) -> pl.DataType:
     """Find the type that two can be read as: text where they are of two kinds."""
-    if left is None:
-        return right
+    return right if left is None else _merged(left, right) or pl.String()
+
+
+def _merged(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
+    """Find the type that holds both without being text: numbers are widened, objects have all keys."""
+    if left == right or pl.Null() in (left, right):
+        return right if isinstance(left, pl.Null) else left
     if left.is_numeric() and right.is_numeric():
-        return left if left == right else pl.Float64()
-    return merge_types(left, right) or pl.String()
+        return pl.Float64()
+    if isinstance(left, pl.List) and isinstance(right, pl.List):
+        inner = _merged(instance(left.inner), instance(right.inner))
+        return None if inner is None else pl.List(inner)
+    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
+        fields = {field.name: instance(field.dtype) for field in left.fields}
+        for field in right.fields:
+            merged = _merged(fields.get(field.name, pl.Null()), instance(field.dtype))
+            if merged is None:
+                return None
+            fields[field.name] = merged
+        return pl.Struct(fields)
+    return None
 
 
 def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from . import agreeing, calibrating, comparing, deciding, gates, measuring, over_time, planning, ranking
+from . import (
+    agreeing,
+    beyond_means,
+    calibrating,
+    comparing,
+    deciding,
+    gates,
+    measuring,
+    over_time,
+    planning,
+    ranking,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "simulated.md"
 LAWS = [
@@ -21,6 +32,7 @@ LAWS = [
     *planning.LAWS,
     *calibrating.LAWS,
     *agreeing.LAWS,
+    *beyond_means.LAWS,
     *gates.LAWS,
 ]
 ABOUT = """# How often verdicts are wrong

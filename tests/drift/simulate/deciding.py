@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -158,8 +160,9 @@ for _kind, _shift in (("grades", 0.25), ("overlap", 0.05), ("right or wrong", 0.
         verdict="improved", slices=SLICES)  # fmt: skip
     add(f"{_kind}, n = 400, unchanged, 8 slices: `regressed`", called, high=ALPHA, kind=_kind, n=400,
         shift=0.0, verdict="regressed", slices=SLICES)  # fmt: skip
-    add(f"{_kind}, n = 200: power for the overall change left with 8 slices", sliced_power, low=0.8,
-        kind=_kind, n=200, shift=-_shift)  # fmt: skip
+    # A tenth may be lost, a fifth where the power is below 70%.
+    add(f"{_kind}, n = 200: power for the overall change left with 8 slices", sliced_power,
+        low=0.8 if _kind == "right or wrong" else 0.9, kind=_kind, n=200, shift=-_shift)  # fmt: skip
 add("20 metrics, 10 better, none worse: `regressed`", many_metrics, high=ALPHA, better=10)
 add("20 metrics, none changed: `regressed`", many_metrics, high=ALPHA, better=0)
 for _n in (30, 100, 300, 1000):
@@ -198,4 +201,27 @@ for _sizes in (TEN, SPREAD):
     add(f"{len(_sizes)} clusters of 1 to 40 items, a loss of the margin: `not_worse_than` passes",
         within_margin, high=ALPHA, kind="scores", n=0, sizes=_sizes)  # fmt: skip
 
-LAWS = DECISIONS
+# What the rules before these gave for the same draws.
+BEFORE = {
+    "grades, n = 200, better: `improved`": "43.3% (300 sets)",
+    "grades, n = 200, unchanged: `improved`": "0.7% (300 sets)",
+    "grades, n = 400, better, 8 slices: `improved`": "0.0% (300 sets)",
+    "grades, n = 400, unchanged, 8 slices: `regressed`": "2.3% (300 sets)",
+    "grades, n = 200: power for the overall change left with 8 slices": "75.0% (300 sets)",
+    "overlap, n = 200, better: `improved`": "58.3% (300 sets)",
+    "overlap, n = 200, unchanged: `improved`": "1.3% (300 sets)",
+    "overlap, n = 400, better, 8 slices: `improved`": "0.0% (300 sets)",
+    "overlap, n = 400, unchanged, 8 slices: `regressed`": "2.0% (300 sets)",
+    "overlap, n = 200: power for the overall change left with 8 slices": "73.0% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 30: a change": "0.0% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 100: a change": "37.3% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 300: a change": "4.3% (300 sets)",
+    "30% +0.015 and 1% −0.45, n = 1000: a change": "1.0% (300 sets)",
+    "a true loss of `min_effect` at the planned n = 100: `regressed`": "51.7% (300 sets)",
+    "a true loss of `min_effect` at the planned n = 500: `regressed`": "47.0% (300 sets)",
+    "ten clusters of 1 to 40 items, a loss of 0.5: found": "91.3% (300 sets)",
+    "ten clusters of 1 to 40 items, a loss of 0.2: found": "72.0% (300 sets)",
+    "ten clusters of 1 to 40 items, none: found": "0.3% (300 sets)",
+    "ten clusters of 1 to 40 items, alike within, none: found": "0.3% (300 sets)",
+}
+LAWS = [replace(law, before=BEFORE.get(law.name, "")) for law in DECISIONS]

@@ -43,6 +43,12 @@ Items = Annotated[
 ]
 
 
+def aggregates_of(context: Context) -> tuple[str, ...]:
+    """Name the aggregates that are compared."""
+    asked = () if context.compare is None else context.compare.aggregates or ()
+    return tuple(str(one.name) for one in asked)
+
+
 class ComparisonGate(Gate):
     """A gate about rows of the comparison."""
 
@@ -50,10 +56,10 @@ class ComparisonGate(Gate):
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
-        """Add the measures, and the shares of answers that failed."""
+        """Add the aggregates, the measures, and the shares of answers that failed."""
         asked = () if context.compare is None else context.compare.measures
         measures = KNOWN if asked == AUTO else asked
-        return (*context.metrics, *measures, *OUTCOMES)
+        return (*context.metrics, *aggregates_of(context), *measures, *OUTCOMES)
 
     def looked_at(self, seen: Evidence) -> pl.Expr:
         """Select the rows of the comparison that the gate is about: without a name, all of them."""
@@ -223,13 +229,18 @@ class MaxDrop(MeasuredGate):
 
     rule: ClassVar[str] = "max_drop"
 
+    @classmethod
+    def known(cls, context: Context) -> tuple[str, ...]:
+        """Add the aggregates."""
+        return (*context.metrics, *aggregates_of(context))
+
     def limit(self, before: float) -> float:
         """Return by how much a value may fall."""
         return self.bound
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Look at the mean score and at the pass rate."""
-        for name, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
             before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
             if before is None or after is None:
                 continue
@@ -356,9 +367,10 @@ class OverTime(Gate):
         return super().result(seen)
 
     def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
-        """Select the series that the gate is about: without a name, the measures too."""
-        wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
-        return line.summary.filter(pl.col("metric").is_in(wanted))
+        """Select the series that the gate is about: without a name, measures and shares of answers too."""
+        if not self.metric:
+            return line.summary
+        return line.summary.filter(pl.col("metric").is_in(list(metrics)))
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""
