@@ -13,8 +13,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 # Lowest first. What stands in one line may not import one another.
 LAYERS = [
     {"_errors", "_native", "_polars", "_version", "mypy"},
-    {"drawing", "palette", "wording"},
-    {"junit", "later"},
+    {"drawing", "wording"},
+    {"later"},
     {"expressions", "storage"},
     {"metrics"},
     {"clean"},

@@ -177,3 +177,29 @@ def test_ten_real_models_stand_in_their_known_order() -> None:
     place = dict(table.select("version", "rank").rows())
     assert place["wizardlm-13b-v1.2"] < place["wizardlm-13b-v1.1"] < place["wizardlm-13b"]
     assert place["vicuna-7b-v1.5"] < place["vicuna-7b-v1.3"] < place["vicuna-7b"]
+
+
+def test_errors_are_set_apart_and_fewer_are_better() -> None:
+    rng = np.random.default_rng(6)
+    frame = draw(rng, 400, [0.0, 0.1]).with_columns(
+        error=pl.when((pl.col("v") == "v0") & (pl.col("item") % 40 < 11)).then(pl.lit("timeout"))
+    )
+    frame = frame.with_columns(
+        m_score=pl.when(pl.col("error").is_null()).then("m_score").otherwise(0.0),
+        latency_ms=pl.when(pl.col("v") == "v0").then(900.0).otherwise(400.0)
+        + pl.Series(rng.normal(0, 50, 800)),
+    )
+    ranking = pe.rank(frame, version="v", item="item", measures="latency_ms")
+    # v0 fails 27.5% of its calls: it leads in nothing.
+    leaders = ranking.summary.filter(pl.col("rank") == 1)
+    assert dict(leaders.select("metric", "version").rows()) == dict.fromkeys(
+        ["m", "latency_ms", "answered", "error"], "v1"
+    )
+    assert (leaders["p_best"] > 0.999).all()
+    means = {(m, v): mean for m, v, mean in ranking.summary.select("metric", "version", "mean").rows()}
+    assert means["error", "v0"] == pytest.approx(0.275)
+    assert means["m", "v1"] - means["m", "v0"] == pytest.approx(0.1, abs=0.03)
+    wrong = pe.rank(frame, version="v", item="item", unanswered="wrong").summary
+    assert wrong.filter(pl.col("metric") == "m", pl.col("version") == "v0")["mean"].item() < 0.4
+    with pytest.raises(ValueError, match="unanswered must be"):
+        pe.rank(frame, version="v", item="item", unanswered="later")  # type: ignore[arg-type]

@@ -352,6 +352,62 @@ def test_the_model_is_the_folder_or_the_file_where_no_record_names_one(tmp_path:
     assert pe.scan_traces(tmp_path / "runs/llama-7b/out.jsonl").collect()["model"].to_list() == [None]
 
 
+def test_what_the_agents_sdk_sends_at_once_is_taken_apart(tmp_path: Path) -> None:
+    def span(name: str, data: Any) -> dict[str, Any]:
+        times = {"started_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:01Z"}
+        about = {"object": "trace.span", "id": name, "trace_id": "t", "parent_id": None, "error": None}
+        return about | times | {"span_data": data}
+
+    said = [{"role": "assistant", "content": "4"}]
+    call = {"type": "generation", "input": _chat(("user", "2 + 2?")), "output": said, "model": "m"}
+    sent = [{"object": "trace", "id": "t", "workflow_name": "w"}, span("a", {"type": "agent", "name": "w"})]
+    file = _written(tmp_path / "a.jsonl", {"data": [*sent, span("b", call)]})
+    found = pe.scan_traces(file).select("model", "input", "output").collect()
+    assert found.rows() == [("m", "2 + 2?", "4")]
+
+
+def test_predictions_of_swe_bench_as_one_object(tmp_path: Path) -> None:
+    preds = {
+        name: {"model_name_or_path": "m", "instance_id": name, "model_patch": patch}
+        for name, patch in (("a__a-1", "diff"), ("b__b-2", ""))
+    }
+    (tmp_path / "preds.json").write_text(json.dumps(preds))
+    found = pe.scan_traces(tmp_path / "preds.json").select("item_id", "model", "output").collect()
+    assert found.rows() == [("a__a-1", "m", "diff"), ("b__b-2", "m", "")]
+
+
+def test_traces_of_deepeval(tmp_path: Path) -> None:
+    about = {"status": "SUCCESS", "startTime": "2026-01-01T00:00:00Z", "endTime": "2026-01-01T00:00:01Z"}
+    call = about | {"uuid": "s", "name": "call", "type": "llm", "model": "m", "inputTokenCount": 7}
+    call |= {"input": _chat(("user", "2 + 2?")), "output": "four"}
+    trace = about | {"uuid": "t", "input": "2 + 2?", "output": "4", "baseSpans": [], "llmSpans": [call]}
+    found = pe.scan_traces(_written(tmp_path / "a.jsonl", trace)).collect()
+    assert found.select("trace_id", "model", "output", "input_tokens").rows() == [("t", "m", "4", 7)]
+
+
+def test_experiments_of_ragas(tmp_path: Path) -> None:
+    (tmp_path / "experiments").mkdir()
+    for name, answer in (("small", "4"), ("large", "5")):
+        (tmp_path / "experiments" / f"{name}.csv").write_text(
+            f"question,grading_notes,response,score\n2 + 2?,4,{answer},1\n"
+        )
+    found = pe.scan_traces(tmp_path / "experiments", scores=True).collect().sort("version")
+    assert found.select("version", "input", "output", "score_score").rows() == [
+        ("large", "2 + 2?", "5", 1.0),
+        ("small", "2 + 2?", "4", 1.0),
+    ]
+    assert found["item_id"].n_unique() == 1
+
+
+def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
+    messages = _chat(("user", "Book it"), ("assistant", "Booked."), ("user", "###STOP###"))
+    run = {"id": "r", "task_id": "3", "messages": messages, "reward_info": {"reward": 1.0}, "trial": 0}
+    document = {"info": {"agent_info": {"llm": "acme"}}, "tasks": [], "simulations": [run]}
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    found = pe.scan_traces(tmp_path / "a.json").select("item_id", "model", "output").collect()
+    assert found.rows() == [("3", "acme", "Booked.")]
+
+
 def _expectations() -> list[dict[str, Any]]:
     if WILD is None:
         return []

@@ -86,37 +86,31 @@ class Observations:
 
     def samples(self, metric: str, slicing: Slicing) -> list[tuple[Floats, Floats]]:
         """Return by slice the sorted scores of both versions, all rows of them."""
-        sides = []
-        for values, order in self._sorted(metric):
+        if slicing.row_codes is None and metric in self._whole:
+            return self._whole[metric]
+        scores, side = floats(self.rows[f"{metric}:score"]), self.rows["side"].to_numpy()
+        known, sides = ~np.isnan(scores), []
+        for which in (~side, side):
             if slicing.row_codes is None:
-                sides.append([values])
-                continue
-            codes = slicing.row_codes[order]
-            inside = codes >= 0
-            sides.append(split(values[inside], codes[inside], len(slicing)))
-        return list(zip(*sides, strict=True))
+                parts = [scores[which & known]]
+            else:
+                inside = which & known & (slicing.row_codes >= 0)
+                parts = split(scores[inside], slicing.row_codes[inside], len(slicing))
+            sides.append([np.sort(part) for part in parts])
+        found = list(zip(*sides, strict=True))
+        if slicing.row_codes is None:
+            self._whole[metric] = found
+        return found
+
+    @cached_property
+    def _whole(self) -> dict[str, list[tuple[Floats, Floats]]]:
+        return {}
 
     def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
         """Return how the scores of both versions are spread, all rows of them, bin by bin."""
-        values = [one for one, _ in self._sorted(metric)]
+        [values] = self.samples(metric, self.slicing())
         for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
             yield {"candidate": self.candidate, "metric": metric} | row
-
-    def _sorted(self, metric: str) -> list[tuple[Floats, Codes]]:
-        """Return the sorted scores of each version, and their places among the rows."""
-        if metric not in self._cache:
-            scores, side = floats(self.rows[f"{metric}:score"]), self.rows["side"].to_numpy()
-            found = []
-            for which in (~side, side):
-                places = np.flatnonzero(which & ~np.isnan(scores))
-                order = np.argsort(scores[places])
-                found.append((scores[places][order], places[order]))
-            self._cache[metric] = found
-        return self._cache[metric]
-
-    @cached_property
-    def _cache(self) -> dict[str, list[tuple[Floats, Codes]]]:
-        return {}
 
 
 def _codes(column: pl.Series, known: pl.Series) -> Codes:

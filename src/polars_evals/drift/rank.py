@@ -455,8 +455,9 @@ class Ranking(Result):
     @property
     def verdict(self) -> str:
         """Whether one version is the best on every metric, beyond doubt: decided or undecided."""
-        sure = self.summary.filter(pl.col("rank_high") == 1)
-        alone = sure["version"].n_unique() == 1 and sure.height == self.summary["metric"].n_unique()
+        metrics = self.settings["metrics"]
+        sure = self.summary.filter(pl.col("rank_high") == 1, pl.col("metric").is_in(metrics))
+        alone = sure["version"].n_unique() == 1 and sure.height == len(metrics)
         return "decided" if alone else "undecided"
 
     @property

@@ -105,7 +105,7 @@ def story(comparison: Comparison) -> Story:
         return _of_several(comparison, rows)
     candidate = spec.candidates[0]
     sure = comparison.verdicts[candidate] == "regressed"
-    claims = _claims(rows, spec.metrics, sure=sure)
+    claims = _claims(rows, sure=sure)
     counts = {kind: sum(row.verdict == kind for row in rows) for kind in ORDER}
     more = len(claims) - MOST_CLAIMS
     rest = [] if more <= 0 else [f"{counted(more, 'more finding')}."]
@@ -118,12 +118,14 @@ def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate, worst first."""
     rows = [row for row in rows_of(comparison) if row.candidate == candidate]
     sure = comparison.verdicts[candidate] == "regressed"
-    return _claims(rows, comparison.spec.metrics, sure=sure)
+    return _claims(rows, sure=sure)
 
 
-def _claims(rows: Sequence[Row], metrics: Sequence[str], *, sure: bool) -> list[Claim]:
+def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
     """Return a claim for all items and one for each slice that moved differently, worst first."""
     found: list[Claim] = []
+    # Aggregates are scores too.
+    metrics = list(dict.fromkeys(row.metric for row in rows if row.is_score))
     short = len({row.by for row in rows if row.by is not None}) == 1
     for verdict, way in MOVED.items():
         mine = [row for row in rows if row.verdict == verdict]
@@ -192,7 +194,7 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.name)})"
+        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
     elif row.part == "pass rate" and not _flips(row):
         told = f"pass rate {told}"
     return f"{where}: {told}"
@@ -285,10 +287,10 @@ def worst_case(rows: Sequence[Row]) -> str:
     if not known:
         ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
         return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
-    row = min(known, key=lambda one: one.worst_case or 0.0)
-    name = f"{middle_cut(row.metric)}: not" if len(rows) > 1 else "Not"
-    rate = "" if row.pass_worst_case is None or row.binary else f" (pass rate {_bound(row.pass_worst_case)})"
-    return f"{name} worse than {_bound(row.worst_case or 0.0)}{rate}."
+    least = min(row.worst_case for row in known if row.worst_case is not None)
+    rates = [row.pass_worst_case for row in known if row.pass_worst_case is not None and not row.binary]
+    rate = f" (pass rate {_bound(min(rates))})" if rates else ""
+    return f"Not worse than {_bound(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
 
 
 def _bound(value: float) -> str:

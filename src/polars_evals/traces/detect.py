@@ -229,6 +229,9 @@ def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset
             held.setdefault(key, []).append(inner)
             if isinstance(inner, dict):
                 nested.update(f"{key}.{name}" for name in inner)
+            elif isinstance(inner, list):
+                entries = [entry for entry in inner[:8] if isinstance(entry, dict)]
+                nested.update(f"{key}[].{name}" for entry in entries for name in entry)
     constant = {key for key, values in held.items() if values.count(values[0]) == len(objects) > 1}
     return list(held), nested, frozenset(constant)
 

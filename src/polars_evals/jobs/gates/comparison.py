@@ -240,7 +240,7 @@ class MaxDrop(MeasuredGate):
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Look at the mean score and at the pass rate."""
-        for name, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
             before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
             if before is None or after is None:
                 continue
@@ -367,9 +367,10 @@ class OverTime(Gate):
         return super().result(seen)
 
     def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
-        """Select the series that the gate is about: without a name, the measures too."""
-        wanted = [*metrics, *(() if self.metric else line.settings["measures"])]
-        return line.summary.filter(pl.col("metric").is_in(wanted))
+        """Select the series that the gate is about: without a name, measures and shares of answers too."""
+        if not self.metric:
+            return line.summary
+        return line.summary.filter(pl.col("metric").is_in(list(metrics)))
 
     def judge(self, seen: Evidence) -> Findings:
         """Find the series whose level changed."""

@@ -146,7 +146,118 @@ def _evaluated(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
+_EXPERIMENT = re.compile(r"[/\\]experiments[/\\]([^/\\]+)\.(?:csv|jsonl)$")
+_ASKED = ("user_input", "question", "query", "input", "prompt")
+_SAID = ("response", "answer", "output", "model_response", "completion", "prediction")
+_WANTED = ("reference", "ground_truth", "expected_output", "expected_answer", "expected", "target")
+
+
+def _experiment(names: Collection[str], file: str) -> list[str]:
+    """Tell a table that ragas keeps of an experiment by its folder, and the columns that hold its answers."""
+    if not _EXPERIMENT.search(file):
+        return []
+    found = [next((name for name in known if name in names), "") for known in (_ASKED, _SAID)]
+    return found if all(found) else []
+
+
+def _experimented(record: Record, around: Record) -> Iterator[Record]:
+    """Name the experiment, and take a row's numbers as its scores."""
+    name = _EXPERIMENT.search(around.get("file", ""))
+    found = {key: _as_score(value) for key, value in record.items() if key not in ("id", "row_id")}
+    yield record | {
+        "experiment": record.get("experiment_name") or (name[1] if name else None),
+        "scores": {key: value for key, value in found.items() if value is not None},
+    }
+
+
+def _as_score(value: Any) -> float | None:
+    """Take a number; tables of CSV hold it as text."""
+    try:
+        return None if value is None or value == "" else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _sent(record: Record, around: Record) -> Iterator[Record]:
+    """Take what the exporter of the Agents SDK sends at once apart."""
+    yield from listed(record, "data") or [record]
+
+
+def _predictions(record: Record, around: Record) -> Iterator[Record]:
+    """Read predictions as rows, or as one object of all instances."""
+    if "model_patch" in record:
+        yield record
+        return
+    for name, about in record.items():
+        if isinstance(about, dict):
+            yield {"instance_id": name} | about
+
+
+def _simulated(record: Record, around: Record) -> Iterator[Record]:
+    """Give a simulation of tau2-bench the model of its run."""
+    agent = held(held(around, "info"), "agent_info")
+    yield {"agent": agent.get("llm")} | record
+
+
+_SPANS = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
+
+
+def _traced(record: Record, around: Record) -> Iterator[Record]:
+    """Take a trace of DeepEval apart: the trace itself is the root of its spans."""
+    trace = record.get("uuid")
+    yield {key: value for key, value in record.items() if key not in _SPANS} | {"trace": trace}
+    for name in _SPANS:
+        for span in listed(record, name):
+            yield {"trace": trace, "parent": span.get("parentUuid") or trace} | span
+
+
 BENCHMARKS = (
+    Platform(
+        "deepeval_traces",
+        "DeepEval traces",
+        marks("uuid baseSpans startTime", "uuid llmSpans startTime", "uuid agentSpans startTime"),
+        {
+            "item_id": ("metadata.item_id",),
+            "trace_id": ("trace",),
+            "span_id": ("uuid",),
+            "parent_id": ("parent",),
+            "session_id": ("threadId",),
+            "ts": ("startTime",),
+            "end": ("endTime",),
+            "model": ("model", "metadata.model"),
+            "version": ("metadata.version",),
+            "input": ("input",),
+            "output": ("output",),
+            "expected": ("expectedOutput",),
+            "kind": ("type",),
+            "status": ("status",),
+            "error": ("error",),
+            "input_tokens": ("inputTokenCount",),
+            "output_tokens": ("outputTokenCount",),
+            "contexts": ("retrievalContext as contexts",),
+        },
+        spans=True,
+        unpack=_traced,
+        lists=(("traces",),),
+    ),
+    Platform(
+        "ragas_experiment",
+        "ragas experiment",
+        (),
+        {
+            "item_id": ("id", "sample_id"),
+            "model": ("model", "model_name"),
+            "version": ("experiment",),
+            "input": tuple(f"{name} as text" for name in _ASKED),
+            "output": tuple(f"{name} as text" for name in _SAID),
+            "expected": tuple(f"{name} as references" for name in _WANTED),
+            "scores": ("scores",),
+        },
+        shows=_experiment,
+        unpack=_experimented,
+        scores=scores_by_name,
+        common=True,
+    ),
     Platform(
         "dspy",
         "DSPy evaluation",
@@ -257,6 +368,8 @@ BENCHMARKS = (
             "model": ("model_name_or_path",),
             "output": ("model_patch as text",),
         },
+        shows=lambda names, _: [name for name in names if name.endswith(".model_patch")][:1],
+        unpack=_predictions,
     ),
     Platform(
         "bfcl",
@@ -276,13 +389,20 @@ BENCHMARKS = (
     Platform(
         "tau_bench",
         "tau-bench trajectories",
-        marks("task_id traj reward"),
+        marks("task_id traj reward", "task_id messages reward_info", "task_id messages termination_reason"),
         {
             "item_id": ("task_id",),
+            "trace_id": ("id",),
+            "ts": ("start_time", "timestamp"),
+            "model": ("agent",),
             "input": ("info.task.instruction as text",),
-            "output": ("traj as said",),
-            "tool_calls": ("traj as calls",),
+            "output": ("traj as said", "messages as said"),
+            "tool_calls": ("traj as calls", "messages as calls"),
+            "latency_s": ("duration",),
+            "cost": ("agent_cost",),
         },
+        unpack=_simulated,
+        lists=(("simulations",),),
     ),
     Platform(
         "pydantic_evals",
@@ -356,7 +476,7 @@ BENCHMARKS = (
     Platform(
         "openai_agents",
         "OpenAI Agents SDK traces",
-        marks("object trace_id span_data"),
+        marks("object trace_id span_data", "data[].trace_id data[].span_data"),
         {
             "trace_id": ("trace_id", "id"),
             "span_id": ("id",),
@@ -373,5 +493,7 @@ BENCHMARKS = (
             "output_tokens": ("span_data.usage.output_tokens",),
         },
         spans=True,
+        unpack=_sent,
+        lists=(("data",),),
     ),
 )
