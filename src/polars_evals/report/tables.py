@@ -112,9 +112,17 @@ class Row:
         return -value if self.lower_is_better else value
 
     @property
+    def likely_gain(self) -> float:
+        """The gain by which rows are sorted: of a slice, what is left of it without chance."""
+        if self.shrunk is None or self.part != "mean":
+            return self.gain
+        return -self.shrunk if self.lower_is_better else self.shrunk
+
+    @property
     def weight(self) -> float:
         """How far the row moved, in parts of the smallest change that matters: units differ."""
-        return abs(self.gain) / self.min_effect if self.min_effect > 0 else abs(self.gain)
+        size = abs(self.likely_gain)
+        return size / self.min_effect if self.min_effect > 0 else size
 
     @property
     def moved(self) -> bool:
