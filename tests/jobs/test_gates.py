@@ -437,7 +437,8 @@ def test_a_gate_may_be_about_an_aggregate(tmp_path: Path) -> None:
         '[input]\npath = "traces.parquet"\n[suite]\n[[suite.metric]]\ntype = "exact_match"\n'
         '[[suite.aggregate]]\ntype = "macro_f1"\nname = "label_f1"\n[store]\npath = "scores"\n'
         '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n'
-        '[[gate]]\nmetric = "label_f1"\nfail_on = "regressed"\n[[gate]]\nmetric = "label_f1"\nmax_drop = 0.9\n'
+        '[[gate]]\nmetric = "label_f1"\nfail_on = "regressed"\n'
+        '[[gate]]\nmetric = "label_f1"\nmax_drop = 0.9\n'
     )
     done = run(job)
     assert [gate.status for gate in done.gates] == ["failed", "passed"]
