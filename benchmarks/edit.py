@@ -183,6 +183,88 @@ def exact_match() -> Iterator[Row]:
         )
 
 
+def ten_rows() -> Iterator[Row]:
+    """Compare each metric and step over ten rows with `str.to_lowercase` of them: what a call costs."""
+    repeats = 100
+    frame = pl.DataFrame(
+        {
+            "output": [f"The capital of France is Paris, number {i}." for i in range(10)],
+            "expected": [f"Paris is the capital of France {i % 3}." for i in range(10)],
+            "ranked": [["1", "2", "3"]] * 10,
+            "relevant": [["3", "9"]] * 10,
+            "left": [[0.1 * i, 0.2, 0.3] for i in range(10)],
+            "right": [[0.1, 0.25, 0.3]] * 10,
+        }
+    )
+    edits = ("levenshtein", "osa", "indel", "damerau_levenshtein", "hamming", "jaro_winkler", "cer")
+    words = ("rouge", "jaccard", "recall", "token_f1", "bleu", "chrf", "gleu", "wer", "response")
+    texts = ("exact_match", "contains", "starts_with", "ends_with", "similarity", "json_match")
+    more = ("numeric_match", "choice")
+    steps = (
+        "strip_reasoning",
+        "unfence",
+        "extract_json",
+        "extract_number",
+        "extract_boxed",
+        "extract_choice",
+    )
+    ranks = ("recall_at_k", "precision_at_k", "ndcg")
+    calls: dict[str, pl.Expr] = {
+        **{name: getattr(pe, name)("output", "expected") for name in (*edits, *words, *texts, *more)},
+        "length_between": pe.length_between("output", 1, 50),
+        "cosine": pe.cosine("left", "right"),
+        **{name: getattr(pe, name)("output") for name in steps},
+        "extract_after": pe.extract_after("output", "is"),
+        **{name: getattr(pe, name)("ranked", "relevant", k=3) for name in ranks},
+        "reciprocal_rank": pe.reciprocal_rank("ranked", "relevant"),
+        "regex_match": pe.regex_match("output", r"P\w+s"),
+        "extract_regex": pe.extract_regex("output", r"is (\w+)"),
+    }
+    plain = pl.col("output").str.to_lowercase()
+
+    def repeat(expr: pl.Expr) -> Callable[[], object]:
+        return lambda: [frame.select(expr) for _ in range(repeats)]
+
+    for name, expr in calls.items():
+        contenders = {OURS: repeat(expr), "str.to_lowercase": repeat(plain)}
+        yield from race("ten rows", name, 10 * repeats, contenders, rounds=20)
+
+
+def separately() -> Iterator[Row]:
+    """Compare score and label taken one by one, in a lazy query, with the struct."""
+    frame = language(2_000).lazy()
+    scored = pe.levenshtein("output", "expected")
+    parts = [scored.struct.field(name) for name in ("score", "label")]
+    yield from race(
+        "score and label",
+        "language, 1,400 characters",
+        2_000,
+        {
+            f"{OURS}, separately": lambda: frame.select(parts).collect(),
+            f"{OURS}, the struct": lambda: frame.select(scored).collect(),
+        },
+    )
+
+
+def chunks() -> Iterator[Row]:
+    """Compare fifteen chunks of a column with one."""
+    frame = unlike(75_000, 20)
+    many = pl.concat(
+        [pl.DataFrame(part.to_dict(as_series=False)) for part in frame.iter_slices(5_000)], rechunk=False
+    )
+    scored = pe.levenshtein("output", "expected")
+    yield from race(
+        "chunks",
+        "75,000 rows of 20 characters",
+        75_000,
+        {
+            f"{OURS}, 15 chunks": lambda: many.select(scored),
+            f"{OURS}, one chunk": lambda: frame.select(scored),
+        },
+        rounds=15,
+    )
+
+
 def threads() -> Iterator[Row]:
     for count in (1, 2):
         yield from in_process("benchmarks.edit", count)
@@ -193,6 +275,9 @@ def rows() -> Iterator[Row]:
     yield from levenshtein()
     yield from siblings()
     yield from exact_match()
+    yield from ten_rows()
+    yield from separately()
+    yield from chunks()
     yield from threads()
 
 

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -17,6 +17,55 @@ from benchmarks.harness import OURS, Row
 COLOURS = ["#0072B2", "#E69F00"]
 
 
+@dataclass(frozen=True)
+class Reach:
+    """A ratio of processor times, of `contender` to `other`, that is to be at most `limit`, or at least."""
+
+    part: str
+    case: str
+    contender: str
+    other: str
+    limit: float
+    at_least: bool = False
+
+
+CPDIST, POLARS_DS = "RapidFuzz cpdist, all workers", "polars-ds, parallel"
+SLOWER_CALLS = ("recall_at_k", "precision_at_k", "ndcg", "reciprocal_rank", "regex_match", "extract_regex")
+REACHES = [
+    Reach("levenshtein", "20 characters", POLARS_DS, OURS, 5.5, at_least=True),
+    Reach("levenshtein", "100 characters", CPDIST, OURS, 12, at_least=True),
+    Reach("levenshtein", "100 characters", POLARS_DS, OURS, 11, at_least=True),
+    Reach("levenshtein", "language, 1,400 characters", CPDIST, OURS, 6.5, at_least=True),
+    Reach("score and label", "", f"{OURS}, separately", f"{OURS}, the struct", 1.2),
+    Reach("chunks", "", f"{OURS}, 15 chunks", f"{OURS}, one chunk", 1.3),
+    Reach("seven word metrics", "", f"{OURS}, one suite", f"{OURS}, one by one", 0.45),
+    *(Reach("ten rows", name, OURS, "str.to_lowercase", 10) for name in SLOWER_CALLS),
+    Reach("ten rows", "", OURS, "str.to_lowercase", 5),
+]
+
+
+def reached(rows: list[Row]) -> list[str]:
+    """Make a table of the ratios that are to be reached, one line for each case that ran."""
+    costs = {(row.part, row.case, row.contender): (row.processor or row.seconds) / row.rows for row in rows}
+    lines = ["## Reach", "", "| work | case | ratio of processor times | reach |", "|---|---|--:|--:|"]
+    for part, case in dict.fromkeys((part, case) for part, case, _ in costs):
+        seen: set[tuple[str, str]] = set()
+        for reach in REACHES:
+            pair = (reach.contender, reach.other)
+            both = [costs.get((part, case, name)) for name in pair]
+            if reach.part != part or reach.case not in ("", case) or None in both or pair in seen:
+                continue
+            seen.add(pair)
+            ratio = (both[0] or 0) / (both[1] or 1)
+            is_met = ratio >= reach.limit if reach.at_least else ratio <= reach.limit
+            sign = "≥" if reach.at_least else "≤"
+            work = f"{part}: {reach.contender} / {reach.other}"
+            lines.append(
+                f"| {work} | {case} | {ratio:.2f}{'' if is_met else ' (missed)'} | {sign} {reach.limit:g} |"
+            )
+    return [*lines, ""] if len(lines) > 4 else []
+
+
 def write(rows: list[Row], folder: Path) -> None:
     """Write results.json, results.md and chart.svg. Parts that did not run keep what they had."""
     results = folder / "results.json"
@@ -26,6 +75,7 @@ def write(rows: list[Row], folder: Path) -> None:
     results.write_text(json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False))
     folder.joinpath("results.md").write_text(markdown(rows))
     folder.joinpath("chart.svg").write_text(chart(rows))
+    print(*reached(rows), sep="\n")
     print(f"wrote {folder / 'results.md'} and {folder / 'chart.svg'}")
 
 
@@ -42,6 +92,7 @@ def markdown(rows: list[Row]) -> str:
         "Only ratios carry over to another machine. Processor time is that of all threads.",
         "",
     ]
+    lines += reached(rows)
     for part in dict.fromkeys(row.part for row in rows):
         lines += [
             f"## {part}",

@@ -22,14 +22,14 @@ import polars_evals as pe
 
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parent.parent / "data" / "traces.parquet"
-MEDICINE = "items?slice=topic%3Dmedicine&metric=levenshtein&flip=newly_failing&q=metformin+for+and"
+MEDICINE = "items?chip=failing&slice=topic%3Dmedicine"
 SHARPNESS = 1.5
 # name: page, address in it, element at the top, width and height, whether the first item is opened
 PICTURES: dict[str, tuple[str, str, str, int, int, bool]] = {
-    "page": ("two", "", "header", 900, 700, False),
-    "leaderboard": ("three", "", "#leaderboard .scroll", 800, 290, False),
-    "items": ("two", f"{MEDICINE}&view=expected", "#controls", 900, 510, True),
-    "timeline": ("two", "", "#timeline .chart", 800, 272, False),
+    "page": ("two", "", "header", 1100, 640, False),
+    "leaderboard": ("three", "", ".board", 800, 220, False),
+    "items": ("two", MEDICINE, "#toolbar", 1300, 560, True),
+    "timeline": ("two", "", "#timeline .chart", 800, 180, False),
 }
 
 
@@ -67,7 +67,8 @@ def shoot(found: dict[str, str], browser: str) -> None:
             page.goto(f"{path.as_uri()}#{address}")
             page.wait_for_selector("[data-ready]", state="attached")
             if unfold:
-                page.locator("button.item").first.click()
+                page.locator("#rows tr[data-item]").first.click()
+                page.wait_for_selector("#panel .body")
                 page.mouse.move(0, 0)
             box = page.locator(top).first.bounding_box()
             y = box["y"] + page.evaluate("scrollY") - 8

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from subprocess import run
 
-from airflow.exceptions import AirflowException, AirflowFailException
 from airflow.sdk import dag, task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 JOB = "/srv/evals/job.toml"
 GATE_FAILED, USAGE = 1, 2

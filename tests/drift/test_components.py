@@ -319,3 +319,10 @@ def test_slices_have_shrunken_differences_between_their_own_and_the_overall_one(
     for row in comparison.slices.iter_rows(named=True):
         assert min(row["difference"], overall) <= row["shrunk"] <= max(row["difference"], overall)
         assert row["shrunk_low"] < row["shrunk"] < row["shrunk_high"]
+
+
+def test_labels_that_differ_in_case_alone_are_noted() -> None:
+    frame = labelled().with_columns(output=pl.col("output").replace("a", "A"))
+    notes = pe.compare(frame, **SIDES, item="item_id", aggregates="accuracy").notes
+    assert any("'A' and 'a' are different classes" in note for note in notes)
+    assert not pe.compare(labelled(), **SIDES, item="item_id", aggregates="accuracy").notes

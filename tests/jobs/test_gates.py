@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_evals.jobs import ConfigError, Job, run
+from polars_evals.jobs import ConfigError, Job, run, scan_store
 from polars_evals.jobs import gates as package
 from polars_evals.jobs.gates import Evidence, FailOn, Findings, Gate, MinPassRate
 from tests.jobs.support import deliver, make_job, traces
@@ -340,7 +340,8 @@ def test_the_page_says_which_gate_failed(tmp_path: Path) -> None:
     outcome = run(share_of_100(tmp_path, more, 60))
     assert outcome.exit_code() == 1
     page = (tmp_path / "report.html").read_text()
-    assert "FAILED max_newly_failing = 5: v2 exact_match" in page
+    assert "FAILED max_newly_failing = 5" in page
+    assert outcome.gates[0].lines[0] in page
     assert outcome.to_markdown().splitlines()[0] == "## polars-evals: a gate failed"
 
 
@@ -381,3 +382,67 @@ def test_a_csv_file_of_items_has_no_formulas(tmp_path: Path) -> None:
     deliver(frame.with_columns(output=formula), tmp_path / "traces/v2.parquet", 2)
     run(job)
     assert set(pl.read_csv(tmp_path / "items.csv")["candidate_output"]) == {"'=1+1"}
+
+
+@pytest.mark.parametrize("where", ["[[aggregate]]", "[[suite.aggregate]]"])
+def test_an_aggregate_is_judged_like_a_metric(tmp_path: Path, where: str) -> None:
+    gates = "".join(
+        f'[[gate]]\nmetric = "accuracy"\n{rule}\n' for rule in ("max_drop = 0.1", 'fail_on = "regressed"')
+    )
+    job = share_of_100(tmp_path, f'{where}\ntype = "accuracy"\n{gates}', 60)
+    outcome = run(job)
+    assert [gate.status for gate in outcome.gates] == ["failed", "failed"]
+    assert outcome.gates[0].name == "accuracy: max_drop = 0.1"
+    assert outcome.gates[0].lines[0].startswith("v2 accuracy: score 1 → 0.4, a drop of 0.6")
+    job.write_text(job.read_text().replace('metric = "accuracy"\nmax', 'metric = "acuracy"\nmax'))
+    with pytest.raises(ConfigError, match='unknown metric "acuracy"; did you mean "accuracy"'):
+        Job.load(job)
+    job.write_text(job.read_text().replace('"acuracy"\nmax_drop', '"accuracy"\nmin_pass_rate'))
+    with pytest.raises(ConfigError, match='unknown metric "accuracy"'):
+        Job.load(job)
+
+
+def test_expected_values_come_from_a_dataset(tmp_path: Path) -> None:
+    rows = traces(range(30))
+    rows.select("item_id", answer="expected").write_csv(tmp_path / "qa.csv")
+    deliver(rows.drop("expected"), tmp_path / "traces/a.parquet", 1)
+    job = make_job(tmp_path)
+    dataset = '[input]\npath = "traces/**/*.*"\n[input.dataset]\npath = "qa.csv"\nexpected = "answer"\n'
+    job.write_text(job.read_text().replace('[input]\npath = "traces/**/*.*"\n', dataset))
+    assert run(job).rows == 30
+    assert scan_store(tmp_path / "scores").collect()["exact_match_score"].mean() == pytest.approx(2 / 3)
+    job.write_text(job.read_text().replace('expected = "answer"', 'expected = "anwser"'))
+    with pytest.raises(ConfigError, match=r'\[input.dataset\]: `expected` names .* did you mean "answer"'):
+        Job.load(job)
+
+
+def test_a_gate_may_be_about_an_aggregate(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    expected = rng.choice(list("abc"), 200)
+    frames = [
+        pl.DataFrame(
+            {
+                "trace_id": [f"{model}-{n}" for n in range(200)],
+                "item_id": [str(n) for n in range(200)],
+                "model": model,
+                "output": np.where(rng.random(200) < right, expected, rng.choice(list("abc"), 200)),
+                "expected": expected,
+            }
+        )
+        for model, right in (("v1", 0.9), ("v2", 0.4))
+    ]
+    pl.concat(frames).write_parquet(tmp_path / "traces.parquet")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[input]\npath = "traces.parquet"\n[suite]\n[[suite.metric]]\ntype = "exact_match"\n'
+        '[[suite.aggregate]]\ntype = "macro_f1"\nname = "label_f1"\n[store]\npath = "scores"\n'
+        '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n'
+        '[[gate]]\nmetric = "label_f1"\nfail_on = "regressed"\n'
+        '[[gate]]\nmetric = "label_f1"\nmax_drop = 0.9\n'
+    )
+    done = run(job)
+    assert [gate.status for gate in done.gates] == ["failed", "passed"]
+    assert "label_f1_counts" in scan_store(tmp_path / "scores").collect_schema()
+    job.write_text(job.read_text().replace('metric = "label_f1"', 'metric = "label_f2"'))
+    with pytest.raises(ConfigError, match=r'unknown metric "label_f2"; did you mean "label_f1"'):
+        run(job)

@@ -87,7 +87,7 @@ every = "2d"
     [began] = line.summary.filter(verdict="regressed")["began"]
     assert 'id="timeline"' in page
     assert "Windows of 2d" in page
-    assert f"{began:%Y-%m-%d}" in page
+    assert day(began) in page
 
 
 @pytest.mark.parametrize(

@@ -133,13 +133,13 @@ def test_the_airflow_task_tells_gates_from_inputs(
     class AirflowFailException(AirflowException):
         pass
 
-    sdk, exceptions = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.exceptions")
+    sdk, exceptions = types.ModuleType("airflow.sdk"), types.ModuleType("airflow.sdk.exceptions")
     vars(sdk).update(dag=dag, task=task)
     vars(exceptions).update(AirflowException=AirflowException, AirflowFailException=AirflowFailException)
     for name, module in {
         "airflow": types.ModuleType("airflow"),
         "airflow.sdk": sdk,
-        "airflow.exceptions": exceptions,
+        "airflow.sdk.exceptions": exceptions,
     }.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setenv("PATH", f"{path}{os.pathsep}{os.environ['PATH']}")

@@ -188,6 +188,19 @@ def test_shapes_of_tool_calls() -> None:
     assert scored["score"].to_list() == [1.0, 1.0, 0.0]
 
 
+def test_what_langchain_and_openai_write() -> None:
+    _, *rows = (json.loads(line) for line in (ORACLES / "messages.jsonl").read_text("utf-8").splitlines())
+    expected = {1: '[{"name": "f", "arguments": {"x": 1}}]', 0: "[]"}
+    pairs = [(row["text"], expected[row["calls"]]) for row in rows]
+    scored = details_of(pe.tool_calls("output", "expected", details=True), pairs)
+    assert scored["score"].to_list() == [1.0] * 11
+    assert set(scored["reason"]) == {None}
+    # What LangChain cannot write holds nothing.
+    lost = '{"lc": 1, "type": "not_implemented", "id": ["langchain", "LLMResult"], "repr": "LLMResult()"}'
+    reasons = details_of(pe.tool_calls("output", "expected", details=True), [(lost, "[]")])["reason"]
+    assert reasons.item() == "no tool calls in output"
+
+
 def test_pairs_of_calls_are_found_whatever_the_order() -> None:
     """Taking the first that fits would leave the second without one."""
     given = [{"name": "f", "arguments": {"x": 1, "y": 2}}, {"name": "f", "arguments": {"x": 1}}]

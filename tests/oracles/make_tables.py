@@ -1,6 +1,7 @@
 """Write what packages say that are too heavy for the test environment: python tests/oracles/make_tables.py.
 
-It needs agentevals, autoevals and ir-measures in the environment that runs it.
+It needs agentevals (it brings langchain-core and openai), autoevals and ir-measures in the environment that
+runs it.
 """
 
 import json
@@ -52,6 +53,58 @@ def tool_calls() -> list[dict[str, Any]]:
     return rows
 
 
+def messages() -> list[dict[str, Any]]:
+    """A call of f with x = 1 as the packages of LangChain and OpenAI write it, and answers without any."""
+    from langchain_core.load import dumps
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messages_to_dict
+    from langchain_core.outputs import ChatGeneration, LLMResult
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import Response
+
+    blocks = [{"type": "text", "text": ""}, {"type": "tool_use", "id": "t", "name": "f", "input": {"x": 1}}]
+    asks = AIMessage(content=blocks, tool_calls=[{"name": "f", "args": {"x": 1}, "id": "t"}])
+    talk = [HumanMessage("q"), asks, ToolMessage("r", tool_call_id="t", name="f"), AIMessage("done")]
+    call = {"name": "f", "arguments": '{"x": 1}'}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": call}],
+    }
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    chat = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    items = [
+        {"type": "reasoning", "id": "1", "summary": []},
+        {"type": "function_call", "call_id": "1", "id": "2", "status": "completed", **call},
+    ]
+    response = {"id": "r", "object": "response", "created_at": 1, "model": "m", "parallel_tool_calls": True}
+    response |= {
+        "tool_choice": "auto",
+        "tools": [{"type": "function", "name": "g", "parameters": {}, "strict": True}],
+    }
+    texts = {
+        "dumps": dumps(asks),
+        "dumps of a conversation": dumps(talk),
+        "model_dump": asks.model_dump_json(),
+        "messages_to_dict": json.dumps(messages_to_dict(talk)),
+        "dumps of a generation": dumps(ChatGeneration(message=asks)),
+        "LLMResult": LLMResult(generations=[[ChatGeneration(message=asks)]]).model_dump_json(),
+        "a state": json.dumps({"messages": [one.model_dump() for one in talk]}),
+        "ChatCompletion": ChatCompletion.model_validate(chat).model_dump_json(),
+        "Response": Response.model_validate(response | {"output": items}).model_dump_json(),
+    }
+    without = {
+        "dumps without a call": dumps(AIMessage("hi")),
+        "Response without a call": Response.model_validate(
+            response | {"output": items[:1]}
+        ).model_dump_json(),
+    }
+    return [
+        {"what": what, "text": text, "calls": calls}
+        for found, calls in ((texts, 1), (without, 0))
+        for what, text in found.items()
+    ]
+
+
 def json_fields() -> list[dict[str, Any]]:
     """Where the definitions meet: flat objects whose leaves are equal or have nothing in common."""
     from autoevals.json import JSONDiff
@@ -84,5 +137,6 @@ def retrieval() -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     write("tool_calls.jsonl", "agentevals", tool_calls())
+    write("messages.jsonl", "langchain-core", messages())
     write("json_fields.jsonl", "autoevals", json_fields())
     write("retrieval.jsonl", "ir-measures", retrieval())

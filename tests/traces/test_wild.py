@@ -408,6 +408,27 @@ def test_simulations_of_tau2_bench(tmp_path: Path) -> None:
     assert found.rows() == [("3", "acme", "Booked.")]
 
 
+def test_batches_of_gemini_and_bedrock(tmp_path: Path) -> None:
+    asked = {"contents": [{"role": "user", "parts": [{"text": "2 + 2?"}]}]}
+    said = {
+        "candidates": [{"content": {"parts": [{"text": "4"}], "role": "model"}}],
+        "modelVersion": "gemini",
+    }
+    vertex = {"status": "", "processed_time": "2026-01-01T00:00:00Z", "request": asked, "response": said}
+    _written(tmp_path / "vertex.jsonl", vertex)
+    answer = {"model": "claude", "role": "assistant", "content": [{"type": "text", "text": "5"}]}
+    request = {"messages": _chat(("user", "2 + 2?")), "max_tokens": 9}
+    _written(tmp_path / "bedrock.jsonl", {"recordId": "r1", "modelInput": request, "modelOutput": answer})
+    found = pe.scan_traces(tmp_path).select("model", "input", "output", "error").collect().sort("model")
+    assert found.rows() == [("claude", "2 + 2?", "5", None), ("gemini", "2 + 2?", "4", None)]
+
+
+def test_turns_of_bfcl_are_text(tmp_path: Path) -> None:
+    record = {"id": "multi_turn_base_0", "result": [[["cd(folder='a')"], ["ls()"]]], "latency": 1.0}
+    file = _written(tmp_path / "result/m/multi_turn_result.json", record | {"input_token_count": 3})
+    assert pe.scan_traces(file).collect()["output"].to_list() == ['[[["cd(folder=\'a\')"], ["ls()"]]]']
+
+
 def _expectations() -> list[dict[str, Any]]:
     if WILD is None:
         return []

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from polars_evals.drift.inference import Floats
@@ -124,8 +124,8 @@ def _labelled(counts: pl.Series, weights: Floats, positive: str | None) -> tuple
 
     every = np.arange(size)
     sums = terms(every, tp, t, p).sum(axis=0)
-    cells, cell = np.unique(np.stack([expected, output], axis=1), axis=0, return_inverse=True)
-    e, o = cells[:, 0], cells[:, 1]
+    cells, cell = np.unique(expected * size + output, return_inverse=True)
+    e, o = cells // size, cells % size
     same = (e == o).astype(np.float64)
     before = terms(e, tp[e], t[e], p[e])
     after = terms(e, np.minimum(tp[e] - same, t[e] - 1), t[e] - 1, p[e] - same)
@@ -133,19 +133,18 @@ def _labelled(counts: pl.Series, weights: Floats, positive: str | None) -> tuple
     before = terms(o, tp[o], t[o], p[o])
     after = terms(o, np.minimum(tp[o], p[o] - 1), t[o], p[o] - 1)
     changed += (after - before) * (1 - same)[:, None]
-    without: Floats = (sums + changed)[cell.ravel()]
+    without: Floats = (sums + changed)[cell]
     return sums, without
 
 
 def _codes(counts: pl.Series) -> tuple[Whole, Whole, list[str | None]]:
     """Return expected and output of each row as numbers of classes, and the names of the classes."""
     sides = [counts.struct.field(side) for side in ("expected", "output")]
-    names = sides[0].append(sides[1]).unique().sort(nulls_last=True)
+    names = pl.concat(sides).unique().sort(nulls_last=True)
     known: list[str | None] = names.to_list()
-    number = {name: n for n, name in enumerate(known)}
+    places = pl.Enum(names.drop_nulls())
     codes = [
-        np.fromiter((number[one] for one in side), dtype=np.int64, count=len(side))
-        for side in (counts.struct.field("expected"), counts.struct.field("output"))
+        side.cast(places).to_physical().cast(pl.Int64).fill_null(len(known) - 1).to_numpy() for side in sides
     ]
     return codes[0], codes[1], known
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.components import components, confusion, describe_labels
+from polars_evals.drift.components import components, confusion, describe_classes, describe_labels
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, PEOPLE, Estimates
@@ -247,6 +247,8 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         )
         summary, slices = [*SUMMARY, *JUDGE, *PEOPLE], [*SLICES, *JUDGE, *PEOPLE]
         notes += [*describe_labels(judged, resolved), *estimates.notes]
+    classes = confusion(scores.rows, resolved)
+    notes += describe_classes(classes)
     sliced = pl.col("slice").is_not_null()
     return Comparison(
         summary=judged.filter(~sliced).select(summary),
@@ -256,7 +258,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         unmatched=pl.concat(unmatched),
         pass_rates=_pass_rates(judged, resolved),
         distributions=pl.DataFrame(distributions, schema=DISTRIBUTIONS),
-        confusion=confusion(scores.rows, resolved),
+        confusion=classes,
         notes=(*notes, *_repeats(judged)),
         spec=resolved,
         table=scores.table,

@@ -347,6 +347,21 @@ def influence_of_items(
     return items.drop("place", "version").with_columns(found), reasons
 
 
+def describe_classes(frame: pl.DataFrame) -> list[str]:
+    """Say which labels differ in case or outer white space alone: they are different classes."""
+    labels = pl.concat([frame["expected"], frame["output"]]).drop_nulls().unique().sort()
+    alike = (
+        labels.to_frame("label")
+        .group_by(pl.col("label").str.strip_chars().str.to_lowercase().alias("plain"), maintain_order=True)
+        .agg("label")
+        .filter(pl.col("label").list.len() > 1)
+    )
+    if alike.is_empty():
+        return []
+    shown = " and ".join(map(repr, alike["label"][0].to_list()[:2]))
+    return [f"labels are compared as they are: {shown} are different classes; clean them to make them one"]
+
+
 def confusion(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Return how often each output was given for each expected label, in each version."""
     for name in spec.aggregate_names:

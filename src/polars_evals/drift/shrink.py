@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy.special import ndtri
 
 from polars_evals.drift.inference import column, floats
 
@@ -52,11 +52,11 @@ def shrink(
         return found[0], found[1], found[2]
     d, variance = difference[there], _moderated(se[there], n[there])
     if there.sum() == 1 or not variance.max() > 0:
-        reach = stats.norm.ppf(1 - alpha / 2) * np.sqrt(variance)
+        reach = ndtri(1 - alpha / 2) * np.sqrt(variance)
         estimate, low, high = d, d - reach, d + reach
     else:
         estimate, spread = _posterior(d, variance, overall)
-        reach = stats.norm.ppf(1 - alpha / 2) * spread
+        reach = ndtri(1 - alpha / 2) * spread
         low, high = estimate - reach, estimate + reach
     for one, values in zip(found, (estimate, low, high), strict=True):
         one[there] = values

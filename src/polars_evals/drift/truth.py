@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def _side(
     correction = _mean(rest, weights)
     level = slope * float(judge[there].mean()) + correction
     # The slope and the correction cost two of the labels.
-    lost = np.sqrt(labels / (labels - 2)) * stats.t.ppf(0.975, labels - 2) / stats.norm.ppf(0.975)
+    lost = np.sqrt(labels / (labels - 2)) * stdtrit(labels - 2, 0.975) / ndtri(0.975)
     part = number * weights / weights.sum() * (rest - correction) * lost
     found[there] = (level + slope * (judge - judge[there].mean()) + part)[there]
     return found
@@ -153,7 +153,7 @@ def _people(
         sides = [_weighed(t[k], w[k]) for t, w, k in zip(truth, weights, known, strict=True)]
         difference, variance = sides[1][0] - sides[0][0], sides[0][1] + sides[1][1]
         df = fewest - 1
-    reach = float(stats.t.ppf(1 - alpha / 2, df) * np.sqrt(variance))
+    reach = float(stdtrit(df, 1 - alpha / 2) * np.sqrt(variance))
     return (difference, difference - reach, difference + reach)
 
 
@@ -174,4 +174,4 @@ def _unlike(judge: Floats, known: Flags, weights: Floats) -> bool:
     every = judge[np.isfinite(judge)]
     apart = abs(mean - float(every.mean()))
     spread = np.sqrt(max(variance, 0.0) * (1 - known.sum() / len(every)))
-    return bool(apart > 0.01 and apart > stats.norm.ppf(1 - UNLIKE / 2) * spread)
+    return bool(apart > 0.01 and apart > ndtri(1 - UNLIKE / 2) * spread)

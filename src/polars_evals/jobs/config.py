@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -22,8 +22,9 @@ from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
+from polars_evals.suite.aggregate import Aggregate
 from polars_evals.suite.declared import Table, Text, Texts, read
-from polars_evals.suite.files import parse_toml
+from polars_evals.suite.files import Aggregates, parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.dataset import Dataset, scan_dataset
 from polars_evals.traces.rows import Rows
@@ -179,21 +180,28 @@ class CompareTable(Table):
     by: Slices = None
     metrics: Texts | None = Names
     measures: str | list[str] | dict[str, Any] | None = MEASURES
-    truth: Text | None = Column
-    adjust: Texts | None = Field(default=None, description="a column, or a list of columns")
+    aggregates: Texts | None = Field(default=None, description="a list of aggregates")
+    truth: str | dict[str, str] | None = Field(default=None, description="a column of people's labels")
+    adjust: Texts | None = Field(default=None, description="a list of columns")
     unanswered: Literal["auto", "apart", "wrong"] | None = None
     min_effect: float | None = Field(default=None, description="a number")
     alpha: float | None = Field(default=None, description="a number")
     margin: float | None = Field(default=None, description="a number above 0")
 
-    def spec(self, suite: Suite) -> ComparisonSpec:
-        """Return what to compare, about the metrics of the suite."""
-        given = self.model_dump(exclude={"ignore"}, exclude_none=True)
+    def spec(self, suite: Suite, aggregates: Sequence[Aggregate]) -> ComparisonSpec:
+        """Return what to compare: the metrics and aggregates of the suite, and those that the job adds."""
+        given = self.model_dump(exclude={"ignore", "aggregates"}, exclude_none=True)
         if self.is_newest:
             del given["candidate"]
-        given["metrics"] = metrics_of(self.metrics, suite)
-        made = {"measures": measures_in(self.measures, suite), "aggregates": suite.aggregates or None}
-        return ComparisonSpec(**given | made)
+        made = [*suite.aggregates, *(self.aggregates or ()), *aggregates]
+        return ComparisonSpec(
+            **given
+            | {
+                "metrics": metrics_of(self.metrics, suite),
+                "measures": measures_in(self.measures, suite),
+                "aggregates": made or None,
+            }
+        )
 
     @property
     def is_newest(self) -> bool:
@@ -281,6 +289,7 @@ class JobTable(Table):
     store: dict[str, Any] = Field(description="the section [store]")
     compare: dict[str, Any] | None = Field(default=None, description="a section [compare]")
     timeline: dict[str, Any] | None = Field(default=None, description="a section [timeline]")
+    aggregate: Aggregates = Field(default=[], description="written [[aggregate]], as there may be several")
     gate: list[Any] = Field(default=[], description="written [[gate]], as there may be several")
     report: dict[str, Any] = Field(default={}, description="a section [report]")
     alert: dict[str, Any] | None = Field(default=None, description="a section [alert]")
@@ -346,10 +355,11 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     compare, spec = None, None
     if tables.compare is not None:
         compare = section(CompareTable, "compare")
-        spec = _placed(f"{source}: [compare]", compare.spec, suite)
+        spec = _placed(f"{source}: [compare]", lambda: compare.spec(suite, tables.aggregate))
     timeline = None
     if tables.timeline is not None:
-        timeline = _placed(f"{source}: [timeline]", section(TimelineTable, "timeline").settings, suite)
+        followed_over = section(TimelineTable, "timeline")
+        timeline = _placed(f"{source}: [timeline]", lambda: followed_over.settings(suite))
     followed = None if timeline is None else timeline["measures"]
     names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
     context = Context(names_of(suite), spec, timeline is not None, names)
@@ -416,10 +426,10 @@ def _check_reports(report: Report, source: str, store: StoreConfig, suite: Any, 
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
 
 
-def _placed(where: str, make: Callable[[Suite], T], suite: Suite) -> T:
+def _placed(where: str, make: Callable[[], T]) -> T:
     """Make something, with the place in its error."""
     try:
-        return make(suite)
+        return make()
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from None
 

@@ -48,14 +48,14 @@ _BESIDE = {*_NAMES, "type", "id", "call_id", "index", "status"}
 # the calls of Anthropic's blocks in `tool_calls`.
 _HOLDERS = (
     *("tool_calls", "toolCalls", "content", "parts", "output", "choices", "candidates", "message", "delta"),
-    *("messages", "kwargs", "data", "additional_kwargs", "generations"),
+    *("messages", "contents", "kwargs", "data", "additional_kwargs", "generations"),
 )
 # Several answers to one question: the first counts.
 _ALTERNATIVES = ("choices", "candidates")
 # What somebody else said, which holds no calls.
 _OTHERS = ("user", "human", "tool", "system", "developer", "function_call_output", "tool_result")
 # What tells a message or an answer without calls from any other JSON.
-_KEYS = {"role", "choices", "candidates", "messages", "tool_calls", "content", "parts", "lc"}
+_KEYS = {"role", "choices", "candidates", "messages", "contents", "tool_calls", "content", "parts"}
 _PARTS = ("text", "output_text", "thinking", "redacted_thinking", "reasoning", "message", "image", "refusal")
 
 

@@ -235,7 +235,7 @@ class ComparisonPlots:
         known = [row for row in rows_of(self._of) if wanted(row)]
         rows = [row for row in known if row.is_score or row.measure is None or row.measure.share]
         kept = sorted(rows, key=lambda row: -row.weight)[:MOST_SLICES]
-        kept.sort(key=lambda row: (row.slice is not None, row.gain))
+        kept.sort(key=lambda row: (row.slice is not None, row.likely_gain))
         several = len({row.candidate for row in kept}) > 1
         labels = [
             " · ".join(

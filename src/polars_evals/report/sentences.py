@@ -194,7 +194,7 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.name)})"
+        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
     elif row.part == "pass rate" and not _flips(row):
         told = f"pass rate {told}"
     return f"{where}: {told}"
@@ -287,10 +287,10 @@ def worst_case(rows: Sequence[Row]) -> str:
     if not known:
         ends = [abs(end) for row in rows for end in (row.low, row.high) if end is not None]
         return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
-    row = min(known, key=lambda one: one.worst_case or 0.0)
-    name = f"{middle_cut(row.metric)}: not" if len(rows) > 1 else "Not"
-    rate = "" if row.pass_worst_case is None or row.binary else f" (pass rate {_bound(row.pass_worst_case)})"
-    return f"{name} worse than {_bound(row.worst_case or 0.0)}{rate}."
+    least = min(row.worst_case for row in known if row.worst_case is not None)
+    rates = [row.pass_worst_case for row in known if row.pass_worst_case is not None and not row.binary]
+    rate = f" (pass rate {_bound(min(rates))})" if rates else ""
+    return f"Not worse than {_bound(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
 
 
 def _bound(value: float) -> str:
@@ -314,26 +314,35 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     found = comparison.verdicts
     counts = {kind: sum(one == kind for one in found.values()) for kind in ORDER}
     short = short_names([spec.baseline, *spec.candidates], 40)
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool], list[str]] = {}
     for candidate in spec.candidates:
         mine = [row for row in rows if row.candidate == candidate and row.slice is None]
         worse, better = (
             tuple(dict.fromkeys(row.metric for row in mine if row.verdict == kind)) for kind in MOVED
         )
-        groups.setdefault((worse, better), []).append(candidate)
+        # A loss that the correction over all rows does not confirm is not what the verdict says.
+        sure = not worse or found[candidate] == "regressed"
+        groups.setdefault((worse, better, sure), []).append(candidate)
     order = sorted(
         groups.items(),
-        key=lambda one: (not one[0][0], not one[0][1], -len(one[0][0]), -len(one[1]), -len(one[0][1])),
+        key=lambda one: (
+            not one[0][0],
+            not one[0][2],
+            not one[0][1],
+            -len(one[0][0]),
+            -len(one[1]),
+            -len(one[0][1]),
+        ),
     )
     claims = []
-    for (worse, better), names in order:
+    for (worse, better, sure), names in order:
         ways = [f"{w} on {named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
         if not ways:
             continue
         who = [short[one] for one in names]
         if len(who) > MOST_NAMED:
             who = [*who[: MOST_NAMED - 1], f"{len(who) - MOST_NAMED + 1} more"]
-        text = f"{spoken(who)} {verb(len(names), 'is', 'are')} {spoken(ways)}"
+        text = f"{spoken(who)} {verb(len(names), 'is', 'are') if sure else 'may be'} {spoken(ways)}"
         lead = [row for row in rows if row.candidate == names[0] and row.slice is None and row.moved]
         claims.append(Claim(text, "regressed" if worse else "improved", tuple(names), _lead(lead)))
     losses = [claim for claim in claims if claim.verdict == "regressed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -49,6 +49,8 @@ class Row:
         The numbers of the component.
     measure
         What is known of a row that is no score.
+    means, score_verdict
+        The numbers and the verdict of the mean, whatever decided.
     binary
         Whether a metric has only the scores 0 and 1: its mean is then its pass rate.
     """
@@ -78,6 +80,8 @@ class Row:
     mde: float | None
     shrunk: float | None
     judged: bool
+    means: tuple[float | None, ...] = ()
+    score_verdict: str | None = None
 
     @property
     def name(self) -> str:
@@ -108,14 +112,32 @@ class Row:
         return -value if self.lower_is_better else value
 
     @property
+    def likely_gain(self) -> float:
+        """The gain by which rows are sorted: of a slice, what is left of it without chance."""
+        if self.shrunk is None or self.part != "mean":
+            return self.gain
+        return -self.shrunk if self.lower_is_better else self.shrunk
+
+    @property
     def weight(self) -> float:
         """How far the row moved, in parts of the smallest change that matters: units differ."""
-        return abs(self.gain) / self.min_effect if self.min_effect > 0 else abs(self.gain)
+        size = abs(self.likely_gain)
+        return size / self.min_effect if self.min_effect > 0 else size
 
     @property
     def moved(self) -> bool:
         """Whether the row got worse or better."""
         return self.verdict in MOVED
+
+    @property
+    def of_mean(self) -> Row:
+        """The same row with the numbers of its mean, where the mean alone gives the same verdict."""
+        if self.part != "pass rate" or self.score_verdict != self.verdict or not self.means:
+            return self
+        before, after, difference, low, high = self.means
+        return replace(
+            self, part="mean", before=before, after=after, difference=difference, low=low, high=high
+        )
 
     def level(self, value: float | None) -> str:
         """Write a value."""
@@ -196,12 +218,17 @@ def _row(
     before, after, difference, low, high = (one.get(name) for name in numbers)
     known = ("by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case")
     found: dict[str, Any] = {name: one.get(name) for name in (*known, "mde", "shrunk")}
+    if part != "mean":
+        # Slices are shrunk by their means.
+        found["shrunk"] = None
+    means = ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
     return Row(
         **found,
         candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
         verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
         difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
         measure=measure, binary=binary, judged=one.get("se") is not None,
+        means=tuple(one.get(name) for name in means), score_verdict=one.get("score_verdict"),
     )  # fmt: skip
 
 

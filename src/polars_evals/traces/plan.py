@@ -158,11 +158,6 @@ class ScanPlan:
             for file in without:
                 raise NoAnswersError(no_answers(file, self.seen[file].records, group.platform))
 
-    def without_answers(self, group: Group, files: Sequence[str]) -> dict[str, int]:
-        """Count the records of each file that holds some and no answer."""
-        seen = self.look_into(group, files)
-        return {file: about.records for file, about in seen.items() if about.is_unanswered}
-
     def look_into(self, group: Group, files: Sequence[str]) -> dict[str, Survey]:
         """Read files up to the first answer, or to the end where that is needed."""
         source = group.fresh(files)

@@ -421,7 +421,7 @@ def choose_rows(
         # Where nothing says what a span is, one that names a model is a call of it.
         is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
         return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
-    return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE])
+    return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE], may_repeat=may_repeat)
 
 
 def _once(spans: pl.LazyFrame, trace: Sequence[str]) -> pl.LazyFrame:
@@ -462,7 +462,9 @@ def _with_requests(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     return pl.concat([results, lone.select(results.collect_schema().names())])
 
 
-def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> pl.LazyFrame:
+def _answers(
+    frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str], *, may_repeat: bool
+) -> pl.LazyFrame:
     """Make each trace one row: its root where that has an answer, else its last model call."""
     is_root = pl.col(PARENT).is_null()
     is_call = pl.col("kind") == "llm"
@@ -490,7 +492,7 @@ def _answers(frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str]) -> 
     )
     # Of equals the last: in an order of all spans, none is equal to another. Not the first of a reversed
     # column, of which Polars' streaming engine finds the wrong one where a file has two spans.
-    spans = _once(spans, trace)
+    spans = _once(spans, trace) if may_repeat else spans
     best = pl.col(_ORDER).arg_max()
 
     def picked(name: str) -> pl.Expr:

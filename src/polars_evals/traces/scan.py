@@ -44,8 +44,8 @@ def scan_traces(
         `promptfoo`, `braintrust`, `weave`, `litellm`, `logfire`, `batch`, `messages`, `ragas`, `deepeval`,
         `alpaca_eval`, `openai_evals`, `helm`, `model_answer`, `swebench`, `bfcl`, `tau_bench`,
         `pydantic_evals`, `lighteval`, `adk`, `every_eval_ever`, `openai_agents`, `dspy`, `mmlu_pro`,
-        `ifeval`, `rag_evaluator`, `trulens`, `deepeval_traces`, `ragas_experiment`, `generic` for columns of
-        your own, or `auto` to tell each file by what it holds.
+        `ifeval`, `rag_evaluator`, `trulens`, `deepeval_traces`, `ragas_experiment`, `cloud_batch`,
+        `generic` for columns of your own, or `auto` to tell each file by what it holds.
     columns
         Where to find canonical columns, for `generic` or to overrule a platform: the name of a source column,
         a path into one (`metadata.model`, `outputs.choices[0].text`), or an expression over the source

@@ -217,5 +217,11 @@ BEFORE = {
     "30% +0.015 and 1% −0.45, n = 100: a change": "37.3% (300 sets)",
     "30% +0.015 and 1% −0.45, n = 300: a change": "4.3% (300 sets)",
     "30% +0.015 and 1% −0.45, n = 1000: a change": "1.0% (300 sets)",
+    "a true loss of `min_effect` at the planned n = 100: `regressed`": "51.7% (300 sets)",
+    "a true loss of `min_effect` at the planned n = 500: `regressed`": "47.0% (300 sets)",
+    "ten clusters of 1 to 40 items, a loss of 0.5: found": "91.3% (300 sets)",
+    "ten clusters of 1 to 40 items, a loss of 0.2: found": "72.0% (300 sets)",
+    "ten clusters of 1 to 40 items, none: found": "0.3% (300 sets)",
+    "ten clusters of 1 to 40 items, alike within, none: found": "0.3% (300 sets)",
 }
 LAWS = [replace(law, before=BEFORE.get(law.name, "")) for law in DECISIONS]

@@ -240,7 +240,7 @@ class MaxDrop(MeasuredGate):
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Look at the mean score and at the pass rate."""
-        for name, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
+        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
             before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
             if before is None or after is None:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -31,7 +32,8 @@ def _function_calls(record: Record, around: Record) -> Iterator[Record]:
     parts = _parts(around.get("file", ""))
     folders = _after(parts, "result") or parts[-2:-1]
     yield record | {
-        "answer": said if isinstance(said, str) else None,
+        # Turns of several steps are lists of lists.
+        "answer": said if isinstance(said, str) else json.dumps(said) if said and not calls else None,
         "calls": {"role": "assistant", "content": None, "tool_calls": calls} if calls else None,
         "model": record.get("model") or (folders[0] if folders else None),
     }

@@ -26,6 +26,26 @@ GENERIC = Platform(
 
 LAYOUTS = (
     Platform(
+        "cloud_batch",
+        "Gemini, Vertex AI or Bedrock batch results",
+        marks(
+            *("recordId modelInput modelOutput", "recordId modelInput error"),
+            *("request response processed_time", "key response response.candidates"),
+        ),
+        {
+            "item_id": ("key", "recordId"),
+            "ts": ("processed_time",),
+            "model": ("response.modelVersion", "response.model_version", "modelOutput.model"),
+            "input": ("request", "modelInput"),
+            "output": ("response", "modelOutput"),
+            "error": ("error.errorMessage", "error.message", "status"),
+            "input_tokens": ("response.usageMetadata.promptTokenCount", "modelOutput.usage.input_tokens"),
+            "output_tokens": (
+                *("response.usageMetadata.candidatesTokenCount", "modelOutput.usage.output_tokens"),
+            ),
+        },
+    ),
+    Platform(
         "messages",
         "chats",
         marks("messages", "conversations", "conversation", "messages response"),
