@@ -414,3 +414,35 @@ def test_expected_values_come_from_a_dataset(tmp_path: Path) -> None:
     job.write_text(job.read_text().replace('expected = "answer"', 'expected = "anwser"'))
     with pytest.raises(ConfigError, match=r'\[input.dataset\]: `expected` names .* did you mean "answer"'):
         Job.load(job)
+
+
+def test_a_gate_may_be_about_an_aggregate(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    expected = rng.choice(list("abc"), 200)
+    frames = [
+        pl.DataFrame(
+            {
+                "trace_id": [f"{model}-{n}" for n in range(200)],
+                "item_id": [str(n) for n in range(200)],
+                "model": model,
+                "output": np.where(rng.random(200) < right, expected, rng.choice(list("abc"), 200)),
+                "expected": expected,
+            }
+        )
+        for model, right in (("v1", 0.9), ("v2", 0.4))
+    ]
+    pl.concat(frames).write_parquet(tmp_path / "traces.parquet")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[input]\npath = "traces.parquet"\n[suite]\n[[suite.metric]]\ntype = "exact_match"\n'
+        '[[suite.aggregate]]\ntype = "macro_f1"\nname = "label_f1"\n[store]\npath = "scores"\n'
+        '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\n'
+        '[[gate]]\nmetric = "label_f1"\nfail_on = "regressed"\n'
+        '[[gate]]\nmetric = "label_f1"\nmax_drop = 0.9\n'
+    )
+    done = run(job)
+    assert [gate.status for gate in done.gates] == ["failed", "passed"]
+    assert "label_f1_counts" in scan_store(tmp_path / "scores").collect_schema()
+    job.write_text(job.read_text().replace('metric = "label_f1"', 'metric = "label_f2"'))
+    with pytest.raises(ConfigError, match=r'unknown metric "label_f2"; did you mean "label_f1"'):
+        run(job)

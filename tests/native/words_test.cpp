@@ -199,7 +199,7 @@ void check_texts(const Text& output, const Text& expected, pe::words::Prepared& 
     pe::words::Needs needs;
     const pe::words::Rouge rouge(rouge_options, needs);
     const pe::words::WordSets sets(set_tokenizer, fold_case, needs);
-    const pe::words::TokenF1 f1(needs);
+    const pe::words::TokenF1 f1(pe::words::Tokenizer::automatic_squad, needs);
     const pe::words::Response response(response_options, needs);
     const pe::words::Bleu bleu(bleu_options, needs);
     const pe::words::Chrf chrf(chrf_options, needs);
@@ -229,7 +229,7 @@ void check_texts(const Text& output, const Text& expected, pe::words::Prepared& 
 
     const double squad = f1.score(pair).f1;
     check(is_score(squad), "range of token F1");
-    check(squad == alone(output, expected, other, [](pe::words::Needs& own) { return pe::words::TokenF1(own); }).f1,
+    check(squad == alone(output, expected, other, [](pe::words::Needs& own) { return pe::words::TokenF1(pe::words::Tokenizer::automatic_squad, own); }).f1,
           "token F1 alone and with others");
 
     const double answer = response.score(pair).score;

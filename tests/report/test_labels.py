@@ -56,7 +56,12 @@ def test_labels_from_a_sample_to_a_corrected_comparison(
     two = two.filter(pl.col("output").is_not_null() & (pl.col("output").str.strip_chars() != ""))
     both = two.group_by("item_id").len().filter(pl.col("len") == 2)
     two = two.join(both, on="item_id", how="semi")
-    options = {"version": "model", "baseline": "assistant-1.0", "item": "item_id", "metrics": ["levenshtein"]}
+    options: dict[str, Any] = {
+        "version": "model",
+        "baseline": "assistant-1.0",
+        "item": "item_id",
+        "metrics": ["levenshtein"],
+    }
     comparison = pe.compare(two, **options)
     sample = pe.sample_items(two, RATED, item="item_id")
     comparison.to_html(tmp_path / "label.html", label=sample)

@@ -225,7 +225,7 @@ def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
     """Return versions × metrics: means with the difference from the baseline drawn on one axis a metric."""
     spec = comparison.spec
     names = list(dict.fromkeys(row.metric for row in rows if row.slice is None))
-    whole = {(row.candidate, row.metric): row for row in rows if row.slice is None}
+    whole = {(row.candidate, row.metric): row.of_mean for row in rows if row.slice is None}
     axes = {}
     for name in names:
         ends = [

@@ -314,26 +314,35 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     found = comparison.verdicts
     counts = {kind: sum(one == kind for one in found.values()) for kind in ORDER}
     short = short_names([spec.baseline, *spec.candidates], 40)
-    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...], bool], list[str]] = {}
     for candidate in spec.candidates:
         mine = [row for row in rows if row.candidate == candidate and row.slice is None]
         worse, better = (
             tuple(dict.fromkeys(row.metric for row in mine if row.verdict == kind)) for kind in MOVED
         )
-        groups.setdefault((worse, better), []).append(candidate)
+        # A loss that the correction over all rows does not confirm is not what the verdict says.
+        sure = not worse or found[candidate] == "regressed"
+        groups.setdefault((worse, better, sure), []).append(candidate)
     order = sorted(
         groups.items(),
-        key=lambda one: (not one[0][0], not one[0][1], -len(one[0][0]), -len(one[1]), -len(one[0][1])),
+        key=lambda one: (
+            not one[0][0],
+            not one[0][2],
+            not one[0][1],
+            -len(one[0][0]),
+            -len(one[1]),
+            -len(one[0][1]),
+        ),
     )
     claims = []
-    for (worse, better), names in order:
+    for (worse, better, sure), names in order:
         ways = [f"{w} on {named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
         if not ways:
             continue
         who = [short[one] for one in names]
         if len(who) > MOST_NAMED:
             who = [*who[: MOST_NAMED - 1], f"{len(who) - MOST_NAMED + 1} more"]
-        text = f"{spoken(who)} {verb(len(names), 'is', 'are')} {spoken(ways)}"
+        text = f"{spoken(who)} {verb(len(names), 'is', 'are') if sure else 'may be'} {spoken(ways)}"
         lead = [row for row in rows if row.candidate == names[0] and row.slice is None and row.moved]
         claims.append(Claim(text, "regressed" if worse else "improved", tuple(names), _lead(lead)))
     losses = [claim for claim in claims if claim.verdict == "regressed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -49,6 +49,8 @@ class Row:
         The numbers of the component.
     measure
         What is known of a row that is no score.
+    means, score_verdict
+        The numbers and the verdict of the mean, whatever decided.
     binary
         Whether a metric has only the scores 0 and 1: its mean is then its pass rate.
     """
@@ -78,6 +80,8 @@ class Row:
     mde: float | None
     shrunk: float | None
     judged: bool
+    means: tuple[float | None, ...] = ()
+    score_verdict: str | None = None
 
     @property
     def name(self) -> str:
@@ -124,6 +128,16 @@ class Row:
     def moved(self) -> bool:
         """Whether the row got worse or better."""
         return self.verdict in MOVED
+
+    @property
+    def of_mean(self) -> Row:
+        """The same row with the numbers of its mean, where the mean alone gives the same verdict."""
+        if self.part != "pass rate" or self.score_verdict != self.verdict or not self.means:
+            return self
+        before, after, difference, low, high = self.means
+        return replace(
+            self, part="mean", before=before, after=after, difference=difference, low=low, high=high
+        )
 
     def level(self, value: float | None) -> str:
         """Write a value."""
@@ -204,12 +218,17 @@ def _row(
     before, after, difference, low, high = (one.get(name) for name in numbers)
     known = ("by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case")
     found: dict[str, Any] = {name: one.get(name) for name in (*known, "mde", "shrunk")}
+    if part != "mean":
+        # Slices are shrunk by their means.
+        found["shrunk"] = None
+    means = ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
     return Row(
         **found,
         candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
         verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
         difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
         measure=measure, binary=binary, judged=one.get("se") is not None,
+        means=tuple(one.get(name) for name in means), score_verdict=one.get("score_verdict"),
     )  # fmt: skip
 
 

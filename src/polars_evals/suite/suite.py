@@ -66,7 +66,8 @@ class Suite:
         measures: Any = None,
         aggregates: Any = None,
     ) -> None:
-        given = [as_metric(one) for one in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+        several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+        given = [as_metric(one) for one in (metrics if several else [metrics])]  # type: ignore[union-attr]
         columns = {"output": output} | ({"expected": expected} if isinstance(expected, str) else {})
         statistics = tuple(
             one.bind(**columns, clean=clean, clean_expected=clean_expected)
