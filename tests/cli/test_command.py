@@ -212,7 +212,7 @@ def test_metrics_are_listed_with_their_options() -> None:
             "no <name>_score column of numbers; score first: with `polars",
         ),
         (["compare", "nowhere.parquet", *COMPARED], 3, "no such file"),
-        (["compare", DATA], 2, "Missing option"),
+        (["compare", DATA], 3, "score first"),
         (["run", "nowhere.toml"], 2, "no such job file"),
         (["frobnicate"], 2, "No such command"),
     ],

@@ -13,7 +13,7 @@ import polars_evals as pe
 
 from .frames import drawn, versions
 
-DOCS = Path(__file__).parents[2] / "docs" / "drift.md"
+DOCS = Path(__file__).parents[2] / "docs" / "frames.md"
 
 
 def documented(title: str) -> set[str]:

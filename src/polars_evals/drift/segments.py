@@ -176,7 +176,7 @@ class Monitor:
 
     def watch(self, start: int, alpha: float) -> tuple[list[Segment], Floats, Floats]:
         """
-        Return the segments, and two p-values after each window that may be looked at any number of times.
+        Return the segments, and two p-values after each window, made for repeated looks.
 
         The first tests all windows since `start` against those before, the second also those since every
         later window, until a second change is found; NaN before `start`.

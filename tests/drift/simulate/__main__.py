@@ -38,7 +38,7 @@ LAWS = [
 ABOUT = """# How often verdicts are wrong
 
 Made by `make simulate`, which draws {sets:,} data sets for each line, with alpha = 0.05, and counts.
-The limit is what [the verdicts](drift.md#the-verdict) promise; a share may miss it by three standard errors
+The limit is what [the verdicts](verdicts.md#the-rules) promise; a share may miss it by three standard errors
 of the simulation. "Before" is what the rules before these gave, where an audit found them wrong.
 """
 
