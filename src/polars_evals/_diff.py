@@ -224,7 +224,8 @@ def _one_set(
     """Read a set that holds all versions."""
     if version is None:
         raise ConfigError(
-            "one set of answers needs the column of its versions (version); or name a second set"
+            "name two files, folders or frames; or one with the column of its versions (version) and the "
+            "version to compare with (baseline)"
         )
     frame = _read(source, reading)
     if version not in frame.columns:
