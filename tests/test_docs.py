@@ -136,3 +136,9 @@ def test_a_picture_is_stale_when_a_word_of_its_page_changes_and_not_when_its_dat
     known = make["digest"]({"two": page})
     assert make["digest"]({"two": page.replace("17 November", "3 May").replace("0.1.0", "0.2.0")}) == known
     assert make["digest"]({"two": page.replace("720", "721")}) != known
+
+
+def test_docstrings_have_one_kind_of_backticks() -> None:
+    doubled = re.compile(r"(?<!`)``[^`\n]+``(?!`)")
+    found = [path.name for path in (ROOT / "src").rglob("*.py") if doubled.search(path.read_text("utf-8"))]
+    assert found == []

@@ -23,12 +23,12 @@ import polars_evals as pe
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parent.parent / "data" / "traces.parquet"
 MEDICINE = "items?chip=failing&slice=topic%3Dmedicine"
-SHARPNESS = 1.5
+SHARPNESS = 1.2
 # name: page, address in it, element at the top, width and height, whether the first item is opened
 PICTURES: dict[str, tuple[str, str, str, int, int, bool]] = {
     "page": ("two", "", "header", 1100, 640, False),
     "leaderboard": ("three", "", ".board", 800, 220, False),
-    "items": ("two", MEDICINE, "#toolbar", 1300, 560, True),
+    "items": ("two", MEDICINE, "#toolbar", 1200, 480, True),
     "timeline": ("two", "", "#timeline .chart", 800, 180, False),
 }
 
@@ -75,7 +75,7 @@ def shoot(found: dict[str, str], browser: str) -> None:
             clip = {"x": 0, "y": y, "width": width, "height": height, "scale": SHARPNESS}
             taken = page.context.new_cdp_session(page).send(
                 "Page.captureScreenshot",
-                {"format": "webp", "quality": 60, "clip": clip, "captureBeyondViewport": True},
+                {"format": "webp", "quality": 40, "clip": clip, "captureBeyondViewport": True},
             )
             (FOLDER / f"{name}.webp").write_bytes(b64decode(taken["data"]))
             page.close()

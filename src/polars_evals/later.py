@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def imported_later(package: str, modules: Mapping[str, str], public: Sequence[str]) -> Callable[[str], Any]:
     """
-    Return the ``__getattr__`` of a package.
+    Return the `__getattr__` of a package.
 
     Parameters
     ----------

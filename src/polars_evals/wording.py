@@ -130,7 +130,7 @@ def apart(texts: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
 
 
 def change(before: float | None, after: float | None, form: str) -> str:
-    """Return two numbers as ``before → after``."""
+    """Return two numbers as `before → after`."""
     if before is None and after is None:
         return "–"
     return " → ".join("–" if value is None else format(value, form) for value in (before, after))
@@ -148,17 +148,17 @@ def counted(number: int, noun: str) -> str:
 
 
 def verb(number: int, one: str, several: str) -> str:
-    """Return the form of a verb that goes with a number of things: ``1 row has``, ``2 rows have``."""
+    """Return the form of a verb that goes with a number of things: `1 row has`, `2 rows have`."""
     return one if number == 1 else several
 
 
 def have(number: int, noun: str) -> str:
-    """Return the start of a sentence about what things have: ``1 row has``, ``2 rows have``."""
+    """Return the start of a sentence about what things have: `1 row has`, `2 rows have`."""
     return f"{counted(number, noun)} {verb(number, 'has', 'have')}"
 
 
 def left_out(rows: int, lacking: str) -> str:
-    """Return a note on rows that lack something: ``2 rows have no time and were left out``."""
+    """Return a note on rows that lack something: `2 rows have no time and were left out`."""
     return f"{have(rows, 'row')} no {lacking} and {verb(rows, 'was', 'were')} left out"
 
 

@@ -34,9 +34,9 @@ def score_ray(
     dataset
         The dataset. It is not read, unless that is the only way to learn its schema.
     suite
-        The suite. The scores are those of ``suite.score``, to the last bit.
+        The suite. The scores are those of `suite.score`, to the last bit.
     signatures
-        Also add ``<name>_signature``, which travels with the scores into any format.
+        Also add `<name>_signature`, which travels with the scores into any format.
     max_bytes
         How many bytes of a block are scored at once.
     num_cpus
@@ -45,7 +45,7 @@ def score_ray(
     Returns
     -------
     Dataset
-        The columns of the dataset, then those of ``suite.score``. Labels are strings: Ray and Arrow have no
+        The columns of the dataset, then those of `suite.score`. Labels are strings: Ray and Arrow have no
         type for a fixed set of them.
 
     Notes
@@ -70,7 +70,7 @@ class RayEngine:
     num_cpus: int = 1
 
     def read_parquet(self, files: Sequence[str]) -> Dataset:
-        """Read files on the cluster that ``RAY_ADDRESS`` names."""
+        """Read files on the cluster that `RAY_ADDRESS` names."""
         import ray.data
 
         return ray.data.read_parquet(list(files))

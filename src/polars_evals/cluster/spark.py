@@ -36,22 +36,22 @@ def score_spark(
     dataframe
         The DataFrame. Nothing is read before the result is.
     suite
-        The suite. The scores are those of ``suite.score``, to the last bit.
+        The suite. The scores are those of `suite.score`, to the last bit.
     signatures
-        Also add ``<name>_signature``, which travels with the scores into any format.
+        Also add `<name>_signature`, which travels with the scores into any format.
     max_bytes
         How many bytes of a partition are scored at once.
 
     Returns
     -------
     DataFrame
-        The columns of the DataFrame, then those of ``suite.score``. Labels are strings: Spark has no type for
+        The columns of the DataFrame, then those of `suite.score`. Labels are strings: Spark has no type for
         a fixed set of them.
 
     Notes
     -----
-    A task has as many threads as ``spark.task.cpus`` says. On Spark Connect, where a client cannot set that,
-    set ``spark.executorEnv.POLARS_MAX_THREADS`` for the cluster. Spark repeats the tasks of an executor that
+    A task has as many threads as `spark.task.cpus` says. On Spark Connect, where a client cannot set that,
+    set `spark.executorEnv.POLARS_MAX_THREADS` for the cluster. Spark repeats the tasks of an executor that
     dies.
 
     Examples

@@ -51,13 +51,13 @@ def influence(kind: str, counts: pl.Series, weights: Floats, *, positive: str | 
     Parameters
     ----------
     kind
-        The type of the aggregate, such as ``"macro_f1"``.
+        The type of the aggregate, such as `"macro_f1"`.
     counts
         What `Aggregate.counts` gives for each row, without nulls.
     weights
         What each row counts for: 1 / the rows of its item.
     positive
-        The class that ``f1``, ``precision`` and ``recall`` are about.
+        The class that `f1`, `precision` and `recall` are about.
 
     Notes
     -----

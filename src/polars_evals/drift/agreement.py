@@ -67,23 +67,23 @@ def agreement(
         people, the people's column comes first. Of a frame with a row for each rating, the names of the
         raters; None for all of them.
     level
-        ``"nominal"`` (labels), ``"ordinal"`` (an order: numbers, or an Enum in its order) or ``"interval"``
+        `"nominal"` (labels), `"ordinal"` (an order: numbers, or an Enum in its order) or `"interval"`
         (numbers whose distances count).
     rater, label
         Columns of the rater's name and of the rating, where each rating is a row. The last rating of a rater
-        counts: by the column ``ts`` where there is one, else by the order of the rows. ``"unsure"`` is no
+        counts: by the column `ts` where there is one, else by the order of the rows. `"unsure"` is no
         rating.
     item
         Column of the rated item, where each rating is a row. The answers of different versions (column
-        ``version``, where there is one) are different items.
+        `version`, where there is one) are different items.
     alpha
         Level of the intervals.
 
     Returns
     -------
     Agreement
-        With frames `summary` (``agreement``, ``cohen_kappa`` for two raters, ``fleiss_kappa``,
-        ``krippendorff_alpha``), `pairs` (the same for each two raters) and `pass_rate`.
+        With frames `summary` (`agreement`, `cohen_kappa` for two raters, `fleiss_kappa`,
+        `krippendorff_alpha`), `pairs` (the same for each two raters) and `pass_rate`.
 
     Notes
     -----
@@ -93,9 +93,9 @@ def agreement(
     error; where there are two values, of the ratings and half an item more in each combination of two
     ratings, so that they hold where one value is rare.
 
-    Where the ratings are verdicts (booleans, 0 and 1, ``"fail"`` and ``"pass"``), `pass_rate` estimates the
+    Where the ratings are verdicts (booleans, 0 and 1, `"fail"` and `"pass"`), `pass_rate` estimates the
     share that the first rater would pass of all items: from the items that it rated, from the judge alone,
-    and from both (``prediction_powered``: Angelopoulos, Duchi and Zrnic 2023), which is as honest as the
+    and from both (`prediction_powered`: Angelopoulos, Duchi and Zrnic 2023), which is as honest as the
     first and narrower.
 
     Examples

@@ -60,7 +60,7 @@ def set_apart(there: Collection[str], unanswered: str) -> bool:
 
 
 def outcomes(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
-    """Return ``error:score``, ``truncated:score`` and ``filtered:score`` where the table can tell."""
+    """Return `error:score`, `truncated:score` and `filtered:score` where the table can tell."""
     found = {}
     failed, finish = error_of(schema), finish_of(schema)
     if failed is not None:

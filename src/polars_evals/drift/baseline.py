@@ -68,14 +68,14 @@ def against_baseline(
     -------
     DataFrame or LazyFrame
         All rows in their order. Where the baseline has no output for an item, `expected` is null: score with
-        ``missing="null"`` to leave such rows out.
+        `missing="null"` to leave such rows out.
 
     Notes
     -----
     The baseline's first output of an item is what all others are expected to say; what is expected of that
     first one is the second. So the baseline is scored against another run of itself, and a candidate has
     regressed only if it is further from the baseline than the baseline is. An item that the baseline answered
-    once tells nothing of this: its row has no expected text, and ``only_run`` is true. `compare` leaves such
+    once tells nothing of this: its row has no expected text, and `only_run` is true. `compare` leaves such
     rows out and says what to do: run the baseline once more.
 
     Examples

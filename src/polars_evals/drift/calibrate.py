@@ -64,14 +64,14 @@ def calibrate(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     metrics
         Name of the metric, or several names: they are compared on the rows that all of them scored.
     truth
-        Column of human verdicts: booleans, 0 and 1, or ``"fail"`` and ``"pass"``. Rows without one are
+        Column of human verdicts: booleans, 0 and 1, or `"fail"` and `"pass"`. Rows without one are
         counted and left out.
     objective
-        What the best threshold maximises: ``"kappa"``, agreement beyond chance; ``"f1"``; or ``"accuracy"``.
+        What the best threshold maximises: `"kappa"`, agreement beyond chance; `"f1"`; or `"accuracy"`.
     alpha
         Level of the intervals.
     seed
@@ -158,7 +158,7 @@ def _lost(read: pl.DataFrame, kept: int, metrics: Sequence[str], truth: str) -> 
 
 
 def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, alpha: float) -> pl.DataFrame:
-    """Return ``truth``, a boolean, and the score of each metric by its name."""
+    """Return `truth`, a boolean, and the score of each metric by its name."""
     if objective not in CHOICES:
         raise ValueError(f"objective must be one of {', '.join(CHOICES)}, got {objective!r}")
     columns.require_level(alpha)

@@ -84,7 +84,7 @@ def require_effect(min_effect: float) -> None:
 
 
 def find_metrics(schema: Schema, metrics: Sequence[str] | str | None) -> list[str]:
-    """Return the metrics asked for, or every ``<name>_score`` column that holds numbers."""
+    """Return the metrics asked for, or every `<name>_score` column that holds numbers."""
     found = [
         name.removesuffix("_score")
         for name, dtype in schema.items()
@@ -125,7 +125,7 @@ def _scored_structs(schema: Schema) -> list[str]:
 
 
 def _way_to_scores(schema: Schema) -> str:
-    """Return how to get ``<name>_score`` columns from what the frame has."""
+    """Return how to get `<name>_score` columns from what the frame has."""
     if structs := _scored_structs(schema):
         listed = ", ".join(f'"{name}"' for name in structs)
         seen = f"column {listed} is a struct" if len(structs) == 1 else f"columns {listed} are structs"
@@ -170,7 +170,7 @@ def only_run(schema: Schema) -> pl.Expr:
 
 
 def scores_and_labels(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
-    """Return ``<metric>:score`` (Float64) and ``<metric>:pass`` (UInt8, null without a label)."""
+    """Return `<metric>:score` (Float64) and `<metric>:pass` (UInt8, null without a label)."""
     exprs = []
     for name in metrics:
         score = pl.col(f"{name}_score").cast(pl.Float64)
@@ -194,7 +194,7 @@ def scores_and_labels(schema: Schema, metrics: Sequence[str]) -> list[pl.Expr]:
 
 
 def values_of(measures: Iterable[str]) -> list[pl.Expr]:
-    """Return ``<measure>:score`` (Float64) and ``<measure>:pass``, which measures do not have."""
+    """Return `<measure>:score` (Float64) and `<measure>:pass`, which measures do not have."""
     return [
         e for name in measures for e in (pl.col(name).cast(pl.Float64).alias(f"{name}:score"), no_label(name))
     ]
@@ -248,7 +248,7 @@ def aggregated(query: pl.LazyFrame) -> pl.DataFrame:
 
 
 def check_signatures(frame: pl.LazyFrame, schema: Schema, metrics: Sequence[str]) -> None:
-    """Refuse rows whose ``<metric>_signature`` differ: their scores were not made in the same way."""
+    """Refuse rows whose `<metric>_signature` differ: their scores were not made in the same way."""
     columns = [f"{name}_signature" for name in metrics if f"{name}_signature" in schema]
     if not columns:
         return

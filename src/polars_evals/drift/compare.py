@@ -91,8 +91,8 @@ def compare(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label``
-        (``"fail"`` or ``"pass"``) where pass rates are wanted. A LazyFrame is read for its scores once, and
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label`
+        (`"fail"` or `"pass"`) where pass rates are wanted. A LazyFrame is read for its scores once, and
         once more where `items` or `flips` are asked for.
     version
         Column that tells the versions apart.
@@ -108,26 +108,26 @@ def compare(
         item without a cluster counts as a cluster of its own.
     by
         Columns or expressions to slice by, one row for each value; a pair in the list is sliced by both, as
-        in ``["topic", ("topic", "language")]``. An expression needs a name of its own:
-        ``(pl.col("input").str.len_chars() > 1000).alias("long")``. The items show these columns too.
-        ``"auto"`` searches the columns with few values, and their pairs, for slices that moved differently
+        in `["topic", ("topic", "language")]`. An expression needs a name of its own:
+        `(pl.col("input").str.len_chars() > 1000).alias("long")`. The items show these columns too.
+        `"auto"` searches the columns with few values, and their pairs, for slices that moved differently
         from the rest.
     metrics
-        Names of the metrics; None for every ``<name>_score`` column.
+        Names of the metrics; None for every `<name>_score` column.
     measures
         Columns of numbers to compare beside the scores, such as latency and cost. Names of what traces have
-        (``["latency_ms", "cost", "input_tokens", "output_tokens"]``), ``"auto"`` for those that are there, or
-        any column with its direction: ``{"retries": {"lower_is_better": True}}``. `Measure` has the other
+        (`["latency_ms", "cost", "input_tokens", "output_tokens"]`), `"auto"` for those that are there, or
+        any column with its direction: `{"retries": {"lower_is_better": True}}`. `Measure` has the other
         options. Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
     aggregates
-        Statistics of all items beside the means, such as ``["macro_f1", "corpus_bleu"]``, or `Aggregate`s.
+        Statistics of all items beside the means, such as `["macro_f1", "corpus_bleu"]`, or `Aggregate`s.
         Each is a row of `summary` like a mean. None takes those whose counts a suite kept.
     truth
         People's labels of some rows, which correct the scores of a judge on all rows: a column (null where
         nobody rated), a mapping from metric to column, or a frame of `read_labels`. Labels are Booleans,
-        ``pass`` and ``fail``, or numbers in the range of the scores. A column ``weight`` beside them, as
-        `sample_items` makes it, is used. The metric's row is the corrected one; ``judge_…`` columns keep what
-        the judge says alone, and ``people_…`` columns what the labels say alone.
+        `pass` and `fail`, or numbers in the range of the scores. A column `weight` beside them, as
+        `sample_items` makes it, is used. The metric's row is the corrected one; `judge_…` columns keep what
+        the judge says alone, and `people_…` columns what the labels say alone.
     adjust
         Columns of strata, for versions that are not paired: the candidate's rows are weighed to the
         baseline's mix, so that other traffic is no regression.
@@ -137,11 +137,11 @@ def compare(
         Level of the intervals and of the corrected tests.
     margin
         How much worse a candidate may be and still count as not worse; `summary` then says so in
-        ``not_worse``: ``yes``, ``no`` or ``unknown``. A measure has its own.
+        `not_worse`: `yes`, `no` or `unknown`. A measure has its own.
     unanswered
-        ``"apart"``: a row with an ``error``, or without an ``output``, is no wrong answer. It is left out of
-        the scores and counts in the row ``answered``. ``"wrong"`` keeps the score that it has. ``"auto"``
-        sets it apart where the frame has ``error`` or ``finish_reason``, as traces do.
+        `"apart"`: a row with an `error`, or without an `output`, is no wrong answer. It is left out of
+        the scores and counts in the row `answered`. `"wrong"` keeps the score that it has. `"auto"`
+        sets it apart where the frame has `error` or `finish_reason`, as traces do.
     seed
         Fixes the random signs of the permutation test.
 
@@ -154,7 +154,7 @@ def compare(
     Notes
     -----
     Rows without a version, item or score are counted and reported, never dropped silently. A column
-    ``<name>_signature``, where there is one, must have one value over all compared rows: scores that were not
+    `<name>_signature`, where there is one, must have one value over all compared rows: scores that were not
     made in the same way are refused.
 
     Examples

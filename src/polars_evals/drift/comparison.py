@@ -34,11 +34,11 @@ class Comparison(Result):
     slices
         The same for each slice.
     measures
-        A row for each measure and statistic (``mean``, ``median``, ``p95``): the values of both versions,
+        A row for each measure and statistic (`mean`, `median`, `p95`): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
     components
-        A row for each thing that is judged of a row of `summary` or `slices`: ``mean``, ``pass_rate``,
-        ``median``, ``p95``, with its difference, interval, tests and verdict. Gates judge these.
+        A row for each thing that is judged of a row of `summary` or `slices`: `mean`, `pass_rate`,
+        `median`, `p95`, with its difference, interval, tests and verdict. Gates judge these.
     unmatched
         What could not be paired, and why.
     pass_rates
@@ -73,9 +73,9 @@ class Comparison(Result):
         """
         Every paired difference of every metric and measure, worst first, with slices and texts.
 
-        A row for each candidate, metric and item: ``baseline_score``, ``candidate_score``, ``difference``,
-        labels, ``flip``, the columns of slices, ``input``, ``expected``, ``baseline_output``,
-        ``candidate_output``, and the output of every version as ``output_<version>``. It is lazy: nothing is
+        A row for each candidate, metric and item: `baseline_score`, `candidate_score`, `difference`,
+        labels, `flip`, the columns of slices, `input`, `expected`, `baseline_output`,
+        `candidate_output`, and the output of every version as `output_<version>`. It is lazy: nothing is
         read before it is collected.
 
         Examples
@@ -138,7 +138,7 @@ class Comparison(Result):
         Parameters
         ----------
         rows
-            Which rows are judged, by their columns ``candidate``, ``metric``, ``slice`` and ``by``; None for
+            Which rows are judged, by their columns `candidate`, `metric`, `slice` and `by`; None for
             all.
         sequential
             Whether the verdicts must hold for any number of looks while items are added, as in a job that
@@ -147,8 +147,8 @@ class Comparison(Result):
         Returns
         -------
         DataFrame
-            Verdict and ``decided_by`` by components that survive Holm's correction over all components of
-            these rows, and ``p_corrected`` of the one that decided.
+            Verdict and `decided_by` by components that survive Holm's correction over all components of
+            these rows, and `p_corrected` of the one that decided.
         """
         chosen = self.components if rows is None else self.components.filter(rows)
         corrected = family_wise(chosen, self.spec.alpha, sequential=sequential)
@@ -215,8 +215,8 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         items
-            Every item is listed with all its scores. ``"auto"`` holds as many full texts as fit 6 MB,
-            ``"all"`` every text, ``"none"`` none, a number those of so many items.
+            Every item is listed with all its scores. `"auto"` holds as many full texts as fit 6 MB,
+            `"all"` every text, `"none"` none, a number those of so many items.
         label
             Items for people to rate, as `sample_items` draws them: the page opens on them, shows neither
             version nor score, and exports ratings that `read_labels` reads.
@@ -225,8 +225,8 @@ class Comparison(Result):
         source
             Where the scores come from, to say in the page.
         gates
-            What became of a job's gates, to say in the page: mappings with ``gate``, ``status`` (``passed``,
-            ``failed``, ``advisory`` or ``skipped``) and ``lines``.
+            What became of a job's gates, to say in the page: mappings with `gate`, `status` (`passed`,
+            `failed`, `advisory` or `skipped`) and `lines`.
 
         Notes
         -----

@@ -56,7 +56,7 @@ def components(
 
 
 def labels_of(schema: Schema, column: str) -> pl.Expr:
-    """Return people's labels as numbers: truth values, ``pass`` and ``fail``, or numbers."""
+    """Return people's labels as numbers: truth values, `pass` and `fail`, or numbers."""
     dtype, label = schema[column], pl.col(column)
     if dtype == pl.Boolean or dtype.is_numeric() or dtype == pl.Null:
         return label.cast(pl.Float64)
@@ -68,7 +68,7 @@ def labels_of(schema: Schema, column: str) -> pl.Expr:
 
 
 def require_texts(table: pl.LazyFrame, schema: Schema, column: str) -> None:
-    """Raise if a column of labels that are texts has any other than ``pass``, ``fail`` and ``unsure``."""
+    """Raise if a column of labels that are texts has any other than `pass`, `fail` and `unsure`."""
     if schema[column] == pl.String or isinstance(schema[column], pl.Enum | pl.Categorical):
         text = pl.col(column).cast(pl.String)
         others = table.filter(~text.is_in([*LABELS, UNSURE])).select(text.first()).collect(engine="streaming")
@@ -323,7 +323,7 @@ def influence_of_items(
     rows: pl.DataFrame, name: str, versions: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """
-    Return each item's influence on an aggregate, a column ``v:0``, ``v:1``, … for each version.
+    Return each item's influence on an aggregate, a column `v:0`, `v:1`, … for each version.
 
     Only items that all versions have counts for are complete; the others are null. Where a version has no
     value, the second says why.

@@ -200,7 +200,7 @@ def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.Da
 
 
 def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
-    """Return the entries of ``rows`` that have no ``item``, by ``side`` (true: candidate)."""
+    """Return the entries of `rows` that have no `item`, by `side` (true: candidate)."""
     return _entries(
         counted,
         candidate,

@@ -49,14 +49,14 @@ def sample_items(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric (``"uncertain"`` needs one).
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric (`"uncertain"` needs one).
     n
         How many items to draw; all, where there are fewer.
     item
         Column that names the test case.
     strategy
-        ``"uncertain"`` draws items with a chance that grows with uncertainty: scores far from 0 and 1, and
-        versions that differ. ``"random"`` gives all items the same chance. ``"stratified"`` draws as many
+        `"uncertain"` draws items with a chance that grows with uncertainty: scores far from 0 and 1, and
+        versions that differ. `"random"` gives all items the same chance. `"stratified"` draws as many
         from each value of `by`, so that rare values are rated too.
     by
         Columns of the strata, one value an item.
@@ -66,8 +66,8 @@ def sample_items(
     Returns
     -------
     DataFrame
-        The rows of the drawn items, of all their versions, with ``weight``: 1 / the chance that the item had
-        to be drawn. ``compare(truth=…)`` uses it, so that the labels speak for all items.
+        The rows of the drawn items, of all their versions, with `weight`: 1 / the chance that the item had
+        to be drawn. `compare(truth=…)` uses it, so that the labels speak for all items.
 
     Examples
     --------
@@ -248,8 +248,8 @@ def read_labels(path: Paths) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each rated answer and rater, with ``item_id``, ``version``, ``label`` (``pass`` or
-        ``fail``; null where the rater was not sure), ``note``, ``rater``, ``ts`` and ``weight`` (null where
+        A row for each rated answer and rater, with `item_id`, `version`, `label` (`pass` or
+        `fail`; null where the rater was not sure), `note`, `rater`, `ts` and `weight` (null where
         the page was not made of a sample). The last rating of a rater counts.
 
     Notes

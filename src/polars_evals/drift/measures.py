@@ -19,7 +19,7 @@ def with_telling(comparison: Comparison) -> pl.DataFrame:
     Return the rows of a comparison with the numbers that their verdicts rest on.
 
     A row that another component than the mean decided, such as the pass rate or a quantile, has that one's
-    numbers in the place of the means, and its name in ``statistic``.
+    numbers in the place of the means, and its name in `statistic`.
     """
     rows = pl.concat([comparison.summary, comparison.slices], how="diagonal")
     deciding = comparison.components.filter(pl.col("component") != MEAN).select(

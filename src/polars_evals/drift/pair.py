@@ -32,11 +32,11 @@ HIGHEST = f"{APART}highest"
 @dataclass(frozen=True)
 class Observations:
     """
-    What a candidate is judged on, for every metric m: ``m:b``, ``m:c`` (scores), ``m:bp``, ``m:cp`` (pass).
+    What a candidate is judged on, for every metric m: `m:b`, `m:c` (scores), `m:bp`, `m:cp` (pass).
 
-    Paired, a row is an item; a side that lacks it is null, and so is ``in_b`` or ``in_c``; it has ``many``
+    Paired, a row is an item; a side that lacks it is null, and so is `in_b` or `in_c`; it has `many`
     rows where a version has more than one. Unpaired, a row is a row of one version, and the other side is
-    null. `rows` holds every row unaveraged, with ``side`` (true: candidate) and the slices of its item.
+    null. `rows` holds every row unaveraged, with `side` (true: candidate) and the slices of its item.
     """
 
     frame: pl.DataFrame
@@ -157,7 +157,7 @@ class Slicing:
 
 
 def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:
-    """Return ``topic=refunds, language=de``."""
+    """Return `topic=refunds, language=de`."""
     return ", ".join(f"{name}={'null' if v is None else v}" for name, v in zip(by, value, strict=True))
 
 

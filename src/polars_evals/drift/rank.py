@@ -134,29 +134,29 @@ def rank(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     version
         Column that tells the versions apart.
     item
         Column that names the test case. Only items that all versions have a score for are compared; repeats
         of an item are averaged.
     metrics
-        Names of the metrics; None for every ``<name>_score`` column.
+        Names of the metrics; None for every `<name>_score` column.
     measures
-        Columns of numbers to rank by too, such as ``latency_ms``, as in `compare`; the best is the lowest
+        Columns of numbers to rank by too, such as `latency_ms`, as in `compare`; the best is the lowest
         where lower is better.
     aggregates
-        Statistics of all items to rank by too, such as ``["macro_f1"]``, or `Aggregate`s; their values stand
-        in ``mean``. None takes those whose counts a suite kept.
+        Statistics of all items to rank by too, such as `["macro_f1"]`, or `Aggregate`s; their values stand
+        in `mean`. None takes those whose counts a suite kept.
     cluster
         Column that groups items which are not independent, such as the conversation or document.
     baseline
         Compare every version with this one. None compares all pairs.
     unanswered
-        What errors and missing outputs are, as in `compare`: ``"apart"`` from the scores, ``"wrong"``, or
-        ``"auto"``, apart where a column ``error`` or ``finish_reason`` tells. Where answers are missing, the
-        share of ``answered`` items is ranked like a metric, and so are ``error``, ``truncated`` and
-        ``filtered``, of which less is better.
+        What errors and missing outputs are, as in `compare`: `"apart"` from the scores, `"wrong"`, or
+        `"auto"`, apart where a column `error` or `finish_reason` tells. Where answers are missing, the
+        share of `answered` items is ranked like a metric, and so are `error`, `truncated` and
+        `filtered`, of which less is better.
     alpha
         Level of the intervals.
     seed
@@ -440,7 +440,7 @@ class Ranking(Result):
         A row for each metric and version, best first: mean, rank, their intervals, probability to be the
         best.
     pairs
-        The differences between versions (``b`` − ``a``), with intervals and tests.
+        The differences between versions (`b` − `a`), with intervals and tests.
     notes
         What was left out or needs care, in words.
     settings

@@ -49,7 +49,7 @@ class Scores:
     table
         All columns of the compared versions, for the texts behind the numbers.
     rows
-        ``version``, ``item``, ``cluster``, a column for each trait, ``<metric>:score`` and ``<metric>:pass``,
+        `version`, `item`, `cluster`, a column for each trait, `<metric>:score` and `<metric>:pass`,
         of measures and shares of answers too.
     traits
         The columns that slices are made of: those of `spec`, or those that a search found.
@@ -148,7 +148,7 @@ def beyond(schema: Schema, spec: ResolvedSpec) -> list[pl.Expr]:
 
 
 def count_versions(table: pl.LazyFrame, schema: Schema, version: str) -> pl.DataFrame:
-    """Return how many rows (``len``) each version has."""
+    """Return how many rows (`len`) each version has."""
     versions = table.group_by(columns.as_text(schema, version).alias("version"))
     return versions.agg(pl.len()).sort("version").collect(engine="streaming")
 
@@ -161,7 +161,7 @@ def require_few_slices(group: Sequence[str], count: int) -> None:
 
 
 def describe_nameless(counts: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
-    """Say how many rows (``len``) have no ``version``."""
+    """Say how many rows (`len`) have no `version`."""
     nameless = int(counts.filter(pl.col("version").is_null())["len"].sum())
     return [left_out(nameless, f"version ({spec.version})")] if nameless else []
 

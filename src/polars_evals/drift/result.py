@@ -86,7 +86,7 @@ class Result(ABC):
 
         Notes
         -----
-        A frame is ``{"total": number of rows, "rows": [...]}`` with at most 1,000 rows, and a text is cut
+        A frame is `{"total": number of rows, "rows": [...]}` with at most 1,000 rows, and a text is cut
         after 10,000 characters, so that the document stays small; the frames themselves hold everything.
         """
         frames = {
@@ -124,8 +124,8 @@ class Result(ABC):
         source
             Where the scores come from, to say in the page.
         gates
-            What became of a job's gates, to say in the page: mappings with ``gate``, ``status`` and
-            ``lines``.
+            What became of a job's gates, to say in the page: mappings with `gate`, `status` and
+            `lines`.
         """
         return write_or_return(drawing().page_of(self, source=source, gates=gates), path)
 

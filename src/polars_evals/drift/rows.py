@@ -39,7 +39,7 @@ class Rows:
     Attributes
     ----------
     frame
-        The named columns, then ``<name>:score`` and ``<name>:pass`` of metrics, measures and shares of
+        The named columns, then `<name>:score` and `<name>:pass` of metrics, measures and shares of
         answers.
     metrics
         The names of the metrics.

@@ -49,7 +49,7 @@ def runs(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
         passes are counted; a row for each run of an item.
     version
         Column that tells the versions apart.
@@ -58,7 +58,7 @@ def runs(
     k
         Of how many runs at least one (`pass_at_k`), or every one (`pass_all_k`), passes.
     metrics
-        Names of the metrics; None for every ``<name>_score`` column.
+        Names of the metrics; None for every `<name>_score` column.
     cluster
         Column that groups items which are not independent.
     alpha

@@ -317,7 +317,7 @@ class ResolvedSpec(ComparisonSpec):
         return self.quantities[name].sign
 
     def gain(self, change: str = "difference") -> pl.Expr:
-        """Return a column of changes, beside ``metric``, so that what is above 0 is better."""
+        """Return a column of changes, beside `metric`, so that what is above 0 is better."""
         lower = [name for name, one in self.quantities.items() if one.lower_is_better]
         return pl.when(pl.col("metric").is_in(lower)).then(-pl.col(change)).otherwise(change)
 

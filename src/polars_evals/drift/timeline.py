@@ -81,31 +81,31 @@ def timeline(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column ``<name>_score`` for each metric, and ``<name>_label`` where
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
         pass rates are wanted.
     time
         Column of dates or datetimes. Rows may come in any order: a late row counts in its own window.
     every
-        Length of a window, as Polars writes it: ``"1h"``, ``"1d"``, ``"1w"``, ``"1mo"``.
+        Length of a window, as Polars writes it: `"1h"`, `"1d"`, `"1w"`, `"1mo"`.
     version
         Column that tells versions apart, to follow each on its own; None follows all rows together.
     by
-        Columns or expressions to slice by, as for `compare` (without ``"auto"``).
+        Columns or expressions to slice by, as for `compare` (without `"auto"`).
     cluster
         Column that groups rows which are not independent, such as the conversation.
     metrics
-        Names of the metrics; None for every ``<name>_score`` column.
+        Names of the metrics; None for every `<name>_score` column.
     measures
         Columns of numbers to follow beside the scores, as for `compare`; only their means are followed.
     adjust
         Column or columns, such as the topic, whose mix may change over time: every window is weighed to the
         mix of the reference period, so that a change of the mix alone is no change of the level.
     unanswered
-        What errors and missing outputs are, as for `compare`: ``"apart"`` from the scores, ``"wrong"``, or
-        ``"auto"``, apart where a column ``error`` or ``finish_reason`` tells.
+        What errors and missing outputs are, as for `compare`: `"apart"` from the scores, `"wrong"`, or
+        `"auto"`, apart where a column `error` or `finish_reason` tells.
     reference
         The period that the rest is held against: so many first windows with data of each series, or a pair
-        ``(start, end)`` of times, the end excluded; times without a zone are in the zone of the `time`
+        `(start, end)` of times, the end excluded; times without a zone are in the zone of the `time`
         column. The longer it is, the smaller the changes that can be seen. It must not move when the timeline
         is made again with new rows.
     min_effect

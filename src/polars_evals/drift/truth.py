@@ -79,7 +79,7 @@ def correct(
 
     Notes
     -----
-    The mean of a version is ``λ · mean(judge) + mean(people − λ · judge)``, the second over labelled items.
+    The mean of a version is `λ · mean(judge) + mean(people − λ · judge)`, the second over labelled items.
     λ makes the variance least (power tuning): where the judge says nothing about people's labels it is 0, and
     the labels alone count.
     """

@@ -139,7 +139,7 @@ def _roundest(above: float, most: float) -> float:
 def _spread(
     shares: pl.DataFrame, names: tuple[str, str], *, x: Any, y: str, width: int, title: str | None
 ) -> list[Any]:
-    """Return bars of one version and the outline of another, of ``low``, ``high`` and a share for each."""
+    """Return bars of one version and the outline of another, of `low`, `high` and a share for each."""
     shown = distinct(names)
     scale = alt.Scale(domain=shown, range=[SKY, VERMILION])
     colour = alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, symbolType="square"))
@@ -525,7 +525,7 @@ class TimelinePlots:
         version
             The version, where each was followed on its own; None for the first.
         slice
-            The slice, as in ``"topic=refunds"``; None for all rows.
+            The slice, as in `"topic=refunds"`; None for all rows.
         width
             Pixels.
 
@@ -553,7 +553,7 @@ class TimelinePlots:
         version
             The version, where each was followed on its own; None for the first.
         slice
-            The slice, as in ``"topic=refunds"``; None for all rows.
+            The slice, as in `"topic=refunds"`; None for all rows.
         width
             Pixels.
         """

@@ -37,7 +37,7 @@ def tag(element: str, /, *children: Child, **attributes: str | float | bool | No
     children
         Texts, which are escaped; numbers; other elements; iterables of these.
     attributes
-        ``class_`` and ``for_`` lose the underscore at the end, others become hyphens: ``aria_label``. True
+        `class_` and `for_` lose the underscore at the end, others become hyphens: `aria_label`. True
         gives an attribute without a value; None and False leave it out.
     """
     given = "".join(_attribute(key, value) for key, value in attributes.items())

@@ -493,7 +493,7 @@ def _shown(texts: pl.Series) -> list[str]:
 
 
 def reveal(text: str) -> str:
-    """Show what cannot be seen and yet acts on the text around it, as ``⟨U+202E⟩`` or ``␍``."""
+    """Show what cannot be seen and yet acts on the text around it, as `⟨U+202E⟩` or `␍`."""
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
 
 

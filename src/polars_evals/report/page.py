@@ -57,12 +57,12 @@ def page_of(
     source
         Where the scores come from, in words.
     items
-        Which texts a comparison's page holds: ``"auto"`` as many as fit 6 MB, ``"all"``, ``"none"``, or of so
+        Which texts a comparison's page holds: `"auto"` as many as fit 6 MB, `"all"`, `"none"`, or of so
         many items. Every item is listed with all its scores.
     label
         Items for people to rate, as `sample_items` draws them: the page opens on them.
     gates
-        What became of the gates of a job: mappings with ``gate``, ``status`` and ``lines``.
+        What became of the gates of a job: mappings with `gate`, `status` and `lines`.
     """
     if not (
         items in ("auto", "all", "none")

@@ -230,7 +230,7 @@ def slice_word(name: str, *, short: bool = True) -> str:
 
 
 def _move(row: Row) -> str:
-    """Return what a measure or a share of answers did: ``latency_ms 12% slower (812 ms → 909 ms)``."""
+    """Return what a measure or a share of answers did: `latency_ms 12% slower (812 ms → 909 ms)`."""
     name = middle_cut(outcome_name(row.metric))
     if row.measure is None or row.difference is None or row.before is None:
         return f"{middle_cut(row.name)} {row.levels}"

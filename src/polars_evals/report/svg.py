@@ -283,7 +283,7 @@ def curves(
 def histogram(
     bins: Sequence[tuple[float, float, float, float]], names: tuple[str, str], *, label: str
 ) -> Html:
-    """Return how two versions' scores are spread: ``(low, high, share before, share after)`` of each bin."""
+    """Return how two versions' scores are spread: `(low, high, share before, share after)` of each bin."""
     width, height, bottom = 300, 110, 18
     most = max((share for one in bins for share in one[2:]), default=1.0) or 1.0
     low, high = bins[0][0], bins[-1][1]

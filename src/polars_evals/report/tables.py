@@ -42,7 +42,7 @@ class Row:
     candidate, metric, slice, by, value
         What it is about; `slice` is None for all items.
     part
-        The component: ``mean``, ``pass rate``, or a quantile such as ``p95``.
+        The component: `mean`, `pass rate`, or a quantile such as `p95`.
     verdict, reason, n, q_value
         As in the frame.
     before, after, difference, low, high

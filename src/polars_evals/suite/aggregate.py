@@ -35,22 +35,22 @@ class Aggregate:
     Parameters
     ----------
     type
-        Of labels: ``accuracy``, ``balanced_accuracy``, ``macro_f1``, ``micro_f1``, ``weighted_f1``, ``mcc``,
-        ``cohen_kappa``, and ``f1``, ``precision`` and ``recall`` of one class. Of texts: ``corpus_bleu``,
-        ``corpus_chrf``, ``corpus_wer`` and ``corpus_cer``.
+        Of labels: `accuracy`, `balanced_accuracy`, `macro_f1`, `micro_f1`, `weighted_f1`, `mcc`,
+        `cohen_kappa`, and `f1`, `precision` and `recall` of one class. Of texts: `corpus_bleu`,
+        `corpus_chrf`, `corpus_wer` and `corpus_cer`.
     output, expected
-        The columns to compare, ``"output"`` and ``"expected"`` if not given.
+        The columns to compare, `"output"` and `"expected"` if not given.
     name
-        What its rows are called, and its column in a scored frame: ``<name>_counts``. The type if not given.
+        What its rows are called, and its column in a scored frame: `<name>_counts`. The type if not given.
     positive
-        The class that ``f1``, ``precision`` and ``recall`` are about.
+        The class that `f1`, `precision` and `recall` are about.
     clean, clean_expected
         Steps that clean the texts first: see `Metric`. In a suite, the suite's if not given.
 
     Notes
     -----
     Values are those of scikit-learn, of sacrebleu's corpus scores divided by 100, and of jiwer as 1 − error
-    rate. Labels are compared as they are: ``"Yes"`` and ``"yes"`` are two classes. A row without an expected
+    rate. Labels are compared as they are: `"Yes"` and `"yes"` are two classes. A row without an expected
     value does not count; a row without an output is wrong, and an empty text.
 
     Examples
@@ -135,8 +135,8 @@ class Aggregate:
         """
         Return what each row adds to the statistic, as a struct; null without an expected value.
 
-        Labels are kept as they are (``expected``, ``output``), of texts the sums of n-grams or errors
-        (``counts``). ``type`` and ``positive`` say what they are for.
+        Labels are kept as they are (`expected`, `output`), of texts the sums of n-grams or errors
+        (`counts`). `type` and `positive` say what they are for.
         """
         sides = self._metric.side_exprs
         for side, column in self._metric.sides.items():

@@ -38,18 +38,18 @@ class Measure:
     Parameters
     ----------
     name
-        The column. Of ``latency_ms``, ``cost``, ``input_tokens`` and ``output_tokens``, as `scan_traces`
+        The column. Of `latency_ms`, `cost`, `input_tokens` and `output_tokens`, as `scan_traces`
         names them, the rest is known.
     lower_is_better
         Which way is better.
     unit
-        Shown behind the numbers, as in ``812 ms``; ``$`` stands before them.
+        Shown behind the numbers, as in `812 ms`; `$` stands before them.
     quantiles
-        Quantiles to compare beside the mean; None for the median and the 95th percentile, ``[]`` for none.
+        Quantiles to compare beside the mean; None for the median and the 95th percentile, `[]` for none.
     min_effect
         The smallest difference that matters; None for 5% of the baseline's mean.
     margin
-        How much worse a candidate may be and still count as ``not_worse``.
+        How much worse a candidate may be and still count as `not_worse`.
     bounds
         The least and the greatest value that is possible, None for no bound.
 
@@ -136,7 +136,7 @@ class Measure:
         return {key: value for key, value in found.items() if value is not None}
 
     def amount(self, value: float, *, signed: bool = False) -> str:
-        """Return a number of this measure as it is written: ``812 ms``, ``+$0.0123``."""
+        """Return a number of this measure as it is written: `812 ms`, `+$0.0123`."""
         digits = significant(abs(value))
         sign = "-" if value < 0 else "+" if signed else ""
         if self.unit is None:
@@ -144,7 +144,7 @@ class Measure:
         return f"{sign}{self.unit}{digits}" if self.unit in ("$", "€", "£") else f"{sign}{digits} {self.unit}"
 
     def way(self, change: float) -> str:
-        """Return what a change is called: ``slower``, ``cheaper``, ``higher``."""
+        """Return what a change is called: `slower`, `cheaper`, `higher`."""
         more, less = MORE.get(self.unit or "", ("higher", "lower"))
         return more if change > 0 else less
 
@@ -174,10 +174,10 @@ def measures_of(
     Parameters
     ----------
     given
-        What a user wrote: one or several names or measures, ``{"latency_ms": {"min_effect": 50}}``, or
-        ``"auto"``.
+        What a user wrote: one or several names or measures, `{"latency_ms": {"min_effect": 50}}`, or
+        `"auto"`.
     there
-        The columns of a table, for ``"auto"``.
+        The columns of a table, for `"auto"`.
     own
         Measures that may be named because a suite has them.
     """

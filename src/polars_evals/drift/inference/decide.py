@@ -228,12 +228,12 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
 
 def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """
-    Add what a component is judged by: ``min_effect``, ``margin``, ``sign`` (-1: lower is better) and bounds.
+    Add what a component is judged by: `min_effect`, `margin`, `sign` (-1: lower is better) and bounds.
 
     Notes
     -----
     A measure without bounds is taken to have those of the values that were seen, with 0 among them: what is
-    unseen is rarely much larger. Its intervals may still reach beyond (``certain`` is false).
+    unseen is rarely much larger. Its intervals may still reach beyond (`certain` is false).
     """
     found: dict[str, list[Any]] = {
         name: [] for name in ("min_effect", "margin", "sign", "least", "greatest", "certain")
@@ -279,12 +279,12 @@ def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: fl
 
 def correct(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
     """
-    Add corrected p-values: ``q_value`` (false discoveries) and ``p_family`` (any false one), by family.
+    Add corrected p-values: `q_value` (false discoveries) and `p_family` (any false one), by family.
 
     Notes
     -----
     Rows over all items are one family, slices are another, with half of alpha each: what is asked about
-    slices costs the overall rows little, however many slices there are. ``also_tried`` are the p-values of
+    slices costs the overall rows little, however many slices there are. `also_tried` are the p-values of
     slices that a search tried and does not list. Components with the same numbers are one test.
     """
     sliced = rows["slice"].is_not_null().to_numpy()
@@ -348,7 +348,7 @@ def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> s
     rows
         The verdicts of the rows over all items.
     alpha
-        The level that ``p_family`` is held to.
+        The level that `p_family` is held to.
     """
     worse = (pl.col("verdict") == REGRESSED) & (pl.col("p_family") <= alpha)
     if components.select(worse.any()).item():
@@ -358,7 +358,7 @@ def verdict_of(components: pl.DataFrame, rows: Iterable[str], alpha: float) -> s
 
 
 def family_wise(rows: pl.DataFrame, alpha: float, *, sequential: bool) -> pl.DataFrame:
-    """Add ``p_corrected``, Holm's over all components, and leave only the verdicts that survive it."""
+    """Add `p_corrected`, Holm's over all components, and leave only the verdicts that survive it."""
     p = floats(rows["p_sequential" if sequential else "p_test"])
     # Numbers that are the same are one test, that of the mean.
     alone = ~rows["same"].to_numpy()

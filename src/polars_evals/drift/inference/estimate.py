@@ -94,7 +94,7 @@ class Component:
     values
         By slice the values of both versions, where they are known without the numbers.
     facts
-        Further facts by slice, such as why there is no difference (``undefined``).
+        Further facts by slice, such as why there is no difference (`undefined`).
     possible
         Numbers that an item can have, seen or not.
     notes

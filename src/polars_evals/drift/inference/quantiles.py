@@ -36,7 +36,7 @@ class Arms:
 
 
 def statistic_name(quantile: float) -> str:
-    """Return ``p95`` for 0.95, and ``median`` for 0.5."""
+    """Return `p95` for 0.95, and `median` for 0.5."""
     return "median" if quantile == 0.5 else f"p{100 * quantile:.6g}"
 
 
