@@ -86,7 +86,7 @@ def test_a_worker_dies_and_nothing_is_lost(tmp_path: Path) -> None:
 def test_a_comparison_equals_that_of_the_rows(options: dict[str, Any]) -> None:
     frame = with_texts(scored(1, 240))
     tables = ray.data.from_arrow([frame[:300].to_arrow(), frame[300:].to_arrow()])
-    found = compare(tables, **(SETTINGS | options), max_items=500)
+    found = compare(tables, **(SETTINGS | options), max_items=5_000)
     assert_equal(found, pe.compare(frame, **(SETTINGS | options)))
 
 

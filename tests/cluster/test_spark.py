@@ -98,7 +98,7 @@ def test_an_executor_dies_and_nothing_is_lost(session: Any, tmp_path: Path) -> N
 def test_a_comparison_equals_that_of_the_rows(session: Any, options: dict[str, Any]) -> None:
     frame = with_texts(scored(1, 240))
     rows = session.createDataFrame(frame.with_columns(pl.col("a_label").cast(pl.String)).to_arrow())
-    found = compare(rows, **(SETTINGS | options), max_items=500)
+    found = compare(rows, **(SETTINGS | options), max_items=5_000)
     assert_equal(found, pe.compare(frame, **(SETTINGS | options)))
 
 
