@@ -30,6 +30,7 @@ SHOWN, LONGEST = 5, 70
 TOLERANCE = 1e-9
 
 FailOn = Literal["regressed", "inconclusive"]
+VERDICTS = ("regressed", "inconclusive")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,7 +54,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for report in reports
         if getattr(report, "when", None) == "call"
         for name, text in report.user_properties
-        if name == LINE
+        if re.fullmatch(rf"{LINE}(_\d+)?", name)
     ]
     if lines:
         terminalreporter.section("polars-evals", sep="-")
@@ -134,14 +135,19 @@ class EvalsBaseline:
 
         from polars_evals import compare
 
+        verdicts = [fail_on] if isinstance(fail_on, str) else list(fail_on or ())
+        for one in verdicts:
+            if one not in VERDICTS:
+                raise ValueError(
+                    f"fail_on must be one of {', '.join(VERDICTS)}, a list of them or None, got {one!r}"
+                )
         self._checks += 1
         name = self._name()
         path = self._request.path.parent / FOLDER / f"{name}.parquet"
         columns = [*_columns_of(by), *([cluster] if cluster else []), *_columns_of(options.get("measures"))]
         rows = _Rows(scored, item, columns)
         if self._request.config.getoption("--evals-update"):
-            rows.write(path)
-            self._note("baseline written to " + _shown(path))
+            self._note(rows.write(path))
             return compare(
                 _together(rows.frame, rows.frame), version=VERSION, baseline=BASELINE, item=item, by=by,
                 cluster=cluster, **options,
@@ -157,12 +163,15 @@ class EvalsBaseline:
         )  # fmt: skip
         limits = {"max_newly_failing": max_newly_failing, "max_drop": max_drop}
         limits["max_relative_drop"] = max_relative_drop
-        verdicts = [fail_on] if isinstance(fail_on, str) else list(fail_on or ())
+        unchanged = rows.same_scores(before)
         reasons = [
             *(f"the comparison is {one}" for one in verdicts if comparison.verdict == one),
             *_beyond(comparison.summary, limits, not_worse_than),
         ]
-        self._note(_line(comparison, rows.new_items(before)))
+        if unchanged:
+            # However few items there are: each has the score that was committed.
+            reasons = []
+        self._note(_line(comparison, rows.new_items(before), unchanged=unchanged))
         self._properties(comparison)
         page = self._write_page(comparison, name, failed=bool(reasons))
         if reasons:
@@ -185,10 +194,14 @@ class EvalsBaseline:
 
     def _accept(self) -> str:
         """Return the command that makes these answers the baseline."""
-        return f"pytest --evals-update '{self._request.node.nodeid}'"
+        _, *test = self._request.node.nodeid.split("::")
+        return f"pytest --evals-update '{'::'.join([_shown(self._request.path), *test])}'"
 
     def _note(self, line: str) -> None:
-        self._request.node.user_properties.append((LINE, line))
+        name, text = (
+            (LINE, line) if self._checks == 1 else (f"{LINE}_{self._checks}", f"check {self._checks}: {line}")
+        )
+        self._request.node.user_properties.append((name, text))
 
     def _properties(self, comparison: Comparison) -> None:
         """Give the numbers to JUnit."""
@@ -219,6 +232,7 @@ class _Rows:
     """What a check keeps of scored answers."""
 
     def __init__(self, scored: pl.DataFrame | pl.LazyFrame, item: str, columns: Sequence[str]) -> None:
+        __tracebackhide__ = True
         import polars as pl
 
         from polars_evals.suite.signature import signatures_of
@@ -244,14 +258,33 @@ class _Rows:
         if self.frame.is_empty():
             raise AssertionError("The frame has no rows: there is nothing to check.")
 
-    def write(self, path: Path) -> None:
-        """Write the baseline; it is there as a whole or not at all."""
+    def write(self, path: Path) -> str:
+        """Write the baseline as a whole or not at all, and say what changed in it."""
+        import polars as pl
+
         from polars_evals.suite.signature import to_metadata
 
+        items = self._items
+        old = set(pl.read_parquet(path, glob=False)[self.item].to_list()) if path.exists() else items
         path.parent.mkdir(exist_ok=True)
         part = path.with_name(f".{os.getpid()}.part")
         self.frame.write_parquet(part, metadata=to_metadata(self.signatures))
         part.replace(path)
+        changes = {"removed": len(old - items), "added": len(items - old)}
+        told = "".join(f", {count} {what}" for what, count in changes.items() if count)
+        return f"baseline of {len(items)} items{told} written to {_shown(path)}"
+
+    @property
+    def _items(self) -> set[Any]:
+        return set(self.frame[self.item].to_list())
+
+    def same_scores(self, before: pl.DataFrame) -> bool:
+        """Whether every item of the baseline has the scores that it had."""
+        import polars as pl
+
+        columns = [self.item, *(f"{metric}_score" for metric in self.metrics)]
+        now = self.frame.filter(pl.col(self.item).is_in(before[self.item].unique().implode()))
+        return now.select(columns).sort(columns).equals(before.select(columns).sort(columns))
 
     def differs(self, before: pl.DataFrame, path: Path) -> str | None:
         """Say why these answers cannot be compared with the baseline, if so."""
@@ -262,14 +295,14 @@ class _Rows:
         known = [name.removesuffix("_score") for name in before.columns if name.endswith("_score")]
         if set(known) != set(self.metrics):
             return (
-                f"The baseline is of another suite: it has the metrics {', '.join(known)}, "
+                f"The baseline was scored by another suite: it has the metrics {', '.join(known)}, "
                 f"and the answers have {', '.join(self.metrics)}."
             )
         made = from_metadata(str(path))
         for name, text in self.signatures.items():
             if name in made and made[name] != text:
                 both = f"  {name}: {made[name]}  (baseline)\n  {name}: {text}  (now)"
-                return f"The baseline is of another suite:\n{both}"
+                return f"The baseline was scored by another suite:\n{both}"
         items, old = (
             set(self.frame[self.item].to_list()),
             before[self.item].unique(maintain_order=True).to_list(),
@@ -325,11 +358,12 @@ def _beyond(summary: pl.DataFrame, limits: Mapping[str, float | None], margin: f
                     drop = f"{before:.4g} → {after:.4g}"
                     yield f"{row['metric']}: the {what} fell {drop}, more than {option} = {limit:g} allows"
         if margin is not None and row["not_worse"] != "yes":
-            yield f"{row['metric']}: the data do not show that it is not worse by {margin:g}"
+            yield f"{row['metric']}: a loss of more than {margin:g} is not ruled out"
 
 
-def _line(comparison: Comparison, new: int) -> str:
+def _line(comparison: Comparison, new: int, *, unchanged: bool) -> str:
     """Say how a check went, for the summary."""
+    verdict = "no score changed" if unchanged else comparison.verdict.replace("_", " ")
     rows = comparison.summary.iter_rows(named=True)
     scores = ", ".join(
         f"{row['metric']} {row['baseline_mean']:.3f} → {row['candidate_mean']:.3f}"
@@ -337,8 +371,8 @@ def _line(comparison: Comparison, new: int) -> str:
         if row["baseline_mean"] is not None and row["candidate_mean"] is not None
     )
     more = f"; {new} new items are not judged" if new else ""
-    better = "; --evals-update keeps it" if comparison.verdict == "improved" else ""
-    return f"{comparison.verdict.replace('_', ' ')}: {scores}{more}{better}"
+    better = "; --evals-update makes it the baseline" if comparison.verdict == "improved" else ""
+    return f"{verdict}: {scores}{more}{better}"
 
 
 def _failure(comparison: Comparison, reasons: Sequence[str], page: Path | None, accept: str) -> str:

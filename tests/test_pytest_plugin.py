@@ -161,7 +161,8 @@ def test_an_empty_frame_fails_and_never_becomes_a_baseline(pytester: pytest.Pyte
         (", fail_on=None, max_newly_failing=2", "3 items newly fail, more than 2"),
         (", fail_on=None, max_drop=0.04", "more than max_drop = 0.04 allows"),
         (", fail_on=None, max_relative_drop=0.04", "more than max_relative_drop = 0.04 allows"),
-        (", fail_on=None, not_worse_than=0.02", "not worse by 0.02"),
+        (", fail_on=None, not_worse_than=0.02", "a loss of more than 0.02 is not ruled out"),
+        (", fail_on='regresed'", "fail_on must be one of regressed, inconclusive"),
     ],
 )
 def test_the_options_of_a_gate(pytester: pytest.Pytester, check: str, text: str) -> None:
@@ -176,6 +177,22 @@ def test_a_drop_of_exactly_the_limit_is_allowed(pytester: pytest.Pytester) -> No
     started(pytester)
     write(pytester, wrong=3, check=", fail_on=None, max_drop=0.05, max_newly_failing=3")
     run(pytester).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("check", [", not_worse_than=0.001", ", fail_on=['regressed', 'inconclusive']"])
+def test_answers_that_did_not_change_pass(pytester: pytest.Pytester, check: str) -> None:
+    started(pytester, wrong=3)
+    write(pytester, wrong=3, check=check)
+    result = run(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*no score changed: exact_match*"])
+
+
+def test_an_update_says_what_it_removes(pytester: pytest.Pytester) -> None:
+    started(pytester)
+    write(pytester, rows=".head(50)")
+    result = run(pytester, "--evals-update")
+    result.stdout.fnmatch_lines(["*baseline of 50 items, 10 removed written to *"])
 
 
 def test_parametrized_tests_and_several_checks_have_files_of_their_own(pytester: pytest.Pytester) -> None:

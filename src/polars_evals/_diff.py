@@ -161,7 +161,8 @@ def run_diff(
     """Do what `diff` does, and keep what it found on the way."""
     if suite is not None and metrics is not None:
         raise ConfigError("give either a suite or metrics, not both")
-    reading = _with_kept(dict(reading or {}), [version, item, *_columns(options)])
+    needed = [name for name in (version, item, *_columns(options)) if name]
+    reading = {**(reading or {}), "needed": needed}
     if len(sources) == 2:
         frame, version, before = _two_sides(sources, reading)
     elif len(sources) == 1:
@@ -199,14 +200,6 @@ def _columns(options: Mapping[str, Any]) -> list[str | None]:
     return [name for name in [*names, options.get("cluster"), options.get("adjust")] if name != "auto"]
 
 
-def _with_kept(reading: dict[str, Any], names: Sequence[str | None]) -> dict[str, Any]:
-    """Ask the reader for the columns that are needed beside the canonical ones."""
-    from polars_evals.traces.rows import CANONICAL
-
-    kept = [*reading.pop("keep", ()), *(name for name in names if name and name not in CANONICAL)]
-    return {**reading, "keep": list(dict.fromkeys(kept))}
-
-
 def _two_sides(sources: Sequence[Source], reading: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str]:
     """Read both sides into one frame."""
     if _is_same(*sources):
@@ -224,7 +217,8 @@ def _one_set(
     """Read a set that holds all versions."""
     if version is None:
         raise ConfigError(
-            "one set of answers needs the column of its versions (version); or name a second set"
+            "name two files, folders or frames; or one with the column of its versions (version) and the "
+            "version to compare with (baseline)"
         )
     frame = _read(source, reading)
     if version not in frame.columns:
@@ -274,7 +268,17 @@ def _read_files(source: str | Path | Sequence[str | Path], reading: Mapping[str,
             f"{source} holds scores ({', '.join(columns[:3])}) and no answers; "
             f"compare scores with: polars-evals compare {source}"
         )
-    found = read_traces(source, **{"as_is": ("output",), **reading})
+    options = {"as_is": ("output",), **reading}
+    needed = options.pop("needed", ())
+    found = read_traces(source, **options)
+    absent = (
+        [] if found.frame is None else [name for name in needed if name not in found.frame.collect_schema()]
+    )
+    if absent:
+        try:
+            found = read_traces(source, **{**options, "keep": [*options.get("keep", ()), *absent]})
+        except (ValueError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{source} has no column {absent[0]!r}") from error
     for file, reason in found.failed.items():
         raise InputError(reason if file in reason else f"{file}: {reason}")
     if found.frame is None:

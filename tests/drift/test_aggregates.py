@@ -82,6 +82,19 @@ def test_no_output_is_wrong_and_no_class_of_its_own() -> None:
     assert of("accuracy", ["a", None], ["a", "b"]).value == 1.0
 
 
+def test_labels_are_those_of_scikit_learn() -> None:
+    expected, output = ["a", "b", "a", "b", "a"], ["a", "b", "well, it is", "a", "a"]
+    frame = pl.DataFrame({"expected": expected, "output": output})
+    aggregate = pe.Aggregate("macro_f1", labels=["a", "b"])
+    counts = frame.select(aggregate.counts(frame.schema)).to_series()
+    found = influence("macro_f1", counts, np.ones(5)).value
+    assert found == pytest.approx(
+        sklearn.f1_score(expected, output, average="macro", labels=["a", "b"]), abs=1e-12
+    )
+    with pytest.raises(ValueError, match="list of texts"):
+        pe.Aggregate("macro_f1", labels="ab")
+
+
 def test_numbers_and_booleans_are_classes() -> None:
     assert of("accuracy", [1, 2, 3], [1.0, 2.0, 4.0]).value == pytest.approx(2 / 3)
     assert of("mcc", [True, False, True], [True, False, False]).value == pytest.approx(

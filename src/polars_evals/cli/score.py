@@ -36,6 +36,7 @@ OPTIONS = {
     r"\brows=\"(\w+)\"": r"--rows \1",
     r"pe\.with_expected\(traces, dataset\)": "--dataset FILE",
     r"\b(keep|format)=": r"--\1",
+    r"\((version|baseline|item)\)": r"(--\1)",
 }
 
 

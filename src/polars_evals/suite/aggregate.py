@@ -44,6 +44,9 @@ class Aggregate:
         What its rows are called, and its column in a scored frame: `<name>_counts`. The type if not given.
     positive
         The class that `f1`, `precision` and `recall` are about.
+    labels
+        The classes, where outputs may be something else: an output that is none of them is wrong, and no
+        class of its own. Without them every different output is a class, as in scikit-learn.
     clean, clean_expected
         Steps that clean the texts first: see `Metric`. In a suite, the suite's if not given.
 
@@ -68,6 +71,7 @@ class Aggregate:
     expected: str | None = None
     name: str | None = None
     positive: Any = None
+    labels: Any = None
     clean: Any = None
     clean_expected: Any = None
 
@@ -81,6 +85,12 @@ class Aggregate:
             raise ValueError(f"{self.type}: has no positive class; {listed(OF_ONE_CLASS)} do")
         if isinstance(self.positive, list | tuple | set | dict):
             raise ValueError(f"{self.type}: `positive` must be one class, got {shown(self.positive)}")
+        if self.labels is not None:
+            if self.type not in OF_CLASSES:
+                raise ValueError(f"{self.type}: has no classes; leave out `labels`")
+            if isinstance(self.labels, str) or not all(isinstance(one, str) for one in self.labels):
+                raise ValueError(f"{self.type}: `labels` must be a list of texts, got {shown(self.labels)}")
+            object.__setattr__(self, "labels", list(self.labels))
         object.__setattr__(self, "name", self.type if self.name is None else self.name)
         _ = self._metric  # names and steps that are wrong are errors now
 
@@ -125,7 +135,7 @@ class Aggregate:
         given = {
             key: value
             for key, value in self.to_dict().items()
-            if key in ("positive", "clean", "clean_expected")
+            if key in ("positive", "labels", "clean", "clean_expected")
         }
         return "|".join(
             [self.type, *(f"{key}:{shown(value)}" for key, value in given.items()), "aggregate:1"]
@@ -153,7 +163,10 @@ class Aggregate:
             if all(dtype.is_numeric() for dtype in dtypes) and dtypes[0] != dtypes[1]:
                 # 1 and 1.0 are one class.
                 sides = {side: expr.cast(pl.Float64) for side, expr in sides.items()}
-            labels = [sides[side].cast(pl.String).alias(side) for side in ("expected", "output")]
+            expected, output = (sides[side].cast(pl.String).alias(side) for side in ("expected", "output"))
+            if self.labels is not None:
+                output = pl.when(output.is_in(self.labels)).then(output).alias("output")
+            labels = [expected, output]
             positive = pl.lit(self._positive_text(schema), dtype=pl.String).alias("positive")
             found = pl.struct(kind, positive, *labels)
         else:

@@ -325,7 +325,8 @@ def _labels(texts: _Texts, found: _Found) -> bool:
     values = texts.values
     several = len(values) > 1
     if several:
-        found.aggregates.append(Aggregate("macro_f1"))
+        # A stray answer is wrong, and no class of its own.
+        found.aggregates.append(Aggregate("macro_f1", labels=values))
     found.add(
         Metric("exact_match"),
         f"{texts.what} has {counted(len(values), 'value')} in {counted(texts.expected.len(), 'row')}: "
