@@ -1,5 +1,6 @@
 """The site, built and opened from disk: silent, searchable, and its code ready to paste."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -62,11 +63,11 @@ def test_search_works_from_disk(page: Any) -> None:
     page.keyboard.press("Control+k")
     page.wait_for_timeout(200)
     page.keyboard.type("levenshtein threshold")
-    page.get_by_text("results").wait_for()
-    hit = page.locator("a[href*='reference.html']", has_text="levenshtein").first
+    page.get_by_role("status").get_by_text(re.compile(r"^\d+ results$")).wait_for()
+    hit = page.locator("a[href*='reference/metrics-texts.html']", has_text="levenshtein").first
     hit.wait_for()
     hit.click()
-    page.wait_for_url("**/reference.html*")
+    page.wait_for_url("**/reference/metrics-texts.html*")
 
 
 def test_code_is_copied_without_prompts_and_answers(page: Any) -> None:
@@ -77,9 +78,13 @@ def test_code_is_copied_without_prompts_and_answers(page: Any) -> None:
     page.locator("button[data-clipboard-target]").first.wait_for()
     session = copied(0)
     assert session.startswith("import polars as pl\nimport polars_evals as pe\n")
-    assert '    pe.Metric("exact_match"),\n' in session
+    assert '\n    traces.filter(model=version).write_parquet(f"{name}.parquet")' in session
     assert ">>>" not in session
-    assert "shape" not in session
     compile(session, "session", "exec")
-    shell = page.locator("button[data-clipboard-target]").count() - 3
-    assert copied(shell).startswith("polars-evals score ")
+    command = copied(1)
+    assert command.startswith("polars-evals diff v1.parquet v2.parquet ")
+    assert "against" not in command
+    answered = copied(3)
+    assert answered.startswith("suite = pe.Suite(")
+    assert "shape" not in answered
+    compile(answered, "session", "exec")

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -418,7 +417,7 @@ def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: p
         output.mkdir()
         suite.score(pl.read_parquet(files)).write_parquet(output / "0.parquet")
 
-    monkeypatch.setitem(sys.modules, "polars_evals.cluster", SimpleNamespace(score_files=on_a_cluster))
+    monkeypatch.setattr("polars_evals.cluster.score_files", on_a_cluster)
     arguments = ["score", DATA, "--metric", "exact_match", "--engine", "ray"]
     code, _, error = invoke(*arguments, "-o", tmp_path / "out")
     assert code == 0, error

@@ -54,7 +54,7 @@ def test_a_wrong_example_would_be_found() -> None:
     with pytest.raises(USAGE_ERROR):
         read("compare", ["scored.parquet", "--versoin", "model"])
     with pytest.raises(USAGE_ERROR):
-        read("compare", ["scored.parquet"])
+        read("compare", ["--version", "model"])
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

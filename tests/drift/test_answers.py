@@ -81,7 +81,9 @@ def test_answers_that_were_cut_off_are_judged() -> None:
     row = comparison.summary.row(1, named=True)
     assert (row["baseline_mean"], row["candidate_mean"]) == (0, 0.2)
     assert "the share of answers that were cut off rose by 0.2000" in row["reason"]
-    assert "truncated 20 points higher" in comparison.to_markdown()
+    text = comparison.to_markdown()
+    assert "v2 against v1: truncated answers 0% → 20%." in text
+    assert "regressed | truncated | +0.20 | +0.15 to +0.25 | 0% → 20% |" in text
 
 
 def test_fewer_errors_are_better_and_held_back_answers_count() -> None:

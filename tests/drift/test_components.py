@@ -326,3 +326,53 @@ def test_labels_that_differ_in_case_alone_are_noted() -> None:
     notes = pe.compare(frame, **SIDES, item="item_id", aggregates="accuracy").notes
     assert any("'A' and 'a' are different classes" in note for note in notes)
     assert not pe.compare(labelled(), **SIDES, item="item_id", aggregates="accuracy").notes
+
+
+def few(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    right, said = rng.random(2 * n) < 0.5, rng.random(2 * n)
+    return pl.DataFrame(
+        {
+            "item_id": [*range(n)] * 2,
+            "model": ["v1"] * n + ["v2"] * n,
+            "topic": rng.choice(["s", "t"], 2 * n, p=[0.1, 0.9]),
+            "expected": rng.choice(["x", "y", "z"], n).tolist() * 2,
+            "output": rng.choice(["x", "y", "z"], 2 * n),
+            "judge_score": said,
+            "human": right,
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("n", "options", "most"),
+    [
+        (4, {"aggregates": "macro_f1"}, 1),
+        (4, {"aggregates": pe.Aggregate("accuracy", name="mine")}, 1),
+        (4, {"aggregates": "corpus_bleu"}, 1),
+        (4, {"aggregates": "cohen_kappa"}, 2),
+        (12, {"truth": "human"}, 1),
+        (12, {"adjust": "topic", "item": None}, 1),
+    ],
+)
+def test_no_interval_and_no_worst_case_is_larger_than_the_scale(
+    n: int, options: dict[str, Any], most: float, seed: int
+) -> None:
+    frame = few(n, seed).drop("judge_score" if "aggregates" in options else [])
+    comparison = pe.compare(frame, **SIDES, **{"item": "item_id"} | options)
+    names = ["difference", "ci_low", "ci_high", "worst_case", "sequential_low", "sequential_high"]
+    found = comparison.summary.select(*names, "pass_worst_case").unpivot()["value"].drop_nulls()
+    assert not found.is_empty()
+    assert found.abs().max() <= most  # type: ignore[operator]
+    assert "v2 against v1" in comparison.headline
+
+
+def test_scores_of_another_scale_may_differ_by_more_than_1() -> None:
+    frame = few(40, 0).with_columns(
+        judge_score=pl.when(model="v1").then(4.5).otherwise(1.5) + pl.col("judge_score") / 2
+    )
+    frame = frame.with_columns(human=(10 * pl.col("judge_score")).floor() / 10)
+    row = pe.compare(frame, **SIDES, item="item_id", truth="human").summary.row(0, named=True)
+    assert row["difference"] < -2.5
+    assert row["ci_low"] < row["difference"] < row["ci_high"] < -2

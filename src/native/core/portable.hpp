@@ -1,6 +1,7 @@
 // What compilers and systems spell differently, and nothing else: the rest of the code is standard C++.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +28,11 @@
 // The instructions of <emmintrin.h>, which every x86-64 has.
 #if defined(__SSE2__) || defined(_M_X64)
 #define PE_SSE2 1
+#endif
+
+// Floating-point numbers in <charconv>. Microsoft's library has them and may not say so.
+#if defined(__cpp_lib_to_chars) || defined(_WIN32)
+#define PE_REAL_CHARS 1
 #endif
 
 // How hard the compiler tries to put a function into its callers: always, and never.

@@ -6,9 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "../core/portable.hpp"
 #include "../core/text.hpp"
 
-#if !defined(__cpp_lib_to_chars) && !defined(_WIN32)
+#if !defined(PE_REAL_CHARS)
 #include <locale.h>
 #if defined(__APPLE__)
 #include <xlocale.h>
@@ -19,7 +20,7 @@ namespace pe::plugin {
 
 // The text is a number without white space. One that is too large is infinite, one that is too small is 0.
 inline double parse_real(Text text) {
-#if defined(__cpp_lib_to_chars) || defined(_WIN32)
+#if defined(PE_REAL_CHARS)
     double number = 0;
     const char* const begin = text.data() + (!text.empty() && text.front() == '+');
     const std::from_chars_result result = std::from_chars(begin, text.data() + text.size(), number);

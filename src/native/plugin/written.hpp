@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "../core/columns.hpp"
+#include "../core/portable.hpp"
 #include "dtype.hpp"
 #include "number.hpp"
 
@@ -42,7 +43,7 @@ void append_real(Real value, std::string& out) {
     if (std::isinf(value)) return void(out += value < 0 ? "-inf" : "inf");
     char digits[40] = {};  // ends in a zero
     std::size_t size = 0;
-#if defined(__cpp_lib_to_chars) || defined(_WIN32)
+#if defined(PE_REAL_CHARS)
     size = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific).ptr - digits);
 #else
     for (int precision = 0; precision < 18; ++precision) {

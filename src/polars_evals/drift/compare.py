@@ -213,7 +213,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     >>> scored = pl.DataFrame(models | scores)
     >>> spec = ComparisonSpec(version="model", baseline="v1", item="case_id", alpha=0.01)
     >>> compare_spec(scored, spec).headline
-    'regressed: v2 against v1'
+    'v2 against v1: overall worse: 0.900 → 0.467 (−0.43).'
     """
     scores = read(scored, spec)
     resolved = scores.spec

@@ -52,7 +52,11 @@ def components(
     if quantity.name in spec.truths:
         return [_corrected(pairs, quantity.name, slicing, spec)]
     found = components_of(pairs, quantity)
-    return [_adjusted(pairs, one, slicing) for one in found] if spec.adjust else found
+    if not spec.adjust:
+        return found
+    if quantity.kind == "metric":
+        found = [replace(one, possible=_bounds(one.before, one.after)) for one in found]
+    return [_adjusted(pairs, one, slicing) for one in found]
 
 
 def labels_of(schema: Schema, column: str) -> pl.Expr:
@@ -298,9 +302,15 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
                 f"candidate; at least {FEWEST} of each are needed to correct {name}"
             )
     return Component(
-        MEAN, numbers[0], numbers[1], facts=told | {"undefined": undefined}, possible=(0.0, 1.0),
+        MEAN, numbers[0], numbers[1], facts=told | {"undefined": undefined}, possible=_bounds(*scores),
         notes=tuple(f"the labelled rows of {one} {UNLIKE}" for one in unlike),
     )  # fmt: skip
+
+
+def _bounds(before: Floats, after: Floats) -> tuple[float, ...]:
+    """Return the bounds of scores as long as all are inside."""
+    scores = np.concatenate([before, after])
+    return (0.0, 1.0) if not ((scores < 0) | (scores > 1)).any() else ()
 
 
 def _adjusted(pairs: Observations, component: Component, slicing: Slicing) -> Component:

@@ -83,22 +83,22 @@ class Quantity:
 
     def bounds_of(
         self, lowest: float | None, highest: float | None
-    ) -> tuple[float | None, float | None, bool]:
+    ) -> tuple[float | None, float | None, float]:
         """
-        Return the bounds of values, of which the least and the greatest were seen, and whether they are sure.
+        Return the bounds of values, by the least and the greatest that were seen, and the largest difference.
 
         A metric has the bounds of scores as long as all are inside; a measure has those of what was seen,
         with 0, where it has none.
         """
         if self.kind == "metric":
             inside = lowest is not None and highest is not None and lowest >= 0 and highest <= 1
-            return (*self.bounds, True) if inside else (None, None, False)
+            return (*self.bounds, self.bounds[1] - self.bounds[0]) if inside else (None, None, inf)
         low, high = self.bounds
         seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)
         return (
             low if isfinite(low) else seen[0],
             high if isfinite(high) else seen[1],
-            isfinite(high - low),
+            high - low,
         )
 
 

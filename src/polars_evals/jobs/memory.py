@@ -135,7 +135,11 @@ def line_bytes(file: str) -> float:
     longest = 1.0
     with open(file, "rb") as stream:
         if stream.read(4).startswith(tuple(PACKED)):
-            head = next(pieces(file, size=SAMPLE_BYTES), b"")
+            head = b""
+            for piece in pieces(file, size=SAMPLE_BYTES):
+                head += piece
+                if len(head) >= SAMPLE_BYTES:
+                    break
             return max(len(head) / (head.count(b"\n") + 1), 1.0)
         for place in range(0, max(size - SAMPLE_BYTES, 0) + 1, max(size // SAMPLES, SAMPLE_BYTES)):
             stream.seek(place)

@@ -299,7 +299,7 @@ def _bound(value: float) -> str:
 
 def identical(comparison: Comparison) -> int:
     """Return how many items have the same answer in both versions, if all have; else 0."""
-    if comparison.table is None or comparison.spec.item is None:
+    if comparison.table is None or comparison.spec.item is None or not comparison.spec.metrics:
         return 0
     answers = comparison.items.filter(pl.col("metric") == comparison.spec.metrics[0])
     same = pl.col("baseline_output").eq_missing(pl.col("candidate_output"))

@@ -78,9 +78,10 @@ class Estimand:
     permutation: Floats
     wild: Floats
     level: Floats
-    # The least and the greatest value, NaN without bounds, and whether others are impossible or only unseen.
+    # The least and the greatest value, NaN without bounds; others may be impossible or only unseen.
     bounds: tuple[Floats, Floats]
-    certain: Mask
+    # The largest difference that is possible.
+    most: Floats
 
     @classmethod
     def of(cls, rows: pl.DataFrame) -> Estimand:
@@ -96,7 +97,7 @@ class Estimand:
             wild=floats(rows["p_wild"]),
             level=floats(rows["baseline_value"]),
             bounds=(floats(rows["least"]), floats(rows["greatest"])),
-            certain=rows["certain"].to_numpy(),
+            most=floats(rows["most"]),
         )
 
     @property
@@ -122,8 +123,7 @@ class Estimand:
 
     def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
         """Keep intervals within what is possible."""
-        most = np.where(self.certain, self.reach, np.inf)
-        return tuple(np.clip(end, -most, most) for end in ends)
+        return tuple(np.clip(end, -self.most, self.most) for end in ends)
 
     def safe(self, quantile: Floats) -> tuple[Floats, Floats]:
         """Return the interval that also allows for rare changes that no unit shows."""
@@ -208,10 +208,14 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     by_signs = np.isfinite(floats(rows["ci_low"])) & ~own
     made = {
         name: np.where(
-            own | (by_signs & (name in ("ci_low", "ci_high"))), floats(rows[brought.get(name, name)]), values
+            own | (by_signs & (name in ("ci_low", "ci_high"))),
+            floats(rows[brought.get(name, name)]),
+            values,
         )
         for name, values in made.items()
     }
+    for name in made.keys() - {"p_value", "p_test", "p_sequential"}:
+        (made[name],) = one.clipped(made[name])
     for name in ("p_test", "p_sequential"):
         made[name] = np.where(small, np.nan, made[name])
     sign, few = floats(rows["sign"]), floats(about["fewest"]) < FEWEST
@@ -233,22 +237,23 @@ def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> 
     Notes
     -----
     A measure without bounds is taken to have those of the values that were seen, with 0 among them: what is
-    unseen is rarely much larger. Its intervals may still reach beyond (`certain` is false).
+    unseen is rarely much larger. Its intervals may still reach beyond. `most` is the largest difference that
+    is possible: the numbers that items add to an aggregate or a corrected mean may leave its bounds.
     """
     found: dict[str, list[Any]] = {
-        name: [] for name in ("min_effect", "margin", "sign", "least", "greatest", "certain")
+        name: [] for name in ("min_effect", "margin", "sign", "least", "greatest", "most")
     }
-    names = [rows["metric"], rows["component"], rows["baseline_value"], about["lowest"], about["highest"]]
-    for metric, component, level, low, high in zip(*names, strict=True):
+    names = [rows["metric"], rows["component"], rows["baseline_value"],
+             about["lowest"], about["highest"], about["range"]]  # fmt: skip
+    for metric, component, level, low, high, width in zip(*names, strict=True):
         quantity = spec.quantity(metric)
-        bounds = (0.0, 1.0, True) if component == PASS_RATE else quantity.bounds_of(low, high)
-        values = (quantity.effect(level), quantity.margin, quantity.sign, *bounds)
+        least, greatest, most = (0.0, 1.0, 1.0) if component == PASS_RATE else quantity.bounds_of(low, high)
+        if component == MEAN and width is not None:
+            most = width
+        values = (quantity.effect(level), quantity.margin, quantity.sign, least, greatest, most)
         for name, value in zip(found, values, strict=True):
             found[name].append(value)
-    types = {"certain": pl.Boolean}
-    return rows.with_columns(
-        pl.Series(name, values, dtype=types.get(name, pl.Float64)) for name, values in found.items()
-    )
+    return rows.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
 
 
 def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> Mask:

@@ -52,7 +52,7 @@ FACTS: dict[str, Any] = {
     **dict.fromkeys(
         ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
     ),
-    **dict.fromkeys(("lowest", "highest", "ks", "psi", "psi_chance"), pl.Float64),
+    **dict.fromkeys(("lowest", "highest", "range", "ks", "psi", "psi_chance"), pl.Float64),
     "undefined": pl.String,
     # What labels say where they correct a judge.
     **dict.fromkeys(PEOPLE, pl.Float64),
@@ -96,7 +96,7 @@ class Component:
     facts
         Further facts by slice, such as why there is no difference (`undefined`).
     possible
-        Numbers that an item can have, seen or not.
+        The least and the greatest mean, seen or not, where the numbers of items may be beyond.
     notes
         What needs care, in words.
     """
@@ -417,6 +417,7 @@ def _facts(
         else:
             np.minimum.at(low, codes[known], values[known])
             np.maximum.at(high, codes[known], values[known])
+    found["range"] = [max(possible) - min(possible) if possible else None] * count
     found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
     # An aggregate has no values that are spread.
     samples = [] if quantity.kind == "aggregate" else pairs.samples(quantity.name, slicing)
