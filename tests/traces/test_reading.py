@@ -227,3 +227,10 @@ def test_an_unknown_table_is_refused_with_the_columns_that_read_it(
     read = pe.scan_traces(file, columns=options).collect()
     assert read["output"].null_count() == 0
     assert read["input"].to_list() == ["2 + 2?"]
+
+
+def test_rows_without_an_expected_value_are_counted(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"input": ["a", "b"], "output": ["1", "2"], "expected": ["1", None]})
+    frame.write_parquet(tmp_path / "answers.parquet")
+    warnings = pe.check_traces(str(tmp_path / "answers.parquet")).warnings
+    assert warnings[0] == "1 of 2 rows has no expected value"

@@ -275,6 +275,10 @@ def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
             "expected is null in every row; metrics that compare with it score 0.0. Add it from a data set "
             'with pe.with_expected(traces, dataset), or name its column with columns={"expected": ...}'
         )
+    elif lacking := int((~rows.get_column("has_expected")).sum()):
+        warnings.append(
+            f"{lacking:,} of {counted(rows.height, 'row')} {verb(lacking, 'has', 'have')} no expected value"
+        )
     nameless = rows.get_column("item").null_count()
     if nameless:
         warnings.append(
