@@ -464,7 +464,8 @@ def _scores(rows: pl.DataFrame, taken: set[str]) -> Iterator[tuple[Metric, str]]
         if name in taken or not _SCORE_NAME.search(name) or not (dtype.is_numeric() or dtype == pl.Boolean):
             continue
         values = rows[name].cast(pl.Float64).drop_nulls().drop_nans()
-        if values.is_empty():
+        # Ratings of a few rows are people's labels (`compare(truth=...)`), and no metric of all rows.
+        if values.is_empty() or values.len() < MOST * rows.height:
             continue
         low, high = values.min(), values.max()
         assert isinstance(low, float)
