@@ -279,11 +279,7 @@ def _read_files(source: str | Path | Sequence[str | Path], reading: Mapping[str,
             found = read_traces(source, **{**options, "keep": [*options.get("keep", ()), *absent]})
         except (ValueError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{source} has no column {absent[0]!r}") from error
-    for file, reason in found.failed.items():
-        raise InputError(reason if file in reason else f"{file}: {reason}")
-    if found.frame is None:
-        raise InputError(f"{source} has no answers")
-    frame = found.frame.drop(SOURCE).collect()
+    frame = found.require(f"{source} has no answers").drop(SOURCE).collect()
     # Columns that the export does not have say nothing.
     needed = (ITEM, INPUT, "output")
     return frame.select(one for one in frame if one.null_count() < frame.height or one.name in needed)

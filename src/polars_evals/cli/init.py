@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_evals._errors import ConfigError, InputError
+from polars_evals._errors import ConfigError
 from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
@@ -52,18 +52,15 @@ def write_files(
 def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.LazyFrame:
     """Read the answers, with the columns that decide what a job compares, and files as the job names them."""
     found = read_traces(list(paths), **{"as_is": ("output",), **reading})
-    for file, reason in found.failed.items():
-        raise InputError(reason if file in reason else f"{file}: {reason}")
-    if found.frame is None:
-        raise InputError(f"{', '.join(paths)} has no answers")
-    names = found.frame.collect_schema().names()
+    frame = found.require(f"{', '.join(paths)} has no answers")
+    names = frame.collect_schema().names()
     absent = [
         name
         for name in ("trace_id", "model", "version", "item_id", "input", "expected", "ts")
         if name not in names
     ]
     files = {file: file if is_remote(file) else _from(folder, file) for file in found.files}
-    return found.frame.with_columns(
+    return frame.with_columns(
         pl.col("source_file").replace(files),
         *(pl.lit(None, dtype=pl.String).alias(name) for name in absent),
     )

@@ -93,13 +93,8 @@ def score_files(
 def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Reading, pl.LazyFrame]:
     """Read all files to one frame; one that cannot be read is an error."""
     reading = source.read(paths, columns_of(suite), name_models=True)
-    for file, reason in reading.failed.items():
-        others = len(reading.failed) - 1
-        more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
-        raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
-    if reading.frame is None:
-        raise InputError(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
-    return reading, reading.frame.drop([name for name in SOURCE if name not in source.keep])
+    frame = reading.require(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
+    return reading, frame.drop([name for name in SOURCE if name not in source.keep])
 
 
 def score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:

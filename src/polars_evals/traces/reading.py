@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import InputError
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import Sorting, choose_files, platform_named, tell_all
@@ -19,6 +20,7 @@ from polars_evals.traces.read import BROKEN, NUMBER, read_text
 from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
 from polars_evals.traces.source import Stream
 from polars_evals.traces.tables import SOURCE, scan_tables, together
+from polars_evals.wording import counted
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ class Reading:
     def files(self) -> tuple[str, ...]:
         """The files that the frame reads."""
         return tuple(self.formats)
+
+    def require(self, nothing: str) -> pl.LazyFrame:
+        """Return the frame. A file that cannot be read is an error, and so are no rows (`nothing`)."""
+        for file, reason in self.failed.items():
+            others = len(self.failed) - 1
+            more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
+            raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
+        if self.frame is None:
+            raise InputError(nothing)
+        return self.frame
 
 
 def read_traces(
