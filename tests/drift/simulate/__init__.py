@@ -45,6 +45,8 @@ class Law:
     share: Callable[[Rng, int], float]
     # What the rules before these gave, where an audit found them wrong.
     before: str = ""
+    # How many data sets `make simulate` draws: fewer where each is a job that is asked on many days.
+    sets: int = 1_000
 
     def holds(self, share: float, sets: int) -> bool:
         """Say whether a share over so many sets is within three standard errors of its limits."""
@@ -61,14 +63,14 @@ class Law:
         return f"at most {100 * self.high:.3g}%" if self.high < 1 else "none"
 
 
-def group(name: str) -> tuple[list[Law], Callable[..., None]]:
+def group(name: str, sets: int = 1_000) -> tuple[list[Law], Callable[..., None]]:
     """Return a list of laws and the function that adds one: its name, its function, limits and options."""
     laws: list[Law] = []
 
     def add(
         text: str, function: Any, *, low: float = 0.0, high: float = 1.0, was: str = "", **options: Any
     ) -> None:
-        laws.append(Law(name, text, low, high, partial(function, **options), was))
+        laws.append(Law(name, text, low, high, partial(function, **options), was, sets))
 
     return laws, add
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from polars_evals.jobs.gates import Gate
 
-GATES, add = group("Gates of a job, asked every day")
+GATES, add = group("Gates of a job, asked every day", sets=200)
 DAYS, ITEMS, TOPICS, MARGIN = 60, 10, 3, 0.05
 SPEC = ComparisonSpec(version="model", baseline="a", item="item", by=["topic"], min_effect=0.0, alpha=ALPHA)
 

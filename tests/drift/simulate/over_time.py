@@ -50,6 +50,24 @@ def quiet_days(rng: Rng, sets: int, rate: float, rows: int) -> float:
     return float(np.mean([alarmed((rng.random((76, rows)) < rate).astype(float)) for _ in range(sets)]))
 
 
+def quiet_year(rng: Rng, sets: int, *, kind: str) -> float:
+    """How often any of the 365 windows after the reference raises an alarm although nothing changed."""
+    found, days = 0, 14 + 365
+    for _ in range(sets):
+        rows = np.maximum(rng.poisson(40, days), 2) if kind == "uneven" else np.full(days, 50)
+        rate = rng.beta(51.2, 12.8, days) if kind == "days differ" else np.full(days, 0.8)
+        mean = rng.binomial(rows, rate) / rows
+        windows = Windows(rows.astype(float), mean, mean * (1 - mean) * rows / (rows - 1))
+        if kind == "measure":
+            windows = Windows(np.full(days, 50.0), rng.normal(5, 1, days), np.full(days, 50.0), bounded=False)
+        elif kind == "scores":
+            windows = of_days(rng.beta(4, 2, (days, 25)))
+        known = reference_of(windows, np.arange(days) < 14)
+        assert known is not None
+        found += len(Monitor(windows, known, TAU).watch(14, ALPHA)[0]) > 1
+    return found / sets
+
+
 def alike_days(rng: Rng, sets: int, alike: float, size: float) -> float:
     found = 0
     for _ in range(sets):
@@ -120,6 +138,14 @@ add("quiet, 20 rows a day, 76 days: any alarm", quiet_days, high=ALPHA, rate=0.8
 add("quiet, 5 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.8, rows=5)
 add("99.9% pass, 50 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.999, rows=50)
 add("99% pass, 10 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.99, rows=10)
+for _kind, _words in (
+    ("uniform", "80% pass, 50 rows a day"),
+    ("uneven", "80% pass, about 40 rows a day"),
+    ("days differ", "80% pass, days differ (standard deviation 5 points)"),
+    ("scores", "scores of beta(4, 2), 25 rows a day"),
+    ("measure", "a measure whose daily means are normal"),
+):
+    add(f"quiet for 365 days after the reference, {_words}: any alarm", quiet_year, high=ALPHA, kind=_kind)
 add("autocorrelation 0.5, large day effects: any alarm", alike_days, high=2 * ALPHA, alike=0.5, size=0.1)
 add("autocorrelation 0.5, small day effects: any alarm", alike_days, high=2 * ALPHA, alike=0.5, size=0.03)
 add("autocorrelation 0.8 (noted, not promised): any alarm", alike_days, alike=0.8, size=0.05)
