@@ -15,9 +15,9 @@ from .laws import LAWS, simulate
 PAGE = Path(__file__).parents[3] / "docs" / "simulated.md"
 ABOUT = """# How often verdicts are wrong
 
-Made by `make simulate`. Each line draws data sets with a known truth, with alpha = 0.05, and counts how often the
-result is as described. The limit is what [the verdicts](verdicts.md#the-rules) promise. A share may miss it by three
-standard errors of the simulation. "Before" is the share under earlier rules that an audit found wrong.
+Made by `make simulate`. Each line draws data sets with a known truth, with alpha = 0.05, and counts how often
+the result is as described. The limit is what [the verdicts](verdicts.md#the-rules) promise. A share may miss it
+by three standard errors of the simulation. "Before" is the share under earlier rules that an audit found wrong.
 """
 # What each process may use: laws are independent, so each has one core.
 ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
@@ -56,10 +56,9 @@ def main(most: int) -> None:
             shares[number], took = done.result()
             holds = law.holds(shares[number], sets[number])
             missed += not holds
-            print(
-                f"{time.time() - start:6.0f} s {took:6.1f} s {'  ' if holds else '!!'} {100 * shares[number]:5.1f}%  "
-                f"{law.limit:14} {law.group}: {law.name}", flush=True,
-            )  # fmt: skip
+            times = f"{time.time() - start:6.0f} s {took:6.1f} s"
+            now = f"{'  ' if holds else '!!'} {100 * shares[number]:5.1f}%  {law.limit:14}"
+            print(f"{times} {now} {law.group}: {law.name}", flush=True)
             PAGE.write_text(page(shares, sets), encoding="utf-8")
     print(f"{missed} of {len(LAWS)} missed; wrote {PAGE}")
     sys.exit(missed > 0)
