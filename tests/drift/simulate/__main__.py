@@ -15,9 +15,10 @@ from .laws import LAWS, simulate
 PAGE = Path(__file__).parents[3] / "docs" / "simulated.md"
 ABOUT = """# How often verdicts are wrong
 
-Made by `make simulate`. Each line draws data sets with a known truth, with alpha = 0.05, and counts how often
-the result is as described. The limit is what [the verdicts](verdicts.md#the-rules) promise. A share may miss it
-by three standard errors of the simulation. "Before" is the share under earlier rules that an audit found wrong.
+Made by `make simulate`. Each line draws data sets with a known truth, with alpha = 0.05, and counts how
+often the result is as described. The limit is what [the verdicts](verdicts.md#the-rules) promise. A share
+may miss it by three standard errors of the simulation. "Before" is the share under earlier rules that an
+audit found wrong.
 """
 # What each process may use: laws are independent, so each has one core.
 ONE_CORE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
