@@ -31,9 +31,9 @@ SIGMAS = 3.0
 # for all, about equally for as many as EARLY and then less and less.
 FIRST = 0.25
 EARLY = 10.0
-# The evidence exceeds 1 / alpha in at most alpha of quiet series, however long they are watched. Within a finite
-# time it does so far less often, so this much is added to its logarithm: at most alpha of quiet series alarm
-# within 365 windows after the reference (found by simulation; for ever, at most 3 alpha).
+# The evidence exceeds 1 / alpha in at most alpha of quiet series, however long they are watched. Within a
+# finite time it does so far less often, so this much is added to its logarithm: at most alpha of quiet series
+# alarm within 365 windows after the reference (found by simulation; for ever, at most 3 alpha).
 SLACK = float(np.log(3))
 # The sizes of change that are looked for, in `tau`.
 SIZES = (1.0, 4.0)
@@ -289,12 +289,15 @@ class Monitor:
         """Return how much more a window varies after than before because its rows do."""
         if not self.windows.bounded:
             return np.ones_like(after.weight)
-        # Few rows say little about their spread: they are taken together with some of the reference.
+        # Few rows say little about their spread: they are taken together with some of the reference, unless
+        # they vary more by themselves.
         share = [
             (arm.inner + self._known * self._rows) / (arm.possible + self._known) for arm in (before, after)
         ]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            later = np.fmax(share[1], np.where(after.possible > 0, after.inner / after.possible, 0.0))
         explained = (1 - self._alike) / (1 - self._alike + self._size * self._alike)
-        return np.asarray(1 + explained * (share[1] / share[0] - 1))
+        return np.asarray(1 + explained * (later / share[0] - 1))
 
     def _excess(self, before: Arm, after: Arm, squares: Floats, windows: Floats) -> Floats:
         """Return the factor by which window means vary more than rows explain; not known of measures."""
