@@ -521,8 +521,8 @@ def test_fields_of_all_entries_and_of_structs() -> None:
         pl.DataFrame({"s": [1]}).select(pe.extract_field("s", "$.a"))
     for path, message in {
         "a.b": "takes a JSON path",
-        "$..a": "is no JSON path",
-        "$[a]": "is no JSON path",
+        "$..a": "is not a JSON path",
+        "$[a]": "is not a JSON path",
     }.items():
         with pytest.raises(ValueError, match=f"extract_field: `path`.*{message}"):
             pe.extract_field("s", path)
@@ -531,7 +531,7 @@ def test_fields_of_all_entries_and_of_structs() -> None:
 def test_steps_of_a_suite_are_named() -> None:
     for step, message in [
         ("fences", 'unknown step "fences"; did you mean "fence"'),
-        ("zzz", "unknown step .*there are reasoning, fence"),
+        ("zzz", "unknown step .*use one of reasoning, fence"),
         ({"after": ""}, "give one or more markers"),
         ({"before": "x"}, "a step is one of"),
         ({"regex": "(", "group": 1}, "not a valid pattern"),

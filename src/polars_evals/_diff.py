@@ -65,8 +65,8 @@ class Diff:
         listed = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items() if isinstance(mean, float))
         return [
             f"{same:,} of {counted(others.height, 'answer')} are the same. Mean similarity: {listed}.",
-            f"There is no verdict: {baseline} answered each item once, so nothing says how much it differs "
-            "from itself. Answer the items with it once more, or add expected values.",
+            f"There is no verdict: {baseline} answered each item once, so its own variation is unknown. "
+            "Run it a second time on the same items, or add expected values.",
         ]
 
     @property

@@ -376,7 +376,7 @@ def read_step(where: str, step: object) -> Step:
     """Read one step of a suite."""
     if isinstance(step, str):
         if step not in STEPS:
-            hint = did_you_mean(step, STEPS) or f"; there are {KNOWN}"
+            hint = did_you_mean(step, STEPS) or f"; use one of {KNOWN}"
             raise ValueError(f'{where}: unknown step "{step}"{hint}')
         return STEPS[step]
     if isinstance(step, Mapping):

@@ -325,7 +325,7 @@ def test_score_reads_csv_and_refuses_other_kinds(tmp_path: Path) -> None:
             "score", tmp_path / name, "--metric", "exact_match", "-o", tmp_path / "out.parquet"
         )
         assert code == expected
-        assert expected == 0 or "x.xlsx: .xlsx is not read; Parquet, JSON Lines, JSON, CSV" in error
+        assert expected == 0 or "x.xlsx: .xlsx cannot be read; use Parquet, JSON Lines, JSON, CSV" in error
 
 
 def test_score_speaks_of_its_own_options(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_the_other_engines_take_files_as_they_are(tmp_path: Path, monkeypatch: p
     assert code == 0, error
     assert taken == [([str(DATA)], "ray")]
     code, _, error = invoke(*arguments, "-o", tmp_path / "again", "--rows", "outputs")
-    assert (code, "takes no options of traces" in error) == (2, True)
+    assert (code, "leave out the options of traces" in error) == (2, True)
     (tmp_path / "a.jsonl").write_text('{"output": "x"}')
     arguments[1] = tmp_path / "a.jsonl"
     code, _, error = invoke(*arguments, "-o", tmp_path / "again")

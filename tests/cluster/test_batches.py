@@ -110,11 +110,11 @@ def test_the_command_names_its_engines(tmp_path: Path) -> None:
     assert 'did you mean "spark"' in ended.stderr
     ended = CliRunner().invoke(app, [*arguments, "--engine", "ray", "--format", "langfuse"])
     assert ended.exit_code == 2
-    assert "as they are" in ended.stderr
+    assert "options of traces" in ended.stderr
 
 
 def test_a_folder_is_never_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         score_files("in.parquet", SUITE, tmp_path, engine="ray")
     with pytest.raises(ValueError, match="engine must be one of 'ray', 'spark', got 'dask'"):
         score_files("in.parquet", SUITE, tmp_path, engine="dask")
@@ -127,7 +127,7 @@ def test_metrics_that_look_across_rows_are_refused() -> None:
     def refused(function: Callable[[pl.Expr], pl.Expr]) -> None:
         suite = pe.Suite([pe.Metric(function, name="mine")])
         with pytest.raises(
-            ValueError, match=r'metric "mine": a score depends on other rows.*is_elementwise=True'
+            ValueError, match=r'metric "mine": its scores depend on other rows.*is_elementwise=True'
         ):
             Scorer.of(suite, schema, signatures=False, max_bytes=MAX_BYTES)
 

@@ -97,7 +97,7 @@ def test_files(tmp_path: Path) -> None:
     score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
     found = pl.read_parquet(tmp_path / "out" / "*.parquet").sort("row")
     assert_frame_equal(found, wanted(signatures=True), check_exact=True)
-    with pytest.raises(FileExistsError, match="exists already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         score_files(str(tmp_path / "in-*.parquet"), SUITE, tmp_path / "out", engine="ray")
 
 

@@ -168,8 +168,8 @@ def test_real_corpora_are_sacrebleus(kind: str) -> None:
     ("given", "message"),
     [
         (lambda: pe.Aggregate("makro_f1"), 'unknown aggregate "makro_f1"; did you mean "macro_f1"'),
-        (lambda: pe.Aggregate("f1"), "say which class"),
-        (lambda: pe.Aggregate("mcc", positive="a"), "has no positive class"),
+        (lambda: pe.Aggregate("f1"), "name the class"),
+        (lambda: pe.Aggregate("mcc", positive="a"), "takes no `positive`"),
         (lambda: pe.Aggregate("f1", positive=["a", "b"]), "one class"),
     ],
 )

@@ -156,7 +156,7 @@ def test_items_that_were_picked_for_rating_are_noted() -> None:
     for picked, noted in ((worst, True), (some, False)):
         frame = pl.DataFrame({"human": human.set(picked, None), "judge": judge > 0.5, "score": judge})
         notes = pe.agreement(frame, raters=["human", "judge"]).notes
-        assert any("no random sample" in note for note in notes) == noted
+        assert any("not a random sample" in note for note in notes) == noted
 
 
 def test_many_different_scores() -> None:

@@ -311,8 +311,8 @@ def test_an_item_without_a_cluster_is_one_of_its_own() -> None:
         ({"alpha": 1e-300}, ValueError, "alpha must be at least 1e-12"),
         ({"min_effect": -1}, ValueError, "min_effect"),
         ({"min_effect": math.nan}, ValueError, "min_effect"),
-        ({"by": ["output_tokens"]}, ValueError, "must have one value an item, but 3 items have several"),
-        ({"cluster": "output_tokens"}, ValueError, "cluster must have one value an item"),
+        ({"by": ["output_tokens"]}, ValueError, "must have one value per item, but 3 items have several"),
+        ({"cluster": "output_tokens"}, ValueError, "cluster must have one value per item"),
         ({"by": ["tags"]}, pl.exceptions.InvalidOperationError, "column 'tags' is List"),
     ],
 )

@@ -215,7 +215,7 @@ def test_labels_that_are_unlike_the_rest_are_noted() -> None:
         human=pl.when((pl.col("judge_score") < 0.5) | (pl.col("item_id") < 50)).then(True)
     )
     notes = pe.compare(frame, **SIDES, item="item_id", truth="human").notes
-    assert any("labelled rows of v1 have other scores" in note for note in notes)
+    assert any("labelled rows of v1 are not a random sample" in note for note in notes)
 
 
 @pytest.mark.parametrize(

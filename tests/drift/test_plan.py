@@ -80,7 +80,7 @@ def test_a_pilot_needs_its_columns_and_two_versions() -> None:
         pe.plan(frame)
     with pytest.raises(ValueError, match="has two versions or more"):
         pe.plan(frame.filter(pl.col("v") == "a"), version="v", item="item")
-    with pytest.raises(ValueError, match="either the pilot or the numbers"):
+    with pytest.raises(ValueError, match="give the pilot or the numbers"):
         pe.plan(frame, version="v", item="item", spread=0.3)
 
 

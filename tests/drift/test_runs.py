@@ -78,7 +78,7 @@ def test_one_run_an_item_tells_nothing_in_one_note() -> None:
     repeats = pe.runs(frame, version="v", item="item")
     assert repeats.headline.startswith("inconclusive: every item has one run, so it is unknown")
     assert repeats.notes == (
-        "every item has one run a version: more runs are needed to see how answers vary",
+        "every item has one run per version: more runs are needed to see how answers vary",
     )
     # Two versions of three were asked once.
     mixed = pl.concat([frame, frame.filter(pl.col("v") == "a")])

@@ -196,7 +196,7 @@ def test_expressions_are_slices(*, lazy: bool) -> None:
 
 def test_expressions_need_a_name_and_a_frame() -> None:
     frame = texts()
-    with pytest.raises(ValueError, match="needs a name of its own, 'input' is taken"):
+    with pytest.raises(ValueError, match="the name 'input' of an expression is taken"):
         pe.compare(frame, version="model", baseline="a", by=[pl.col("input").str.len_chars()])
     with pytest.raises(TypeError, match="expressions are for compare and timeline"):
         ComparisonSpec(version="model", baseline="a", by=[LENGTH])  # type: ignore[list-item]

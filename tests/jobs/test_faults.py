@@ -249,7 +249,7 @@ def test_a_file_that_vanishes_or_changes_under_way(tmp_path: Path) -> None:
 
     outcome = run(job, watch=Watch(start=meddle))
     assert list(outcome.failures) == ["traces/1.parquet"]
-    assert "no longer there" in outcome.failures["traces/1.parquet"]
+    assert "no longer exists" in outcome.failures["traces/1.parquet"]
     assert (outcome.rows, outcome.exit_code()) == (20, 3)
 
     deliver(traces(range(100, 110)), tmp_path / "traces/1.parquet", 50)

@@ -92,7 +92,7 @@ def test_without_a_candidate_gates_are_skipped(tmp_path: Path) -> None:
     deliver(traces(range(20)), tmp_path / "traces/v1.parquet", 1)
     outcome = run(job)
     assert (outcome.gates[0].status, outcome.exit_code(), outcome.comparison) == ("skipped", 0, None)
-    assert outcome.notes == ("nothing to compare v1 with yet",)
+    assert outcome.notes == ("there is nothing to compare v1 with yet",)
 
 
 def test_a_minimum_without_a_comparison_is_about_all_rows(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_wrong_gates_are_told_when_the_job_is_read(tmp_path: Path, text: str, me
         ('path = "traces/**/*.*"', "", r"\[input\]: `path` is missing"),
         ('path = "traces/**/*.*"', "path = 3", "must be a path or a list of paths, got 3"),
         ("[store]", '[store]\nformat = "parquet"', "a store is a Delta table: leave out `format`"),
-        ('path = "scores"', 'path = "ftp://bucket/scores"', "ftp:// is no object store that is known"),
+        ('path = "scores"', 'path = "ftp://bucket/scores"', "unknown object store ftp://"),
         ('type = "exact_match"', 'type = "exact"', "unknown metric"),
         ("[store]", "[store", "job.toml"),
         ('baseline = "v1"', "", r"\[compare\]: `baseline` is missing"),

@@ -194,7 +194,7 @@ def test_a_name_that_is_no_unicode_is_refused_and_the_others_are_taken(tmp_path:
     traces(range(3)).write_parquet(tmp_path / "traces/a.parquet")
     outcome = run(job)
     assert outcome.exit_code() == 3
-    assert "is no valid Unicode; rename the file" in outcome.to_json()
+    assert "is not valid Unicode; rename the file" in outcome.to_json()
     assert len(table(tmp_path)) == 3
 
 

@@ -175,9 +175,9 @@ def test_links_that_lead_nowhere_are_told(tmp_path: Path) -> None:
     outcome = run(job)
     assert (outcome.rows, outcome.exit_code()) == (3, 3)
     assert {Path(name).name: reason for name, reason in outcome.failures.items()} == {
-        "lost.parquet": "it is a link to what is not there: '/nowhere/at/all.parquet'",
-        "2026-01": "it is a link to what is not there: '/nowhere/at/all'",
-        "pipe.parquet": "it is no regular file",
+        "lost.parquet": "it is a broken link to '/nowhere/at/all.parquet'",
+        "2026-01": "it is a broken link to '/nowhere/at/all'",
+        "pipe.parquet": "it is not a regular file",
     }
 
 

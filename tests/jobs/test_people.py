@@ -159,7 +159,7 @@ def test_the_status_of_a_job(tmp_path: Path) -> None:
     assert (found.inputs, found.now.status) == (2, "a gate failed")
     code, out, _ = invoke("status", job)
     assert code == 0
-    assert "set aside: traces/broken.parquet" in out
+    assert "not read: traces/broken.parquet" in out
     assert "now: FAILED fail_on = regressed" in out
     assert "v2 regressed" in out
     document = json.loads(invoke("status", job, "--json", "--last", 1)[1])
@@ -273,7 +273,7 @@ min_answered = 0.9
     assert outcome.gates[3].lines[0].startswith("answers: 75.0% of 200 rows have one, fewer than 90.0%")
     assert [gate.judged for gate in outcome.gates] == [200] * 4
     job.write_text(job.read_text().replace('"cost"', '"topic"'))
-    with pytest.raises(ConfigError, match="which is String, no number"):
+    with pytest.raises(ConfigError, match="which is String, not a number"):
         run(job)
 
 
@@ -332,7 +332,10 @@ def test_maintenance(tmp_path: Path) -> None:
     maintain(job, keep_days=0)
     assert len(list((tmp_path / "scores").glob("part-*"))) == 1
     assert table(tmp_path).equals(before)
-    assert "0 old rows went; 1 data file is 1 now, 0 old ones are removed; " in invoke("maintain", job)[1]
+    assert (
+        "Deleted 0 old rows; merged 1 data file into 1; removed 0 replaced files; "
+        in invoke("maintain", job)[1]
+    )
     deliver(traces(range(100, 110)), tmp_path / "traces/new.parquet", 99)
     assert run(job).added == 10
 
@@ -389,5 +392,5 @@ def test_a_name_that_is_no_text_is_remembered_and_reported(tmp_path: Path, liste
         assert "history" not in out
     assert len(status(job).runs) == 2
     [posted] = listener.posted
-    assert posted["status"] == "inputs were not taken"
+    assert posted["status"] == "inputs were not read"
     assert json.loads((tmp_path / "s.json").read_text())["rows"] == 3

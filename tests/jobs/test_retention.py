@@ -79,7 +79,9 @@ def test_a_candidate_whose_rows_went_is_no_candidate_to_come(tmp_path: Path) -> 
     for _ in range(2):
         outcome = run(job)
         assert ([gate.status for gate in outcome.gates], outcome.exit_code()) == (["failed"], 1)
-        assert any('no rows yet of v2; old rows go, by keep = "30d"' in note for note in outcome.notes)
+        assert any(
+            'no rows yet of v2; keep = "30d" in [store] deletes old rows' in note for note in outcome.notes
+        )
 
 
 def test_on_request(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_file_has_aggregates_with_and_without_metrics(tmp_path: Path) -> None:
     ("entry", "message"),
     [
         ('type = "makro_f1"', r'aggregate\[1\] "makro_f1": unknown aggregate.*did you mean "macro_f1"'),
-        ('type = "f1"', "say which class"),
+        ('type = "f1"', "name the class"),
         ('type = "mcc"\noutputs = "x"', 'unknown option "outputs"; did you mean "output"'),
         ('output = "x"', "the `type` is missing"),
         ('type = "mcc"\nname = "exact_match"', "is an aggregate, and a metric"),

@@ -204,7 +204,7 @@ def test_columns_that_are_there() -> None:
     assert pe.Suite.from_dict(suite.to_dict()) == suite
     with pytest.raises(Exception, match="scores must be from 0 to 1, got 5"):
         scored(pe.Metric("column", name="stars", column="judge"))
-    with pytest.raises(ValueError, match='would write over the column "judge_score"'):
+    with pytest.raises(ValueError, match='would overwrite the column "judge_score"'):
         pe.Metric("column", name="judge", column="judge_score")
     with pytest.raises(ValueError, match='"column" is missing'):
         pe.Metric("column", name="judge")

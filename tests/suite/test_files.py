@@ -134,8 +134,11 @@ ERRORS = {
         '[[metric]]\ntype = "regex_match"',
         'evals.toml: metric[1] "regex_match": the option "pattern" (or "pattern_column") is missing',
     ),
-    "no type": ('[[metric]]\nname = "a"', 'evals.toml: metric[1] "a": the `type` is missing; there are '),
-    "type that is no text": ("[[metric]]\ntype = 5", 'evals.toml: metric[1]: unknown metric "5"; there are '),
+    "no type": ('[[metric]]\nname = "a"', 'evals.toml: metric[1] "a": the `type` is missing; use one of '),
+    "type that is no text": (
+        "[[metric]]\ntype = 5",
+        'evals.toml: metric[1]: unknown metric "5"; use one of ',
+    ),
     "metric that is no table": ("metric = [5]", "evals.toml: metric[1]: must be a table of options, got 5"),
     "one metric, no list": (
         '[metric]\ntype = "levenshtein"',
@@ -204,7 +207,7 @@ FORMAT_ERRORS = {
     "an alias of itself": (
         "evals.yaml",
         "metric: &a [{type: contains, mode: *a}]",
-        "evals.yaml: line 1: an alias stands inside what it names",
+        "evals.yaml: line 1: an alias refers to itself",
     ),
     "key twice in a mapping that is merged": (
         "evals.yaml",
@@ -214,22 +217,22 @@ FORMAT_ERRORS = {
     "lone surrogate in JSON": (
         "evals.json",
         r'{"metric": [{"type": "contains", "name": "\ud800"}]}',
-        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+        r"evals.json: a lone surrogate, '\ud800', is not a character",
     ),
     "lone surrogate as a key of JSON": (
         "evals.json",
         r'{"metric": [{"type": "contains", "\ud800": 1}]}',
-        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+        r"evals.json: a lone surrogate, '\ud800', is not a character",
     ),
     "lone surrogate in a list of JSON": (
         "evals.json",
         r'{"metric": [{"type": "json_schema", "schema": {"enum": ["\ud800"]}}]}',
-        r"evals.json: half of a surrogate pair, '\ud800', is no character",
+        r"evals.json: a lone surrogate, '\ud800', is not a character",
     ),
     "lone surrogate in YAML": (
         "evals.yaml",
         r'metric: [{type: contains, name: "a\ud800"}]',
-        r"evals.yaml: half of a surrogate pair, '\ud800', is no character",
+        r"evals.yaml: a lone surrogate, '\ud800', is not a character",
     ),
     "objects in YAML": (
         "evals.yaml",

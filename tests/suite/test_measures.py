@@ -57,7 +57,7 @@ def test_a_comparison_takes_them() -> None:
     ("entry", "message"),
     [
         ('name = "latency_ms"\nmin_efect = 5', r'measure\[1\] "latency_ms": .*did you mean "min_effect"'),
-        ('name = "retries"', "which way is better"),
+        ('name = "retries"', "better direction"),
         ("lower_is_better = true", r"measure\[1\]: `name` must be the name of a column"),
     ],
 )

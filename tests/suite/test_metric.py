@@ -12,7 +12,7 @@ from polars_evals.suite.metric import metric_names
 
 ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "type": ({"type": "levenshtien"}, 'unknown metric "levenshtien"; did you mean "levenshtein"?'),
-    "type, nothing near": ({"type": "zzz"}, 'unknown metric "zzz"; there are '),
+    "type, nothing near": ({"type": "zzz"}, 'unknown metric "zzz"; use one of '),
     "distance": (
         {"type": "levenshtein_distance"},
         '"levenshtein_distance" gives no score and label; a suite',

@@ -391,7 +391,7 @@ def test_bad_options(spans: Path) -> None:
     with pytest.raises(ValueError, match=r"unknown format 'langfus'; did you mean \"langfuse\"\?"):
         pe.scan_traces(spans, "langfus")
     with pytest.raises(
-        ValueError, match=r"maps 'outputs', which is no canonical column; did you mean \"output\"\?"
+        ValueError, match=r"maps 'outputs', which is not a canonical column; did you mean \"output\"\?"
     ):
         pe.scan_traces(spans, columns={"outputs": "output"})
     with pytest.raises(
@@ -459,12 +459,12 @@ def test_other_kinds_of_file_are_refused(tmp_path: Path) -> None:
         file = tmp_path / name
         file.write_bytes(b"some words")
         with pytest.raises(
-            pl.exceptions.ComputeError, match=rf"{name}: \.\w+ is not read; Parquet"
+            pl.exceptions.ComputeError, match=rf"{name}: \.\w+ cannot be read; use Parquet"
         ) as refused:
             pe.scan_traces(file)
         assert refused.match(way_out)
         [row] = pe.check_traces(file).files.rows(named=True)
-        assert "is not read" in row["error"]
+        assert "cannot be read" in row["error"]
 
 
 def test_other_endings_are_read_by_their_content(tmp_path: Path) -> None:

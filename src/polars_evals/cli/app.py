@@ -132,7 +132,7 @@ def score(
     metrics: MetricNames = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Look for what would make the scores mean less than they seem to."),
+        typer.Option("--check", help="Report problems of the data that make scores misleading."),
     ] = False,
     format_name: Format = "auto",
     columns: Columns = None,
@@ -229,14 +229,14 @@ def timeline(
     *,
     time: Annotated[str, typer.Option(help="Column of dates or datetimes.")] = "ts",
     every: Annotated[str, typer.Option(help="Length of a window: 1h, 1d, 1w, 1mo.")] = "1d",
-    version: Annotated[str | None, typer.Option(help="Column that tells versions apart.")] = None,
+    version: Annotated[str | None, typer.Option(help="Column of versions.")] = None,
     cluster: Cluster = None,
     by: ByColumn = None,
     metrics: Metrics = None,
     measures: Measures = None,
     adjust: Adjust = None,
     unanswered: Unanswered = "auto",
-    reference: Annotated[int, typer.Option(help="How many first windows the others are held against.")] = 14,
+    reference: Annotated[int, typer.Option(help="Number of first windows that form the reference.")] = 14,
     min_effect: MinEffect = 0.01,
     alpha: Alpha = 0.05,
     html: Annotated[str | None, typer.Option(help="Write a page.")] = None,
@@ -304,18 +304,19 @@ def status(
 def maintain(
     job: Annotated[Path, typer.Argument(help="The job file.")],
     keep: Annotated[
-        str | None, typer.Option(help="How long rows stay: 90d, 12w, 1y. [default: as the job says]")
+        str | None,
+        typer.Option(help="Delete rows older than this: 90d, 12w, 1y. [default: `keep` of the job]"),
     ] = None,
-    keep_days: Annotated[float, typer.Option(help="How long files stay that were replaced.", min=0)] = 7,
+    keep_days: Annotated[float, typer.Option(help="Days to keep replaced data files.", min=0)] = 7,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Step a damaged store back to its last sound version.")
+        bool, typer.Option("--restore", help="Restore a damaged store to its last sound version.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a store's old rows on request, put its small files together, and remove replaced ones."""
+    """Delete a store's old rows on request, merge its small files, and remove replaced ones."""
     with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
-        from polars_evals.wording import counted, verb
+        from polars_evals.wording import counted
 
         done = maintain_store(job, keep=keep, keep_days=keep_days, restore=restore, say=tell)
         if restore:
@@ -324,9 +325,9 @@ def maintain(
             return
         before, removed = done["files_before"], done["removed"]
         text = (
-            f"{counted(done['forgotten'], 'old row')} went; {counted(before, 'data file')} "
-            f"{verb(before, 'is', 'are')} {done['files']:,} now, {counted(removed, 'old one')} "
-            f"{verb(removed, 'is', 'are')} removed; {counted(done['rows'], 'row')} in {done['store']}"
+            f"Deleted {counted(done['forgotten'], 'old row')}; merged {counted(before, 'data file')} into "
+            f"{done['files']:,}; removed {counted(removed, 'replaced file')}; "
+            f"{counted(done['rows'], 'row')} in {done['store']}"
         )
         show(json.dumps(done, indent=2) if as_json else text)
 

@@ -84,7 +84,7 @@ def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
         several = [name for name, count in counts.items() if count > 1]
         if not several:
             raise ConfigError(
-                "no column tells versions apart (looked for two values of `model` or `version`); "
+                "no column of versions was found: neither `model` nor `version` has two values; "
                 "name it with --version"
             )
         found = replace(found, version=several[0])
@@ -121,7 +121,7 @@ def named_measures(given: list[str] | None) -> str | list[Any] | None:
         elif way in WAYS:
             found.append(Measure(name, lower_is_better=way == "lower"))
         else:
-            raise ValueError(f"--measure {one}: say {name}:lower or {name}:higher{did_you_mean(way, WAYS)}")
+            raise ValueError(f"--measure {one}: write {name}:lower or {name}:higher{did_you_mean(way, WAYS)}")
     return found
 
 

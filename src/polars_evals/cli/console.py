@@ -175,7 +175,7 @@ def stoppable() -> Iterator[None]:
 
     def stop(number: Signals) -> None:
         remove_temporary_folders()
-        tell(f"stopped by {number.name}; nothing was half done")
+        tell(f"stopped by {number.name}; no output was left incomplete")
         os._exit(128 + number)
 
     with on_stop(stop):

@@ -107,7 +107,7 @@ def _key_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
     for key in (["trace_id"], named, [*named, "ts"]):
         rows = traces.select(key).drop_nulls().collect()
         if rows.height and rows.n_unique() == traces.select(pl.len()).collect().item():
-            return [] if key == ["trace_id"] else [f"key = {toml_value(key)}  # what names a row"]
+            return [] if key == ["trace_id"] else [f"key = {toml_value(key)}  # identifies a row"]
     return [f"key = {toml_value(named)}  # a later row with the same key replaces an earlier one"]
 
 

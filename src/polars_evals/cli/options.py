@@ -14,12 +14,12 @@ AsJson = Annotated[
     bool,
     typer.Option("--json", callback=console.expect_json, help="Print the result or error as JSON."),
 ]
-Version = Annotated[str, typer.Option("--version", help="Column that tells the versions apart.")]
+Version = Annotated[str, typer.Option("--version", help="Column of versions.")]
 FoundVersion = Annotated[
     str | None,
     typer.Option(
         "--version",
-        help="Column that tells the versions apart. [default: `model`, or `version` if there is one model]",
+        help="Column of versions. [default: `model`, or `version` if there is one model]",
     ),
 ]
 Baseline = Annotated[
@@ -32,13 +32,13 @@ Candidates = Annotated[
 Item = Annotated[
     str | None,
     typer.Option(
-        help="Column that names the test case, to pair the versions on. [default: item_id, without --version]"
+        help="Column of test cases, which pairs the versions. [default: item_id, without --version]"
     ),
 ]
-Format = Annotated[str, typer.Option("--format", help="Trace format; auto tells by what the files hold.")]
+Format = Annotated[str, typer.Option("--format", help="Trace format; `auto` detects it from the content.")]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Where a canonical column is: `output=answer.text`; repeat for several."),
+    typer.Option("--column", help="Source of a canonical column: `output=answer.text`; repeat for several."),
 ]
 Keep = Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")]
 Rows = Annotated[
@@ -47,9 +47,7 @@ Rows = Annotated[
         help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
     ),
 ]
-Cluster = Annotated[
-    str | None, typer.Option(help="Column that groups items which are not independent, such as the session.")
-]
+Cluster = Annotated[str | None, typer.Option(help="Column that groups dependent items, such as the session.")]
 By = Annotated[
     list[str] | None,
     typer.Option(help="Column to slice by; repeat for several, `a,b` for both at once, `auto` to search."),
@@ -87,12 +85,16 @@ Truth = Annotated[
 Unanswered = Annotated[
     str,
     typer.Option(
-        help="What errors and missing outputs are: `apart` from scores, `wrong`, or `auto`: apart in traces."
+        help="How errors and missing outputs count: `apart` (not in the scores), `wrong` (score 0), or "
+        "`auto` (apart in traces)."
     ),
 ]
 Adjust = Annotated[
     list[str] | None,
-    typer.Option(help="Column whose mix may change, such as the topic: weigh it out; repeat for several."),
+    typer.Option(
+        help="Column whose mix may differ, such as the topic: weight it to the mix of the baseline; repeat "
+        "for several."
+    ),
 ]
 MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
 Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
@@ -100,10 +102,10 @@ Margin = Annotated[
     float | None, typer.Option(help="How much worse a candidate may be and still count as not worse.")
 ]
 FailOnInconclusive = Annotated[
-    bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 when nothing can be concluded.")
+    bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 if the verdict is inconclusive.")
 ]
 Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
-All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that moved.")]
+All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that changed.")]
 SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
 MetricNames = Annotated[
     list[str] | None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.result import Result
 
-Item = Annotated[str, typer.Option(help="Column that names the test case.")]
+Item = Annotated[str, typer.Option(help="Column of test cases.")]
 Html = Annotated[str | None, typer.Option(help="Write a page.")]
 
 
@@ -78,20 +78,20 @@ def rank(
 def plan(
     pilot: Annotated[
         list[str] | None,
-        typer.Argument(help="Scored files of two versions, to learn the spread from; or give --spread."),
+        typer.Argument(help="Scored files of two versions, to estimate the spread from; or give --spread."),
     ] = None,
     *,
     spread: Annotated[
         float | None, typer.Option(help="Standard deviation of the paired differences.")
     ] = None,
-    min_effect: Annotated[float, typer.Option(help="The difference that must be found.")] = 0.02,
+    min_effect: Annotated[float, typer.Option(help="The difference to detect.")] = 0.02,
     alpha: Alpha = 0.05,
-    power: Annotated[float, typer.Option(help="Probability to find it.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Probability of detecting it.")] = 0.8,
     cluster_size: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
     icc: Annotated[float | None, typer.Option(help="Correlation within a cluster.")] = None,
     runs: Annotated[int, typer.Option(help="How often each version answers each item.")] = 1,
     run_share: Annotated[
-        float | None, typer.Option(help="Share of the variance that comes from answering again.")
+        float | None, typer.Option(help="Share of the variance between runs of an item.")
     ] = None,
     version: Annotated[str | None, typer.Option(help="The pilot's column of versions.")] = None,
     baseline: Annotated[
@@ -125,7 +125,7 @@ def runs(
     version: Version,
     item: Item,
     k: Annotated[
-        list[int] | None, typer.Option(help="Of how many runs; repeat for several. [default: 1, 2, 4]")
+        list[int] | None, typer.Option(help="Number of runs; repeat for several. [default: 1, 2, 4]")
     ] = None,
     metrics: Metrics = None,
     cluster: Cluster = None,

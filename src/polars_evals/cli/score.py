@@ -77,14 +77,14 @@ def finding_lines(findings: list[dict[str, Any]]) -> str:
 def score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
     if source.format != "auto" or source.columns or source.keep or source.rows:
-        raise ConfigError(f"--engine {engine} reads Parquet files as they are: it takes no options of traces")
+        raise ConfigError(f"--engine {engine} reads plain Parquet files; leave out the options of traces")
     try:
         from polars_evals.cluster import score_files
 
         files = source.files()
         for file in files:
             if not is_parquet(file):
-                raise InputError(f"--engine {engine} reads Parquet files, which {file!r} is not")
+                raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
         score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None

@@ -59,7 +59,7 @@ def score_files(
     chosen = engine_named(engine)
     target = str(output)
     if "://" not in target and Path(target).exists():
-        raise FileExistsError(f"{target} exists already; give the scores a folder of their own")
+        raise FileExistsError(f"{target} already exists; name a new folder for the scores")
     sources = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for one in sources for file in parquet_files(str(one))]
     data = score_on(chosen, chosen.read_parquet(files), suite, signatures=signatures, max_bytes=MAX_BYTES)

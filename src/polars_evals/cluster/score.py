@@ -120,8 +120,8 @@ def refuse_across(suite: Suite, schema: pl.Schema) -> None:
         kinds = pl.Schema({name: schema[name] for name in metric.columns if name in schema})
         if metric.function is not None and looks_across(metric.expr(), kinds):
             raise ValueError(
-                f'metric "{metric.name}": a score depends on other rows, which a cluster scores elsewhere; '
-                "if it does not, say so: map_batches(..., is_elementwise=True)"
+                f'metric "{metric.name}": its scores depend on other rows, which a cluster may score '
+                "elsewhere; if they do not, declare it: map_batches(..., is_elementwise=True)"
             )
 
 

@@ -149,8 +149,8 @@ def agreement(
     notes += _selection_notes(ratings, raters, alpha)
     if level == "nominal" and len(values) > MOST_LABELS and all(one.is_numeric() for one in ratings.dtypes):
         notes.append(
-            f"the ratings have {len(values):,} different values, and only equal ones agree: "
-            'level="interval" counts how far apart they are'
+            f"the ratings have {len(values):,} different values, and only equal ones agree; "
+            'level="interval" uses the distance between them'
         )
     both = Ratings.of(codes, values, level)
     if both.items < FEWEST_ITEMS:
@@ -491,9 +491,9 @@ def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float)
         p = 2 * float(ndtr(-apart / np.sqrt(spread))) if spread > 0 else 1.0
         if p <= alpha:
             notes.append(
-                f"{name} rates the items that {raters[0]} rated unlike the others ({labelled.mean():.3f} "
-                f"against {others.mean():.3f} on average): they are no random sample, so neither the "
-                "agreement nor the pass rate may hold for all items"
+                f"{name} rates the items that {raters[0]} rated differently from the others "
+                f"({labelled.mean():.3f} against {others.mean():.3f} on average): the rated items are not a "
+                "random sample, so the agreement and the pass rate may not hold for all items"
             )
     return notes
 

@@ -178,7 +178,7 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
     strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
     if strange.len():
         raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is no verdict; verdicts are {TRUTHS}"
+            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is not a verdict; verdicts are {TRUTHS}"
         )
     return rows.select("truth", *(pl.col(f"{name}:score").alias(name) for name in metrics))
 
@@ -412,7 +412,7 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
     verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
-        return "inconclusive", f"{verdicts} are too few to tell; at least {FEWEST_LABELS} of each are needed"
+        return "inconclusive", f"{verdicts} are too few; at least {FEWEST_LABELS} of each are needed"
     if best["kappa_ci_low"] <= 0:
         return (
             "inconclusive",
@@ -422,7 +422,7 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     if high - low > 0.2:
         return (
             "inconclusive",
-            f"the best threshold is not settled ({interval}); more verdicts would narrow it",
+            f"the best threshold is uncertain ({interval}); more verdicts would narrow it",
         )
     words = agreement_words(best["kappa"])
     link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"

@@ -56,12 +56,12 @@ def require_number(schema: Schema, name: str, role: str) -> None:
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype == pl.Null):
         ways = {
-            pl.Duration: ".dt.total_milliseconds() makes numbers of it",
-            pl.String: f'pl.col("{name}").cast(pl.Float64) makes numbers of it',
-            pl.Boolean: f'pl.col("{name}").cast(pl.Int8) makes numbers of it',
+            pl.Duration: ".dt.total_milliseconds() converts it to numbers",
+            pl.String: f'pl.col("{name}").cast(pl.Float64) converts it to numbers',
+            pl.Boolean: f'pl.col("{name}").cast(pl.Int8) converts it to numbers',
         }
         hint = next((f"; {way}" for kind, way in ways.items() if dtype == kind), "")
-        raise pl.exceptions.InvalidOperationError(f"{role}: column {name!r} is {dtype}, no number{hint}")
+        raise pl.exceptions.InvalidOperationError(f"{role}: column {name!r} is {dtype}, not a number{hint}")
 
 
 def require_fraction(value: float, role: str) -> None:
@@ -134,8 +134,8 @@ def _way_to_scores(schema: Schema) -> str:
     if bare := [name for name in ("score", "label") if name in schema]:
         renamed = ", ".join(f'"{name}": "<name>_{name}"' for name in bare)
         return (
-            f"{' and '.join(map(repr, bare))} lack the metric's name, as after unnest() without a separator: "
-            f'.unnest("levenshtein", separator="_") keeps it, .rename({{{renamed}}}) gives one'
+            f"{' and '.join(map(repr, bare))} lack the metric's name, which unnest() without a separator "
+            f'drops: use .unnest("levenshtein", separator="_"), or .rename({{{renamed}}})'
         )
     return (
         "score first: with `polars-evals score`, with a suite, or with a metric and "
@@ -226,7 +226,7 @@ def collect(frame: pl.LazyFrame, metrics: Sequence[str], measures: Iterable[str]
             column = f"{name}_score" if name in metrics else name
             raise ValueError(
                 f"{column!r} has {counted(count, 'NaN or infinite value')}; "
-                f"make what is no number null to leave it out: pl.col({column!r}).fill_nan(None)"
+                f"replace NaN with null to leave the rows out: pl.col({column!r}).fill_nan(None)"
             )
     return rows
 

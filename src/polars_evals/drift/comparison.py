@@ -169,7 +169,7 @@ class Comparison(Result):
         """The verdict on the candidate; of several, each has its own in `verdicts`."""
         if len(self.spec.candidates) > 1:
             raise ValueError(
-                f"{len(self.spec.candidates)} candidates have a verdict each, and none sums them up: "
+                f"there are {len(self.spec.candidates)} candidates, and each has its own verdict: "
                 "see comparison.verdicts"
             )
         return self.verdicts[self.spec.candidates[0]]

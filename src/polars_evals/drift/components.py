@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 STRATUM = "stratum"
 UNSURE = "unsure"
 UNLIKE = (
-    "have other scores of the judge than all rows; draw the rows to label with pe.sample_items, and keep its "
-    "weight"
+    "are not a random sample: the judge scores them differently from all rows; draw the rows to label with "
+    "pe.sample_items, and keep its weight"
 )
 CONFUSION = {"version": pl.String, "expected": pl.String, "output": pl.String, "n": pl.Int64}
 
@@ -369,7 +369,7 @@ def describe_classes(frame: pl.DataFrame) -> list[str]:
     if alike.is_empty():
         return []
     shown = " and ".join(map(repr, alike["label"][0].to_list()[:2]))
-    return [f"labels are compared as they are: {shown} are different classes; clean them to make them one"]
+    return [f"labels are compared as they are: {shown} are different classes; clean the labels to merge them"]
 
 
 def confusion(rows: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:

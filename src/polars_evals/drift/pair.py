@@ -278,7 +278,7 @@ def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> N
     name, example = trait.removeprefix(TRAIT), differs.row(0, named=True)
     role = "cluster" if trait == "cluster" else f"by={name!r}"
     raise ValueError(
-        f"{role} must have one value an item, but {have(differs.height, 'item')} several "
+        f"{role} must have one value per item, but {have(differs.height, 'item')} several "
         f"({item} {example['item']!r}: {example[trait]!r} and {example[other]!r}); "
         "take a column that describes the item, not the answer"
     )

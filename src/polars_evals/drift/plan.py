@@ -135,17 +135,15 @@ def plan(
     if scored is not None:
         if spread is not None or cluster_size is not None or icc is not None or run_share is not None:
             raise ValueError(
-                "a pilot tells spread, cluster_size, icc and run_share: give either the pilot or the numbers"
+                "a pilot supplies spread, cluster_size, icc and run_share: give the pilot or the numbers"
             )
         if version is None or item is None:
-            raise ValueError(
-                "a pilot needs version= and item=, the columns that tell versions and items apart"
-            )
+            raise ValueError("a pilot needs version= and item=, the columns of versions and items")
         spreads, notes = _learn(
             scored, version=version, baseline=baseline, item=item, cluster=cluster, metrics=metrics
         )
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
-            notes.append("the pilot has one run an item and version: what more runs bring is not known")
+            notes.append("the pilot has one run per item and version: the effect of more runs is unknown")
     else:
         spreads = {"": _given(spread, cluster_size, icc, runs, run_share)}
     asked = [(m, one, min_effect, runs) for m, one in spreads.items()]
@@ -222,8 +220,8 @@ def _given(
             raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
     if runs > 1 and run_share is None:
         raise ValueError(
-            "what runs bring depends on run_share=, the share of the variance that comes from answering "
-            "again; a pilot with repeats tells it"
+            "runs= needs run_share=, the share of the variance between runs of an item; a pilot with "
+            "repeated runs supplies it"
         )
     return Spread(spread, run_share or 0.0, cluster_size or 1.0, icc or 0.0)
 
@@ -264,7 +262,7 @@ def _learn(
         spreads[metric] = found[widest]
         if found[widest].total == 0:
             raise ValueError(
-                f"{metric}: no difference varies in the pilot, so it tells nothing about the items needed"
+                f"{metric}: all differences of the pilot are equal, so the items needed are unknown"
             )
         if len(others) > 1:
             notes.append(f"{metric}: planned for {widest}, whose differences from {before} vary most")

@@ -106,7 +106,7 @@ def read_rows(
     for name in also:
         columns.require_number(schema, name, "measures")
         if name in names or name in OUTCOMES:
-            what = "a metric" if name in names else "what answers are counted by"
+            what = "a metric" if name in names else "a built-in row about answers"
             raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
     columns.check_signatures(frame, schema, names)
     rows = columns.collect(

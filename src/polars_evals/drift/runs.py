@@ -133,7 +133,7 @@ def runs(
             )  # fmt: skip
     once = rows.frame.group_by("version", "item").len()["len"].max() == 1
     if once:
-        notes.append("every item has one run a version: more runs are needed to see how answers vary")
+        notes.append("every item has one run per version: more runs are needed to see how answers vary")
     else:
         notes += [note for size, found in judged.items() for note in _too_few(size, found)]
     shaped = flaky or [_items(rows.frame.clear(), rows.metrics[0]).clear().select(

@@ -213,7 +213,7 @@ class ComparisonSpec:
         for name in self.measures_in(schema):
             columns.require_number(schema, name, "measures")
             if name in metrics or name in OUTCOMES:
-                what = "a metric" if name in metrics else "what answers are counted by"
+                what = "a metric" if name in metrics else "a built-in row about answers"
                 raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
         return metrics
 
@@ -424,7 +424,7 @@ def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
         schema = table.collect_schema() if schema is None else schema
         if name in schema or (name in made and not made[name].meta.eq(one)):
             raise ValueError(
-                f'by: an expression needs a name of its own, {name!r} is taken: .alias("length"), for example'
+                f'by: the name {name!r} of an expression is taken; give it another, such as .alias("length")'
             )
         made[name] = one
         return name

@@ -478,7 +478,7 @@ def _to_reference_mix(
     Returns
     -------
     tuple
-        The frame with weighed means and their spread, the number of rows that each is worth, and the names
+        The frame with weighted means and their spread, the number of rows that each is worth, and the names
         of strata that only one of the two periods has.
 
     Notes
@@ -537,7 +537,7 @@ def _without_support(followed: Sequence[_Followed]) -> list[str]:
         return []
     return [
         f"adjust: {listed(names)} {verb(len(names), 'has', 'have')} rows in the reference period or after, "
-        f"not in both, and {verb(len(names), 'is', 'are')} left out of the weighed means"
+        f"not in both, and {verb(len(names), 'is', 'are')} left out of the weighted means"
     ]
 
 
@@ -555,7 +555,7 @@ def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: i
             name = ", ".join(group)
             notes.append(
                 f"the mix of {name} differs from that of the reference period, which can move the level: "
-                f"adjust={list(group) if len(group) > 1 else repr(name)} weighs it out"
+                f"adjust={list(group) if len(group) > 1 else repr(name)} corrects for it"
             )
     return notes
 

@@ -29,8 +29,8 @@ COMMON_FIELDS: Fields = {
 OLDEST, NEXT = (1, 35), (3, 0)
 if not OLDEST <= VERSION < NEXT:
     raise ImportError(
-        f"polars-evals {__version__} is a plugin for Polars from 1.35.2 to 2.x, and this is Polars "
-        f"{pl.__version__}: install another version of one of them"
+        f"polars-evals {__version__} needs Polars 1.35.2 to 2.x, but Polars {pl.__version__} is installed: "
+        "install another version of one of them"
     )
 
 _LIBRARY = Path(_native.__file__)

@@ -162,7 +162,7 @@ def read_path(where: str, path: object) -> list[str | int | None]:
     while at < len(path):
         found = _STEP.match(path, at)
         if found is None:
-            raise ValueError(f'{where}: "{path}" is no JSON path from "{path[at:]}" on')
+            raise ValueError(f'{where}: "{path}" is not a JSON path: cannot read "{path[at:]}"')
         at = found.end()
         if found["any"]:
             steps.append(None)

@@ -32,7 +32,7 @@ def _webhook(given: object) -> object:
     if urlsplit(address).scheme not in ("http", "https"):
         raise ValueError("`webhook` must begin with https:// or http://")
     if not _has_port(address):
-        raise ValueError("`webhook` has a port that is no number from 1 to 65535")
+        raise ValueError("`webhook` must have a port from 1 to 65535")
     parts = urlsplit(address)
     for secret in (address, parts.path.strip("/"), parts.query):
         # A path without any digit or capital, such as "alerts", is a word that stands elsewhere too.
@@ -127,7 +127,7 @@ class Alert(Table):
             said.seek(0)
             last = said.read()[-200:].decode(errors="replace").strip()
         if done.returncode:
-            raise OSError(f"it ended with {done.returncode}: {last}")
+            raise OSError(f"it ended with exit code {done.returncode}: {last}")
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):

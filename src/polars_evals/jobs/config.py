@@ -155,8 +155,8 @@ class StoreConfig(Table):
             Address.of(self.path)
         if self.format not in (None, "delta"):
             raise ValueError(
-                "a store is a Delta table: leave out `format`, and another folder as `path` if this one "
-                "holds plain Parquet files; the next run scores all inputs into it"
+                "a store is a Delta table: leave out `format`; if the folder holds plain Parquet files, "
+                "name another folder as `path`, and the next run scores all inputs into it"
             )
         if len(set(self.key)) < len(self.key):
             raise ValueError(f"`key` must name each column once, got {list(self.key)!r}")
@@ -226,7 +226,7 @@ class TimelineTable(Table):
     def settings(self, suite: Suite) -> dict[str, Any]:
         """Return the arguments of `timeline`, about the metrics of the suite."""
         if self.by == "auto":
-            raise ValueError("`by` takes columns; slices are not searched for over time")
+            raise ValueError("`by` must name columns; `auto` is for [compare] only")
         for value, check in ((self.alpha, require_level), (self.min_effect, require_effect)):
             if value is not None:
                 check(value)

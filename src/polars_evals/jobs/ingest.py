@@ -75,7 +75,7 @@ class Source:
         try:
             about = os.stat(self.file)
         except OSError:
-            return f"{self.file!r} is no longer there"
+            return f"{self.file!r} no longer exists"
         is_same = (about.st_size, about.st_mtime_ns) == (self.entry.size, self.entry.time_ns)
         return None if is_same else CHANGED
 
@@ -192,7 +192,7 @@ class Ingest:
                     raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
         for name in ("source_time", HASH, PART):
             if name in given:
-                raise InputError(f"the column {name!r} has a name that the store needs; rename it")
+                raise InputError(f"the column {name!r} has a name that the store reserves; rename it")
         scored = self.suite.score(frame)
         present = scored.collect_schema()
         rows = pl.Schema({name: dtype for name, dtype in present.items() if name not in SOURCE})

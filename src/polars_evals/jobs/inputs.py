@@ -153,8 +153,8 @@ def _require_readable(file: str, path: str) -> None:
     """Refuse a file that would stop the reading of others."""
     if not file.isprintable() and any("\udc80" <= character <= "\udcff" for character in file):
         shown = os.fsencode(file).decode(errors="backslashreplace")
-        raise InputError(f"the name of {shown!r} is no valid Unicode; rename the file")
+        raise InputError(f"the name of {shown!r} is not valid Unicode; rename the file")
     if not os.access(path, os.R_OK):
-        reason = "is not readable" if os.path.exists(path) else "is no longer there"
+        reason = "is not readable" if os.path.exists(path) else "no longer exists"
         raise InputError(f"{file!r} {reason}")
     refuse_long_lines(path)

@@ -21,7 +21,7 @@ from polars_evals.wording import counted, listed
 def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     """Compare the versions in the store and judge the gates; none of them passes on a store without rows."""
     if snapshot is None or not snapshot.rows:
-        reason = ("there is no row in the store to judge",)
+        reason = ("the store has no rows to judge",)
         return replace(
             outcome, gates=tuple(gate.with_level(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
         )
@@ -60,12 +60,14 @@ def compared(
             others = there - {version_text(schema, spec.version, spec.baseline)}
             missing = [one for one in spec.candidate or () if one not in there]
             if missing:
-                notes.append(f"no rows yet of {', '.join(missing)}{too_old(job) if rows_went else ''}")
+                notes.append(
+                    f"there are no rows yet of {', '.join(missing)}{too_old(job) if rows_went else ''}"
+                )
                 absent = tuple(missing) if others or rows_went else ()
                 others = there.intersection(spec.candidate)
             if not others:
                 notes.append(
-                    f"nothing to compare {spec.baseline} with yet{too_old(job) if rows_went else ''}"
+                    f"there is nothing to compare {spec.baseline} with yet{too_old(job) if rows_went else ''}"
                 )
                 return None, absent
             if missing:
@@ -112,9 +114,9 @@ def too_old(job: Job) -> str:
     """Say that rows went, and how they would stay."""
     retention = job.retention
     if retention is None:
-        return "; old rows went when [store] had a `keep`"
+        return "; old rows were deleted when [store] had a `keep`"
     unless = ", unless keep_baseline = true" if retention.spared is None else ""
-    return f'; old rows go, by keep = "{retention.keep}" in [store]{unless}'
+    return f'; keep = "{retention.keep}" in [store] deletes old rows{unless}'
 
 
 def followed(

@@ -89,7 +89,7 @@ class Outcome:
         """How things stand, in a word or two."""
         if failed(self.gates):
             return "a gate failed"
-        return "inputs were not taken" if self.failures else "passed"
+        return "inputs were not read" if self.failures else "passed"
 
     @property
     def headline(self) -> str:
@@ -104,13 +104,15 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Tell a person, most important first, a line each."""
-        told = [f"nothing new since {self.same_as}: as then, {self.status}"] if self.same_as else []
+        told = (
+            [f"nothing new since {self.same_as}; the status is still: {self.status}"] if self.same_as else []
+        )
         gates = sorted(self.gates, key=lambda one: one.status != FAILED)
         told += [text for one in gates for text in one.texts()]
         files = list(self.failures.items())
-        told += [f"not taken: {name}: {reason}" for name, reason in files[:LISTED]]
+        told += [f"not read: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
-            told.append(f"not taken: {counted(len(files) - LISTED, 'more file')}")
+            told.append(f"not read: {counted(len(files) - LISTED, 'more file')}")
         told += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
         told += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
@@ -156,7 +158,7 @@ class Outcome:
         first = "skipped, there is nothing to judge yet" if states and set(states) == {SKIPPED} else "passed"
         if broken:
             first = "a gate failed" if broken == 1 else f"{broken} gates failed"
-        aside = "; inputs were not taken" if self.failures else ""
+        aside = "; inputs were not read" if self.failures else ""
         return f"## polars-evals: {first}{aside}\n\n{told}\n{body}"
 
     def to_junit(self) -> str:

@@ -188,7 +188,7 @@ class Expiry:
         if not self.counts or self.forgotten is None:
             return []
         day = self.forgotten["before"][:10]
-        return [f"{counted(self.total, 'row')} of before {day} (by {self.forgotten['time']}) went"]
+        return [f"deleted {counted(self.total, 'row')} older than {day} (by {self.forgotten['time']})"]
 
     def remains(
         self, part: Part, schema: Mapping[str, pl.DataType], folder: Path, metadata: Mapping[str, str]

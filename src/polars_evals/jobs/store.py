@@ -253,14 +253,14 @@ class Store:
         number = table.transaction_version(APPLICATION)
         if number is None:
             raise StoreError(
-                f"{self.address!r} is a Delta table, but no store of scores; name another folder"
+                f"{self.address!r} is a Delta table, but not a store of scores; name another folder"
             )
         state = State.from_dict(json.loads(self.folder.read(state_file(number))))
         actions = pl.DataFrame(table.get_add_actions(flatten=True))
         files = actions.select("path", "num_records", "size_bytes").sort("path").rows()
         for file, *_ in files:
             if not is_part(file):
-                raise self.broken(f"its log names {file!r}, which is no data file of a store")
+                raise self.broken(f"its log names {file!r}, which is not a data file of a store")
         parts = tuple(
             Part(self.folder.path(file), rows, size, self.folder.options) for file, rows, size in files
         )
@@ -482,7 +482,7 @@ class Store:
         strangers = [name for name in [*files, *folders] if name not in known and not is_part(name)]
         if strangers:
             raise StoreError(
-                f"{self.address!r} is no store of scores: it holds {listed(sorted(strangers), 3)}; "
+                f"{self.address!r} is not a store of scores: it holds {listed(sorted(strangers), 3)}; "
                 "name another folder"
             )
         if any(map(is_part, files)) and not first and not self.exists():

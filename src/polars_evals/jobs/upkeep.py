@@ -37,7 +37,7 @@ class Status:
         told = [f"{self.store}: {counted(self.now.rows, 'row')} of {counted(self.inputs, 'input')}"]
         for run in self.runs:
             verdicts = ", ".join(f"{one} {verdict}" for one, verdict in run.verdicts.items())
-            aside = f", {counted(len(run.failures), 'input')} set aside" if run.failures else ""
+            aside = f", {counted(len(run.failures), 'input')} not read" if run.failures else ""
             told.append(
                 f"{run.time}  {run.status} ({run.exit_code}): {counted(run.added, 'row')} added, "
                 f"{run.updated:,} updated from {counted(run.files, 'file')}{aside}"
@@ -47,9 +47,9 @@ class Status:
                 else f"{run.time}  {run.status} ({run.exit_code}): {'; '.join(run.notes)}"
             )
         if self.runs:
-            told += [f"set aside: {name}: {reason}" for name, reason in self.runs[-1].failures.items()]
+            told += [f"not read: {name}: {reason}" for name, reason in self.runs[-1].failures.items()]
         else:
-            told.append("no run is on record")
+            told.append("no runs are recorded")
         told += [f"now: {text}" for text in self.now.lines()[:-1] or [self.now.status]]
         return [line(text, LONGEST) for text in told]
 

@@ -454,7 +454,7 @@ def _tools_of_rows(texts: pl.Series) -> Iterable[dict[str, Schema | None] | None
 def _call_error(call: Call, tools: Mapping[str, Schema | None]) -> str | None:
     name, arguments = call
     if name not in tools:
-        hint = did_you_mean(name, tools) or f"; there are {', '.join(tools)}"
+        hint = did_you_mean(name, tools) or f"; use one of {', '.join(tools)}"
         return f'unknown tool "{name}"{hint}'
     schema = tools[name]
     if schema is None or schema.validator.is_valid(arguments):

@@ -34,9 +34,9 @@ METHODS: dict[type[Any], str] = {
     "however often they are repeated.",
     Calibration: "Every score that occurs is tried as a threshold against the human verdicts. Agreement is "
     "cross-validated: it is counted on verdicts that did not choose the threshold.",
-    Ranking: "Intervals are simultaneous: all of a metric hold at once. A rank is the range of places that a "
-    "version may have.",
-    SamplePlan: "At this number of items a true difference of this size is found with the power asked for.",
+    Ranking: "Intervals are simultaneous within a metric. A rank is the range of places that a version "
+    "may have.",
+    SamplePlan: "This number of items detects a true difference of this size with the given power.",
     Runs: "pass@k: any of k runs passes. pass^k: all of k runs pass. Both are unbiased estimates.",
     Agreement: "Coefficients are corrected for agreement by chance; 1 is perfect, 0 is chance.",
 }

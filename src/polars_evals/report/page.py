@@ -352,7 +352,7 @@ def _items(comparison: Comparison, packed: Packed | None) -> Html:
             "div",
             tag(
                 "table",
-                tag("caption", "Items, those that say most first"),
+                tag("caption", "Items, most informative first"),
                 tag("thead", _row_heads(packed, two=two)),
                 tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows"),
             ),

@@ -501,6 +501,6 @@ def _agreement(agreement: Agreement) -> str:
     row = agreement.summary.row(by_predicate=pl.col("statistic") == "krippendorff_alpha", named=True)
     who = spoken([middle_cut(one) for one in agreement.settings["raters"]])
     if row["value"] is None:
-        return f"{agreement.verdict}: {who} gave one and the same rating throughout"
+        return f"{agreement.verdict}: {who} gave the same rating to every item"
     interval = "" if row["ci_low"] is None else f", interval {row['ci_low']:.2f} to {row['ci_high']:.2f}"
     return f"{agreement.verdict}: {who} agree with alpha = {row['value']:.2f}{interval} (n = {row['n']:,})"

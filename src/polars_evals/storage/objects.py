@@ -38,8 +38,7 @@ ATTEMPTS, STREAMS, CHUNK = 5, 8, 8 << 20
 # What a server says, and what that means.
 MEANINGS = {
     r"BadScheme": (
-        'its address begins with http://, which `aws_allow_http = "true"` (or azure_, google_) in '
-        "storage_options allows"
+        'addresses with http:// need `aws_allow_http = "true"` (or azure_, google_) in storage_options'
     ),
     r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint|without LOCATION|301 ": (
         "the region is wrong"
@@ -261,7 +260,7 @@ class Address:
         scheme, _, rest = address.partition("://")
         if scheme not in SCHEMES:
             raise ConfigError(
-                f"{address!r}: {scheme}:// is no object store that is known; there are "
+                f"{address!r}: unknown object store {scheme}://; use one of "
                 f"{', '.join(f'{one}://' for one in SCHEMES)}"
             )
         host, _, path = rest.partition("/")
@@ -304,9 +303,7 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str,
     for name, value in options.items():
         key = name.lower()
         if UNSAFE in key and value.lower() in ("true", "1"):
-            raise ConfigError(
-                f"storage_options: `{name}` gives up that rows are added exactly once; leave it out"
-            )
+            raise ConfigError(f"storage_options: `{name}` could add rows twice; leave it out")
         found = CLIENT.fullmatch(key)
         if found:
             flag = {"true": True, "false": False}.get(value.lower())
@@ -374,7 +371,7 @@ class RemoteFolder(Folder):
             try:
                 return bytes(self.library.get(self.store, name).bytes())
             except (FileNotFoundError, self.library.exceptions.NotFoundError):
-                raise FileNotFoundError(f"{self.path(name)} is not there") from None
+                raise FileNotFoundError(f"{self.path(name)} does not exist") from None
 
     def create(self, name: str, content: bytes) -> None:
         """Put an object, if there is none of that name: the store itself sees to that."""
@@ -384,7 +381,7 @@ class RemoteFolder(Folder):
             except self.library.exceptions.AlreadyExistsError:
                 # An answer that got lost on its way is asked for again, and finds what it wrote.
                 if not content or self.read(name) != content:
-                    raise FileExistsError(f"{self.path(name)} is there already") from None
+                    raise FileExistsError(f"{self.path(name)} already exists") from None
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object, whatever was there."""
@@ -416,7 +413,7 @@ class RemoteFolder(Folder):
             if "already" not in str(error).lower() and "precondition" not in str(error).lower():
                 raise self.unsafe(one_line(error)) from None
         else:
-            raise self.unsafe("a second object of one name took the place of the first")
+            raise self.unsafe("a second object of the same name replaced the first")
         finally:
             self.remove([name])
 
@@ -494,7 +491,7 @@ def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
                     done += target.write(chunk)
                 break
             except (FileNotFoundError, library.exceptions.NotFoundError):
-                raise InputError("it is no longer there") from None
+                raise InputError("it no longer exists") from None
             except library.exceptions.PreconditionError:
                 raise InputError(CHANGED) from None
             except library.exceptions.BaseError:

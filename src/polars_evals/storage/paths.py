@@ -204,8 +204,8 @@ def _may_be_lost_folder(path: str) -> bool:
 
 def _no_file(path: str) -> str:
     if os.path.islink(path) and not os.path.exists(path):
-        return f"it is a link to what is not there: {os.readlink(path)!r}"
-    return "it is no regular file"
+        return f"it is a broken link to {os.readlink(path)!r}"
+    return "it is not a regular file"
 
 
 def _walk(root: str, depth: int | None, unreadable: dict[str, str]) -> Iterator[str]:

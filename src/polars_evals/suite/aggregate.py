@@ -77,12 +77,12 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
-            hint = did_you_mean(str(self.type), TYPES) or f"; there are {', '.join(TYPES)}"
+            hint = did_you_mean(str(self.type), TYPES) or f"; use one of {', '.join(TYPES)}"
             raise ValueError(f'unknown aggregate "{self.type}"{hint}')
         if self.type in OF_ONE_CLASS and self.positive is None:
-            raise ValueError(f'{self.type}: say which class it is about: positive="yes", for example')
+            raise ValueError(f'{self.type}: name the class with `positive`, such as positive="yes"')
         if self.type not in OF_ONE_CLASS and self.positive is not None:
-            raise ValueError(f"{self.type}: has no positive class; {listed(OF_ONE_CLASS)} do")
+            raise ValueError(f"{self.type}: takes no `positive`, only {listed(OF_ONE_CLASS)} do")
         if isinstance(self.positive, list | tuple | set | dict):
             raise ValueError(f"{self.type}: `positive` must be one class, got {shown(self.positive)}")
         if self.labels is not None:
@@ -242,7 +242,7 @@ def _of_table(entry: Mapping[str, Any]) -> Aggregate:
             hint = did_you_mean(str(key), known) or f"; an aggregate takes {', '.join(known)}"
             raise ValueError(f'unknown option "{key}"{hint}')
     if "type" not in entry:
-        raise ValueError(f"the `type` is missing; there are {', '.join(TYPES)}")
+        raise ValueError(f"the `type` is missing; use one of {', '.join(TYPES)}")
     return Aggregate(**entry)
 
 

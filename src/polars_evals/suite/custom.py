@@ -122,7 +122,7 @@ def find_function(name: str) -> Function | None:
                 f'the metric "{name}" of {entry.value} cannot be loaded: {type(error).__name__}: {error}'
             ) from error
         if not callable(function):
-            raise ValueError(f'the metric "{name}" of {entry.value} is no function, but {shown(function)}')
+            raise ValueError(f'the metric "{name}" of {entry.value} is not a function, got {shown(function)}')
         return function  # type: ignore[no-any-return]
     return None
 

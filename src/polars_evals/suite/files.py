@@ -79,7 +79,7 @@ def parse_yaml(text: str) -> object:
         this = id(node)
         if this not in sizes:
             if this in entered:
-                raise ValueError(f"line {node.start_mark.line + 1}: an alias stands inside what it names")
+                raise ValueError(f"line {node.start_mark.line + 1}: an alias refers to itself")
             entered.add(this)
             written.append(1 + len(node.value) if isinstance(node, yaml.ScalarNode) else 1)
             sizes[this] = written[-1] + sum(map(size, parts(node)))
@@ -135,7 +135,7 @@ def check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"half of a surrogate pair, {text[error.start]!r}, is no character") from None
+        raise ValueError(f"a lone surrogate, {text[error.start]!r}, is not a character") from None
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -159,11 +159,11 @@ def write_file(contents: Mapping[str, Any], path: str | Path) -> None:
             except TypeError:
                 raise ValueError(
                     f'{path}: the metric "{entry["name"]}" cannot be written: `{key}` is {shown(value)}, '
-                    "which is no text, number, list or table"
+                    "which is not a text, number, list or table"
                 ) from None
         if find_own(entry["type"]) is None and entry["type"] not in metric_names():
             raise ValueError(
-                f'{path}: the metric "{entry["name"]}" is a function that no name leads to; name it with '
+                f'{path}: the metric "{entry["name"]}" is a function without a name; name it with '
                 "@pe.metric, or install it as an entry point"
             )
     # Columns that are called as usual need not be named.
@@ -379,7 +379,7 @@ def check_evaluator_options(kind: str, config: Mapping[str, Any]) -> None:
 def make_metric(kind: object, options: dict[str, Any], off: str = "") -> Metric:
     """Make a metric; its options are checked by the signature of its function."""
     if kind is None:
-        raise ValueError(f"the `type` is missing; there are {', '.join(metric_names())}")
+        raise ValueError(f"the `type` is missing; use one of {', '.join(metric_names())}")
     try:
         own = find_own(str(kind))
         parameters = (metric_type(str(kind)) if own is None else own_type(own)).options

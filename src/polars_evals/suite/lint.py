@@ -151,7 +151,7 @@ def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
             "empty",
             column.name,
             empty,
-            "a text without anything in it; two of them count as equal",
+            "the text is empty; two empty texts count as equal",
         )
 
 
@@ -235,7 +235,7 @@ def describe_unlabelled(metrics: Sequence[Metric], column: str, missing: int, ro
     if missing == rows:
         effect = "scores 0.0" if fails else "gives no score"
         return (
-            f"{column} is null in every row, so that whatever compares with it {effect}; add it with "
+            f"{column} is null in every row, so every metric that compares with it {effect}; add it with "
             "pe.with_expected, or name its column (--column expected=...)"
         )
     effect = 'scored 0.0; missing="unlabelled" leaves them out' if fails else "without a score"

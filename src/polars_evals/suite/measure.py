@@ -80,7 +80,7 @@ class Measure:
                 object.__setattr__(self, key, value)
         self._insist(
             "lower_is_better",
-            "true or false: which way is better is not known of this column",
+            "true or false, because the better direction of this column is not known",
             isinstance(self.lower_is_better, bool),
         )
         self._insist("unit", "a text, such as 'ms'", self.unit is None or isinstance(self.unit, str))
@@ -204,8 +204,8 @@ def _of_name(name: Any) -> Measure:
         raise TypeError(f"measures takes names of columns, got {shown(name)}")
     if name not in KNOWN:
         raise ValueError(
-            f"measures: which way is better is known of {listed(list(KNOWN))}, not of {name!r}"
-            f'{did_you_mean(name, KNOWN)}; say it: measures={{"{name}": {{"lower_is_better": True}}}}'
+            f"measures: the better direction is known of {listed(list(KNOWN))}, not of {name!r}"
+            f'{did_you_mean(name, KNOWN)}; set it: measures={{"{name}": {{"lower_is_better": True}}}}'
         )
     return Measure(name)
 

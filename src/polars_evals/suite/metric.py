@@ -125,7 +125,7 @@ class Metric:
             check_name(type, key, value)
         if type == COLUMN_TYPE and name is not None and output in _overwritten(name, options):
             raise ValueError(
-                f'column: the name "{name}" would write over the column "{output}"; take another'
+                f'column: the name "{name}" would overwrite the column "{output}"; choose another name'
             )
         if (expected is not None or literal is not None) and not kind.has_expected:
             raise ValueError(f'{type}: compares with no expected column; leave out "expected"')
@@ -136,7 +136,7 @@ class Metric:
         if field is not None:
             read_path(f"{type}: `field`", field)
             if type == COLUMN_TYPE and function is None:
-                raise ValueError("column: takes a score that is there, and no `field`")
+                raise ValueError("column: takes an existing score; leave out `field`")
         contents = {
             "type": type,
             "name": name,
@@ -332,7 +332,7 @@ def metric_type(name: str) -> MetricType:
         if name in VARIANTS:
             raise ValueError(f'unknown metric "{name}"; "{name}" is type "rouge" with variant = "{name}"')
         known += installed()
-        hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        hint = did_you_mean(name, known) or f"; use one of {', '.join(known)}"
         raise ValueError(f'unknown metric "{name}"{hint}')
     return type_of(column if name == COLUMN_TYPE else getattr(metrics, name))
 

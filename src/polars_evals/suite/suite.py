@@ -349,7 +349,7 @@ def check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) ->
                 if not hint:
                     hint = f"; there are {quoted(existing)}"
                     if column == metric.expected:
-                        hint += f'. A text that is no column is pl.lit("{column}")'
+                        hint += f'. Write a literal text as pl.lit("{column}")'
                         hint += f', and in a file {{literal = "{column}"}}'
                 kind = "metric" if isinstance(metric, Metric) else "aggregate"
                 raise ColumnNotFoundError(f'{kind} "{metric.name}": the frame has no column "{column}"{hint}')

@@ -288,6 +288,6 @@ def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
     if pairing is not None and pairing < 0.5:
         warnings.append(
             f"only {pairing:.0%} of the items pair across versions; a comparison needs the same questions "
-            'in both. Name what tells the questions apart with columns={"item_id": ...}'
+            'in both. Name the column of the questions with columns={"item_id": ...}'
         )
     return warnings

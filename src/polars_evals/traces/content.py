@@ -76,8 +76,8 @@ def kind_of(file: str) -> Kind:
     reader = _READERS.get(suffix)
     convert = f" (convert with pl.{reader}(...).write_parquet(...))" if reader else ""
     raise pl.exceptions.ComputeError(
-        f"{file}: {suffix or 'such a file'} is not read; Parquet, JSON Lines, JSON, CSV, YAML and Inspect's "
-        f".eval are{convert}"
+        f"{file}: {suffix or 'this kind of file'} cannot be read; use Parquet, JSON Lines, JSON, CSV, YAML "
+        f"or Inspect's .eval{convert}"
     )
 
 
@@ -190,8 +190,8 @@ def guarded(file: str, unpacked: Iterator[bytes], packed: int) -> Iterator[bytes
 def too_long(file: str) -> Exception:
     """Make the error for a record that no trace is as long as."""
     return pl.exceptions.ComputeError(
-        f"{file!r} has a line or a record of more than {LONGEST_RECORD >> 20} MB, which no trace is; check "
-        "that it is what you think, and write one record a line"
+        f"{file!r} has a line or a record of more than {LONGEST_RECORD >> 20} MB, too long for a "
+        "trace; check the file, and write one record per line"
     )
 
 

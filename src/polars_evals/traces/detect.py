@@ -147,7 +147,7 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
                 raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
         beside = _matching(named, candidate.leave_out)
         if beside and len(beside) < len(named):
-            left_out |= dict.fromkeys(beside, f"no traces, but beside those of a {candidate.title}")
+            left_out |= dict.fromkeys(beside, f"not traces, but other files of a {candidate.title}")
             named = {file: name for file, name in named.items() if file not in beside}
     return list(named), left_out
 
@@ -181,7 +181,7 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
     path = copy or file
     if any("\udc80" <= character <= "\udcff" for character in file):
         shown = os.fsencode(file).decode(errors="backslashreplace")
-        raise pl.exceptions.ComputeError(f"the name of {shown!r} is no valid Unicode; rename the file")
+        raise pl.exceptions.ComputeError(f"the name of {shown!r} is not valid Unicode; rename the file")
     try:
         kind = kind_of(path)
         hive = tuple(name for name, _ in _HIVE.findall(file))
@@ -394,7 +394,7 @@ def _tell_others(
         elif alike and not apart:
             found.told.append(Told(each, alike[0].platform, alike[0].reason))
         elif as_is is not None and not platforms and set(as_is) <= each.names:
-            found.told.append(Told(each, GENERIC, "a table of no platform"))
+            found.told.append(Told(each, GENERIC, "a table of an unknown platform"))
         elif found.told and each.kind in _OFTEN_OTHER and each.file not in explicit:
             found.left_out[each.file] = "no known trace format"
         else:

@@ -262,7 +262,7 @@ def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], row
     for name, mapped in columns.items():
         if name not in CANONICAL:
             raise ValueError(
-                f"columns= maps {name!r}, which is no canonical column{did_you_mean(name, CANONICAL)} "
+                f"columns= maps {name!r}, which is not a canonical column{did_you_mean(name, CANONICAL)} "
                 f"(they are {', '.join(CANONICAL)}); to keep another source column use keep="
             )
         if not isinstance(mapped, str | pl.Expr):

@@ -27,7 +27,7 @@ def with_scores(plan: ScanPlan, rows: Rows) -> pl.LazyFrame:
     columns = [f"{name}_{part}" for name in names for part in ("score", "label")]
     taken = sorted({*columns} & {*CANONICAL, *kept})
     if taken:
-        raise ValueError(f"the platform's scores would write over {', '.join(taken)}; leave it out of keep=")
+        raise ValueError(f"the platform's scores would overwrite {', '.join(taken)}; leave it out of keep=")
     finish = [
         finished(
             frame.with_columns(_read(group.platform, names).struct.unnest()) if names else frame,

@@ -506,8 +506,8 @@ def _needed(facts: pl.DataFrame, mean: pl.DataFrame, rate: pl.DataFrame, spec: R
 
 def _second_run(spec: ResolvedSpec) -> str:
     return (
-        f"the baseline {spec.baseline} has one run an item, so nothing says how much it differs from itself: "
-        "run it once more on the same items and score again"
+        f"the baseline {spec.baseline} has one run per item, so its own variation is unknown: "
+        "run it a second time on the same items and score again"
     )
 
 
@@ -519,7 +519,7 @@ def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, test
             return str(about["undefined"])
         return _why_no_test(about, "score" if written.measure is None else "value")
     if about["fewest"] is not None and about["fewest"] < FEWEST:
-        return f"{about['fewest']:,} clusters are too few to judge by; at least {FEWEST} are needed"
+        return f"{about['fewest']:,} clusters are too few for a verdict; at least {FEWEST} are needed"
     interval = _interval(written, one, spec.alpha)
     if one["verdict"] in (REGRESSED, IMPROVED):
         moved = "fell" if one["difference"] < 0 else "rose"
@@ -572,7 +572,7 @@ def _why_open(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, te
         f"no change and a change of {written.effect(effect)} are both possible ({interval})": low
         <= 0
         <= high,
-        "too few items differ to tell a change from chance; left out of the correction": one["too_small"],
+        "too few items differ to separate a change from chance; left out of the correction": one["too_small"],
         f"a change is likely, but rare opposite ones could be unseen ({interval})": not one["outweighs"],
         f"a change is likely, but not after correction for {tests:,} tests ({interval}{told})": (
             q is None or q > spec.alpha
@@ -585,7 +585,7 @@ def _why_open(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, te
 def _unseen(one: dict[str, Any], written: Written) -> str:
     low, high = one["safe_low"], one["safe_high"]
     if low is None or high is None:
-        return "without bounds of the values that says little"
+        return "the values have no bounds, so rare changes may be unseen"
     return (
         f"rare changes may be unseen: {written.signed(low)} to {written.signed(high)} is possible, "
         f"{written.effect(one['min_effect'])} is not ruled out"
@@ -601,18 +601,15 @@ def _buys(about: dict[str, Any], one: dict[str, Any], needs: float, power: float
     told = bool(np.isfinite(power)) and one["effective"] >= FEWEST_TOLD
     written = _written(one, spec)
     size = "" if not told else f"{power:.3g}" if written.measure is None else written.size(power)
-    found = f"this n finds a change of {size} four times in five, and " if told else ""
-    return (
-        f"; {found}about {int(needs):,} {unit} would show four times in five that nothing changed by "
-        f"{written.effect(one['min_effect'])}, if nothing did"
-    )
+    found = f"{about['n']:,} {unit} detect changes of {size} or more (80% power); " if told else ""
+    return f"; {found}ruling out {written.effect(one['min_effect'])} takes about {int(needs):,} {unit}"
 
 
 def _why_no_test(about: dict[str, Any], what: str) -> str:
     if not about["paired"]:
         n = f"{about['n_baseline_only']:,} baseline and {about['n_candidate_only']:,} candidate rows"
         if about["clusters"] is not None and min(about["n_baseline_only"], about["n_candidate_only"]) > 1:
-            return f"{n} have a {what}, but a version with one cluster has no spread to judge by"
+            return f"{n} have a {what}, but a version with one cluster has no variance between clusters"
         return f"{n} have a {what}; each version needs at least 2"
     if about["n"] == 0:
         alone = (

@@ -232,7 +232,7 @@ def _check(gate: Gate, context: Context) -> None:
     if gate.by is None:
         return
     if not gate.takes_by:
-        raise ValueError(f"{rule} knows no slices; leave out `by`")
+        raise ValueError(f"{rule} does not support slices; leave out `by`")
     slices = (compare.by if compare is not None else ()) or ()
     if slices != "auto" and (gate.by,) not in slices:
         raise ValueError(f'"{gate.by}" is not in [compare] by')

@@ -88,7 +88,7 @@ class FailOn(ComparisonGate):
     """
 
     verdicts: Verdicts = Field(alias="fail_on", description=ONE_OR_MORE)
-    sequential: bool = Field(default=True, description="true, or false for a job that asks only once")
+    sequential: bool = Field(default=True, description="true, or false for a job that runs only once")
 
     rule: ClassVar[str] = "fail_on"
 
@@ -130,7 +130,7 @@ class NotWorseThan(ComparisonGate):
     margin: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         alias="not_worse_than", description="a number above 0"
     )
-    sequential: bool = Field(default=True, description="true, or false for a job that asks only once")
+    sequential: bool = Field(default=True, description="true, or false for a job that runs only once")
 
     rule: ClassVar[str] = "not_worse_than"
 

@@ -37,7 +37,7 @@ class RowsGate(Gate):
     @property
     def lacking(self) -> str:
         """What is wrong with a group without values."""
-        return "there is no row"
+        return "there are no rows"
 
     def metrics(self, seen: Evidence) -> list[str]:
         """Name the columns that the gate is about."""
@@ -138,7 +138,7 @@ class Bound(RowsGate):
         """Take the column; what took for ever is a number too."""
         seen.require(metric)
         if not seen.schema[metric].is_numeric():
-            raise ConfigError(f"a gate bounds {metric!r}, which is {seen.schema[metric]}, no number")
+            raise ConfigError(f"a gate bounds {metric!r}, which is {seen.schema[metric]}, not a number")
         return pl.col(metric).cast(pl.Float64).fill_nan(None)
 
     def objection(self, row: Mapping[str, Any]) -> str | None:
@@ -218,7 +218,7 @@ class MaxErrorRate(RowsGate):
         if has_error is None:
             seen.require(ERROR)
             raise ConfigError(
-                f"a gate counts errors, but {ERROR!r} is {seen.schema[ERROR]}, no text or Boolean"
+                f"a gate counts errors, but {ERROR!r} is {seen.schema[ERROR]}, not text or Boolean"
             )
         return has_error
 
