@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
@@ -280,9 +281,9 @@ def run(
         if as_json:
             show(outcome.to_json(), as_json=True)
         else:
-            show(
-                "\n".join([*outcome.lines(), *(f"{kind}: {path}" for kind, path in outcome.reports.items())])
-            )
+            from polars_evals.report.terminal import fold_of, run_lines, width_of
+
+            show("\n".join(run_lines(outcome, width_of(sys.stdout), fold_of(sys.stdout))))
     raise typer.Exit(outcome.exit_code(fail_on_inconclusive=fail_on_inconclusive))
 
 
@@ -295,9 +296,11 @@ def status(
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
     with explained():
         from polars_evals.jobs.upkeep import status as status_of
+        from polars_evals.report.terminal import fold_of, status_lines, width_of
 
         found = status_of(job, last=last)
-        show(found.to_json() if as_json else "\n".join(found.lines()), as_json=as_json)
+        lines = status_lines(found, width_of(sys.stdout), fold_of(sys.stdout))
+        show(found.to_json() if as_json else "\n".join(lines), as_json=as_json)
 
 
 @app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
