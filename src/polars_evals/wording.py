@@ -113,14 +113,14 @@ def line(text: str, limit: int = 400) -> str:
     return clean(short)
 
 
-def apart(texts: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
+def apart(texts: Mapping[str, Any], before: str, after: str, lead: int = LEAD) -> dict[str, Any]:
     """Return texts that begin a little before the first difference of two of them, where that comes late."""
     pair = texts[before], texts[after]
     if not all(isinstance(text, str) for text in pair) or pair[0] == pair[1]:
         return dict(texts)
     pairs = enumerate(zip(*pair, strict=False))
-    start = next((at for at, (a, b) in pairs if a != b), min(map(len, pair))) - LEAD
-    if start <= LEAD:
+    start = next((at for at, (a, b) in pairs if a != b), min(map(len, pair))) - lead
+    if start <= lead:
         return dict(texts)
     shared = pair[0][:start]
     return {

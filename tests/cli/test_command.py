@@ -595,4 +595,4 @@ def test_traces_takes_the_options_of_score_and_speaks_of_them(tmp_path: Path) ->
     options = ("--column", "input=prompt", "--column", "output=response")
     code, told, _ = invoke("traces", tmp_path / "a.jsonl", *options, "--rows", "all")
     assert code == 0
-    assert "1 record, 1 row" in told
+    assert told.startswith("1 row from 1 file, all with an output.\n")

@@ -17,7 +17,9 @@ def test_traces_says_what_a_file_holds(tmp_path: Path) -> None:
     file.write_text(SPANS)
     code, out, _ = invoke("traces", file)
     assert code == 0
-    assert "a.jsonl: braintrust, 2 records, 2 rows (1 with an output)" in out
+    first, _, row, *_ = out.splitlines()
+    assert first == "2 rows from 1 file, 1 with an output."
+    assert row.split()[-4:] == ["braintrust", "2", "2", "1"]
     assert "1 broken: a row with an error" in out
     assert "warning: expected is null in every row" in out
     code, out, _ = invoke("traces", file, "--json")
@@ -30,7 +32,8 @@ def test_traces_without_answers_are_bad_input(tmp_path: Path) -> None:
     file.write_text('{"span_id": "a", "root_span_id": "a", "input": "q"}\n')
     code, out, _ = invoke("traces", file)
     assert code == 3
-    assert "a.jsonl: braintrust, 1 record, " in out
+    assert "from 1 file, " in out
+    assert "a.jsonl  braintrust" in out
     assert "no answer in any of them" in out
     code, _, error = invoke("score", file, "--metric", "exact_match", "-o", tmp_path / "out.parquet")
     assert code == 3

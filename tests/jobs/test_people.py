@@ -160,8 +160,11 @@ def test_the_status_of_a_job(tmp_path: Path) -> None:
     code, out, _ = invoke("status", job)
     assert code == 0
     assert "not read: traces/broken.parquet" in out
-    assert "now: FAILED fail_on = regressed" in out
+    first, *others, last = out.splitlines()
+    assert first.startswith("The gate failed. v2 against v1: overall worse")
+    assert any(line.startswith("FAILED fail_on = regressed: v2 exact_match") for line in others)
     assert "v2 regressed" in out
+    assert last.startswith(f"store: {tmp_path / 'scores'} (120 rows of 2 inputs)")
     document = json.loads(invoke("status", job, "--json", "--last", 1)[1])
     assert len(document["runs"]) == 1
     assert document["now"]["exit_code"] == 1

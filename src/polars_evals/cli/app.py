@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, questions, start, traces
+from polars_evals.cli import console, options, questions, start, traces
 from polars_evals.cli.comparing import compares, leave, named_measures, need_pairs, slices, with_defaults
 from polars_evals.cli.console import (
     deliver,
@@ -21,33 +22,6 @@ from polars_evals.cli.console import (
     show_result,
     stoppable,
     tell,
-)
-from polars_evals.cli.options import (
-    Adjust,
-    All,
-    Alpha,
-    AsJson,
-    ByColumn,
-    Cluster,
-    Columns,
-    DatasetFile,
-    ExitZero,
-    ExpectedColumn,
-    FailOnInconclusive,
-    Format,
-    Html,
-    Junit,
-    Keep,
-    Markdown,
-    Measures,
-    MetricNames,
-    Metrics,
-    MinEffect,
-    On,
-    Rows,
-    Scored,
-    SuiteFile,
-    Unanswered,
 )
 
 if TYPE_CHECKING:
@@ -128,26 +102,26 @@ def score(
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="The Parquet file to write. Not needed with --check.")
     ] = None,
-    suite: SuiteFile = None,
-    metrics: MetricNames = None,
+    suite: options.SuiteFile = None,
+    metrics: options.MetricNames = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Report problems of the data that make scores misleading."),
     ] = False,
-    format_name: Format = "auto",
-    columns: Columns = None,
-    keep: Keep = None,
-    rows: Rows = None,
-    dataset: DatasetFile = None,
-    on: On = "item_id",
-    expected: ExpectedColumn = "expected",
+    format_name: options.Format = "auto",
+    columns: options.Columns = None,
+    keep: options.Keep = None,
+    rows: options.Rows = None,
+    dataset: options.DatasetFile = None,
+    on: options.On = "item_id",
+    expected: options.ExpectedColumn = "expected",
     engine: Annotated[
         str,
         typer.Option(
             help="`polars`: this machine; `ray`, `spark`: a cluster, which writes a folder of files."
         ),
     ] = "polars",
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
     with stoppable(), explained():
@@ -187,20 +161,20 @@ def score(
 )
 @compares
 def compare(
-    scored: Scored,
+    scored: options.Scored,
     *,
     spec: ComparisonSpec,
-    html: Html = None,
+    html: options.Html = None,
     time: Annotated[
         str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
     ] = None,
     every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    junit: Junit = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
-    fail_on_inconclusive: FailOnInconclusive = False,
-    exit_zero: ExitZero = False,
+    junit: options.Junit = None,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
+    fail_on_inconclusive: options.FailOnInconclusive = False,
+    exit_zero: options.ExitZero = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
@@ -225,25 +199,25 @@ def compare(
 
 @app.command(epilog="Example: `polars-evals timeline scored.parquet --time ts --every 1d --version model`")
 def timeline(
-    scored: Scored,
+    scored: options.Scored,
     *,
     time: Annotated[str, typer.Option(help="Column of dates or datetimes.")] = "ts",
     every: Annotated[str, typer.Option(help="Length of a window: 1h, 1d, 1w, 1mo.")] = "1d",
     version: Annotated[str | None, typer.Option(help="Column of versions.")] = None,
-    cluster: Cluster = None,
-    by: ByColumn = None,
-    metrics: Metrics = None,
-    measures: Measures = None,
-    adjust: Adjust = None,
-    unanswered: Unanswered = "auto",
+    cluster: options.Cluster = None,
+    by: options.ByColumn = None,
+    metrics: options.Metrics = None,
+    measures: options.Measures = None,
+    adjust: options.Adjust = None,
+    unanswered: options.Unanswered = "auto",
     reference: Annotated[int, typer.Option(help="Number of first windows that form the reference.")] = 14,
-    min_effect: MinEffect = 0.01,
-    alpha: Alpha = 0.05,
+    min_effect: options.MinEffect = 0.01,
+    alpha: options.Alpha = 0.05,
     html: Annotated[str | None, typer.Option(help="Write a page.")] = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
-    fail_on_inconclusive: FailOnInconclusive = False,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
+    fail_on_inconclusive: options.FailOnInconclusive = False,
 ) -> None:
     """Follow scores over time and find when they changed; exits with 1 when something regressed."""
     with explained():
@@ -267,8 +241,8 @@ def run(
     rescore: Annotated[
         bool, typer.Option("--rescore", help="Score all stored rows again if the suite has changed.")
     ] = False,
-    as_json: AsJson = False,
-    fail_on_inconclusive: FailOnInconclusive = False,
+    as_json: options.AsJson = False,
+    fail_on_inconclusive: options.FailOnInconclusive = False,
 ) -> None:
     """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
     with stoppable(), explained():
@@ -280,9 +254,9 @@ def run(
         if as_json:
             show(outcome.to_json(), as_json=True)
         else:
-            show(
-                "\n".join([*outcome.lines(), *(f"{kind}: {path}" for kind, path in outcome.reports.items())])
-            )
+            from polars_evals.report.terminal import fold_of, run_lines, width_of
+
+            show("\n".join(run_lines(outcome, width_of(sys.stdout), fold_of(sys.stdout))))
     raise typer.Exit(outcome.exit_code(fail_on_inconclusive=fail_on_inconclusive))
 
 
@@ -290,14 +264,16 @@ def run(
 def status(
     job: Annotated[Path, typer.Argument(help="The job file.")],
     last: Annotated[int, typer.Option(help="How many of the last runs to show.", min=0)] = 10,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
     with explained():
         from polars_evals.jobs.upkeep import status as status_of
+        from polars_evals.report.terminal import fold_of, status_lines, width_of
 
         found = status_of(job, last=last)
-        show(found.to_json() if as_json else "\n".join(found.lines()), as_json=as_json)
+        lines = status_lines(found, width_of(sys.stdout), fold_of(sys.stdout))
+        show(found.to_json() if as_json else "\n".join(lines), as_json=as_json)
 
 
 @app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
@@ -311,7 +287,7 @@ def maintain(
     restore: Annotated[
         bool, typer.Option("--restore", help="Restore a damaged store to its last sound version.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Delete a store's old rows on request, merge its small files, and remove replaced ones."""
     with stoppable(), explained():
@@ -335,7 +311,7 @@ def maintain(
 @app.command(name="metrics", epilog="Example: `polars-evals metrics rouge`")
 def list_metrics(
     name: Annotated[str | None, typer.Argument(help="One metric, to read all about it.")] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the metrics there are, with their options and defaults."""
     with explained():
@@ -352,7 +328,7 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path(
         "polars-evals-demo"
     ),
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score the example traces, compare two model versions by topic, and write the report."""
     with explained():

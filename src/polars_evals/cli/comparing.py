@@ -9,24 +9,8 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
+from polars_evals.cli import options
 from polars_evals.cli.console import explained
-from polars_evals.cli.options import (
-    Adjust,
-    Aggregates,
-    Alpha,
-    Baseline,
-    By,
-    Candidates,
-    Cluster,
-    FoundVersion,
-    Item,
-    Margin,
-    Measures,
-    Metrics,
-    MinEffect,
-    Truth,
-    Unanswered,
-)
 
 # What is found in the scored rows.
 AUTO = "auto"
@@ -44,21 +28,21 @@ if TYPE_CHECKING:
 
 def spec_of(
     *,
-    version: FoundVersion = None,
-    baseline: Baseline = None,
-    candidate: Candidates = None,
-    item: Item = None,
-    cluster: Cluster = None,
-    by: By = None,
-    metrics: Metrics = None,
-    measures: Measures = None,
-    aggregates: Aggregates = None,
-    truth: Truth = None,
-    adjust: Adjust = None,
-    min_effect: MinEffect = 0.01,
-    alpha: Alpha = 0.05,
-    margin: Margin = None,
-    unanswered: Unanswered = "auto",
+    version: options.FoundVersion = None,
+    baseline: options.Baseline = None,
+    candidate: options.Candidates = None,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    by: options.By = None,
+    metrics: options.Metrics = None,
+    measures: options.Measures = None,
+    aggregates: options.Aggregates = None,
+    truth: options.Truth = None,
+    adjust: options.Adjust = None,
+    min_effect: options.MinEffect = 0.01,
+    alpha: options.Alpha = 0.05,
+    margin: options.Margin = None,
+    unanswered: options.Unanswered = "auto",
 ) -> ComparisonSpec:
     """Make a specification of the options; a list that was not given is None or empty."""
     from polars_evals.drift import ComparisonSpec
@@ -141,19 +125,19 @@ def named_truth(given: str | None) -> str | dict[str, str] | None:
 
 def compares(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a comparison in the place of its argument `spec`."""
-    options = signature(spec_of).parameters
+    asked = signature(spec_of).parameters
 
     @wraps(command)
     def run(**given: Any) -> None:
         with explained():
-            spec = spec_of(**{name: given.pop(name) for name in options})
+            spec = spec_of(**{name: given.pop(name) for name in asked})
         command(**given, spec=spec)
 
     hints = {**get_type_hints(command, include_extras=True, localns={"ComparisonSpec": Any})}
     hints |= get_type_hints(spec_of, include_extras=True, localns={"ComparisonSpec": Any})
     taken: list[Parameter] = []
     for parameter in signature(command).parameters.values():
-        taken += options.values() if parameter.name == "spec" else [parameter]
+        taken += asked.values() if parameter.name == "spec" else [parameter]
     typed = [parameter.replace(annotation=hints[parameter.name]) for parameter in taken]
     del hints["spec"]
     run.__signature__ = Signature(typed)  # type: ignore[attr-defined]

@@ -6,21 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polars_evals.cli import options
 from polars_evals.cli.comparing import named_aggregates, named_measures
 from polars_evals.cli.console import deliver, explained, show_result
-from polars_evals.cli.options import (
-    Aggregates,
-    All,
-    Alpha,
-    AsJson,
-    Cluster,
-    Markdown,
-    Measures,
-    Metrics,
-    Scored,
-    Unanswered,
-    Version,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,23 +32,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def rank(
-    scored: Scored,
+    scored: options.Scored,
     *,
-    version: Version,
+    version: options.Version,
     item: Item,
-    metrics: Metrics = None,
-    cluster: Cluster = None,
+    metrics: options.Metrics = None,
+    cluster: options.Cluster = None,
     baseline: Annotated[
         str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
     ] = None,
-    measures: Measures = None,
-    aggregates: Aggregates = None,
-    unanswered: Unanswered = "auto",
-    alpha: Alpha = 0.05,
+    measures: options.Measures = None,
+    aggregates: options.Aggregates = None,
+    unanswered: options.Unanswered = "auto",
+    alpha: options.Alpha = 0.05,
     html: Html = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank versions: a leaderboard with intervals for means, ranks and differences."""
     with explained():
@@ -85,7 +73,7 @@ def plan(
         float | None, typer.Option(help="Standard deviation of the paired differences.")
     ] = None,
     min_effect: Annotated[float, typer.Option(help="The difference to detect.")] = 0.02,
-    alpha: Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     power: Annotated[float, typer.Option(help="Probability of detecting it.")] = 0.8,
     cluster_size: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
     icc: Annotated[float | None, typer.Option(help="Correlation within a cluster.")] = None,
@@ -99,12 +87,12 @@ def plan(
         typer.Option(help="The version that the others are compared with, where there are several."),
     ] = None,
     item: Annotated[str | None, typer.Option(help="The pilot's column of test cases.")] = None,
-    cluster: Cluster = None,
-    metrics: Metrics = None,
+    cluster: options.Cluster = None,
+    metrics: options.Metrics = None,
     html: Html = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find how many items two versions must answer for a change to be seen."""
     with explained():
@@ -120,20 +108,20 @@ def plan(
 
 
 def runs(
-    scored: Scored,
+    scored: options.Scored,
     *,
-    version: Version,
+    version: options.Version,
     item: Item,
     k: Annotated[
         list[int] | None, typer.Option(help="Number of runs; repeat for several. [default: 1, 2, 4]")
     ] = None,
-    metrics: Metrics = None,
-    cluster: Cluster = None,
-    alpha: Alpha = 0.05,
+    metrics: options.Metrics = None,
+    cluster: options.Cluster = None,
+    alpha: options.Alpha = 0.05,
     html: Html = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Judge versions that answered each item several times: pass@k, pass^k and flaky items."""
     with explained():
@@ -154,11 +142,11 @@ def agreement(
         list[str], typer.Option("--rater", help="Column of ratings; repeat for each rater, people first.")
     ],
     level: Annotated[str, typer.Option(help="`nominal`, `ordinal` or `interval`.")] = "nominal",
-    alpha: Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     html: Html = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how well raters agree: kappas, Krippendorff's alpha, and what a judge says about people."""
     with explained():

@@ -10,34 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from polars_evals.cli import options
 from polars_evals.cli.comparing import leave, named_measures, need_pairs, slices
 from polars_evals.cli.console import deliver, explained, progress, show, stoppable, tell
-from polars_evals.cli.options import (
-    All,
-    Alpha,
-    AsJson,
-    By,
-    Candidates,
-    Cluster,
-    Columns,
-    DatasetFile,
-    ExitZero,
-    ExpectedColumn,
-    FailOnInconclusive,
-    Format,
-    Html,
-    Junit,
-    Keep,
-    Margin,
-    Markdown,
-    Measures,
-    MetricNames,
-    MinEffect,
-    On,
-    Rows,
-    SuiteFile,
-    Unanswered,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,41 +39,41 @@ def add_to(app: typer.Typer) -> None:
 def diff(
     inputs: Inputs,
     *,
-    suite: SuiteFile = None,
-    metrics: MetricNames = None,
+    suite: options.SuiteFile = None,
+    metrics: options.MetricNames = None,
     version: Annotated[
         str | None, typer.Option("--version", help="Column of versions, where one input holds them all.")
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(help="The version to compare with, where one input holds them all.")
     ] = None,
-    candidate: Candidates = None,
+    candidate: options.Candidates = None,
     item: Annotated[
         str | None, typer.Option(help="Column that pairs the versions. [default: item_id, or equal inputs]")
     ] = None,
-    cluster: Cluster = None,
-    by: By = None,
-    measures: Measures = None,
-    format_name: Format = "auto",
-    columns: Columns = None,
-    keep: Keep = None,
-    rows: Rows = None,
-    dataset: DatasetFile = None,
-    on: On = "item_id",
-    expected: ExpectedColumn = "expected",
-    min_effect: MinEffect = 0.01,
-    alpha: Alpha = 0.05,
-    margin: Margin = None,
-    unanswered: Unanswered = "auto",
-    html: Html = None,
+    cluster: options.Cluster = None,
+    by: options.By = None,
+    measures: options.Measures = None,
+    format_name: options.Format = "auto",
+    columns: options.Columns = None,
+    keep: options.Keep = None,
+    rows: options.Rows = None,
+    dataset: options.DatasetFile = None,
+    on: options.On = "item_id",
+    expected: options.ExpectedColumn = "expected",
+    min_effect: options.MinEffect = 0.01,
+    alpha: options.Alpha = 0.05,
+    margin: options.Margin = None,
+    unanswered: options.Unanswered = "auto",
+    html: options.Html = None,
     open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     save: Annotated[str | None, typer.Option(help="Keep the scores in a Parquet file.")] = None,
-    junit: Junit = None,
-    markdown: Markdown = None,
-    everything: All = False,
-    as_json: AsJson = False,
-    fail_on_inconclusive: FailOnInconclusive = False,
-    exit_zero: ExitZero = False,
+    junit: options.Junit = None,
+    markdown: options.Markdown = None,
+    everything: options.All = False,
+    as_json: options.AsJson = False,
+    fail_on_inconclusive: options.FailOnInconclusive = False,
+    exit_zero: options.ExitZero = False,
 ) -> None:
     """Compare two files or folders of answers in one step. The first is the baseline."""
     with stoppable(), explained():
@@ -222,9 +197,9 @@ def init(
     inputs: Inputs,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("evals"),
-    format_name: Format = "auto",
-    columns: Columns = None,
-    keep: Keep = None,
+    format_name: options.Format = "auto",
+    columns: options.Columns = None,
+    keep: options.Keep = None,
 ) -> None:
     """Look at answers and write a suite and a job for them. Nothing is scored, and no file is replaced."""
     with explained():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -31,6 +32,7 @@ def traces(
     """Say what files are, how many records became rows, and why the others did not."""
     with explained():
         from polars_evals.cli.score import choose_input, in_options, in_words_of_the_command
+        from polars_evals.report.terminal import fold_of, traces_text, width_of
         from polars_evals.traces import check_traces
 
         source = choose_input(inputs, format_name, columns or [], keep=keep or [], rows=rows)
@@ -38,7 +40,7 @@ def traces(
             checked = check_traces(
                 inputs, format_name, columns=source.columns, keep=source.keep, rows=source.rows
             )
-        told = in_words_of_the_command(str(checked))
+        told = traces_text(checked, in_words_of_the_command, width_of(sys.stdout), fold_of(sys.stdout))
         show(json.dumps(checked.to_dict(), indent=2) if as_json else told)
     if not checked.ok:
         raise typer.Exit(_BAD_INPUT)

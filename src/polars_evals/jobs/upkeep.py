@@ -10,15 +10,16 @@ from uuid import uuid4
 
 from polars_evals._errors import ConfigError, StoreError, is_failure
 from polars_evals.jobs.config import Job
-from polars_evals.jobs.history import BROKEN, REFUSED, Record, read_history
+from polars_evals.jobs.history import Record, read_history
 from polars_evals.jobs.judging import judge
-from polars_evals.jobs.outcome import LONGEST, Outcome
+from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
+from polars_evals.report.terminal import status_lines
 from polars_evals.storage.objects import open_folder
 from polars_evals.storage.secrets import one_line
 from polars_evals.suite.signature import to_metadata
-from polars_evals.wording import counted, line, to_json
+from polars_evals.wording import to_json
 
 WEEK = 7
 
@@ -33,25 +34,8 @@ class Status:
     inputs: int
 
     def lines(self) -> list[str]:
-        """Tell a person, a line each."""
-        told = [f"{self.store}: {counted(self.now.rows, 'row')} of {counted(self.inputs, 'input')}"]
-        for run in self.runs:
-            verdicts = ", ".join(f"{one} {verdict}" for one, verdict in run.verdicts.items())
-            aside = f", {counted(len(run.failures), 'input')} not read" if run.failures else ""
-            told.append(
-                f"{run.time}  {run.status} ({run.exit_code}): {counted(run.added, 'row')} added, "
-                f"{run.updated:,} updated from {counted(run.files, 'file')}{aside}"
-                + ("; all rows scored again" if run.rescored else "")
-                + (f"; {verdicts}" if verdicts else "")
-                if run.status not in (REFUSED, BROKEN)
-                else f"{run.time}  {run.status} ({run.exit_code}): {'; '.join(run.notes)}"
-            )
-        if self.runs:
-            told += [f"not read: {name}: {reason}" for name, reason in self.runs[-1].failures.items()]
-        else:
-            told.append("no runs are recorded")
-        told += [f"now: {text}" for text in self.now.lines()[:-1] or [self.now.status]]
-        return [line(text, LONGEST) for text in told]
+        """Tell a person: how things stand, the last runs, and the store."""
+        return status_lines(self)
 
     def to_json(self) -> str:
         """Return the same as JSON."""

@@ -302,9 +302,10 @@ def _failures(packed: Packed | None) -> list[str]:
     if packed is None:
         return []
     told = []
-    for fact, word in (("error", "errors"), ("truncated", "truncated"), ("empty", "empty answers")):
+    words = {"error": "errors", "truncated": "truncated", "empty": "empty answers", "filtered": "filtered"}
+    for fact, word in words.items():
         rates = packed.rates[fact]
-        if fact == "empty" and not any(rates):
+        if fact in ("empty", "filtered") and not any(rates):
             continue
         if not any(rates):
             told.append(f"no {word}" if word == "errors" else "none truncated")

@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
 from polars_evals.drift import Comparison
-from polars_evals.report.numbers import middle_cut, score, short_names
+from polars_evals.report.numbers import middle_cut, number_of, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import Row, Table, by_importance, compared, tables_of
-from polars_evals.wording import apart, cell, counted, line
+from polars_evals.report.tables import ORDER, Row, Table, by_importance, compared, tables_of
+from polars_evals.wording import LEAD, apart, cell, counted, line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from polars_evals.drift.result import Result
 
 # Columns where the terminal is unknown, and the most that a result takes of a wider one.
-WIDTH, WIDEST = 100, 120
+WIDTH, WIDEST, UNFOLDED = 100, 120, 10_000
 # Lines of `str` and of `repr`.
 LINES, FEW_LINES = 25, 12
-NARROWEST = 12
+# Columns of a text: where other columns can go, and where none is left to go.
+NAMES, NARROWEST = 24, 12
 # Characters of a text that still say something.
 SHORTEST = 16
 GAP = "  "
 # What is left out where there is no room, first to last.
-SPARED = ("items", "rows", "before → after", "before → now", "q", "best")
+SPARED = ("items", "rows", "before → after", "before → now", "q", "best", "better on", "worse on")
 
 _COLOURS = {
     "regressed": "38;5;166;1", "FAILED": "38;5;166;1", "improved": "38;5;32;1", "passed": "38;5;32;1",
@@ -167,11 +168,10 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
         lines = _fitted(_versions(result, rows), width, left, more)
     else:
         shown = moved or whole
-        lines = _fitted(compared(shown), width, left - 1, more)
         unclear = sum(row.verdict == "inconclusive" for row in rows if row not in shown)
         same = sum(row.verdict == "no_change" for row in rows if row not in shown)
         told = [f"{n:,} {word}" for n, word in ((unclear, "unclear"), (same, "unchanged")) if n]
-        lines += [f"{', '.join(told)}: {more}"] if told else []
+        lines = _fitted(compared(shown), width, left - 1, more, others=told)
     lines = ["", *lines, *worst]
     return lines + _notes(result, width, everything, room - len(lines))
 
@@ -212,8 +212,8 @@ def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) ->
     return lines
 
 
-def _fitted(table: Table, width: int, room: int | None, more: str) -> list[str]:
-    """Return a table in so many lines and columns; what is left out is said."""
+def _fitted(table: Table, width: int, room: int | None, more: str, others: Sequence[str] = ()) -> list[str]:
+    """Return a table in so many lines and columns; what is left out is said, with other things."""
     if not table.rows:
         return []
     rows, left = table.rows, table.left_out
@@ -229,21 +229,23 @@ def _fitted(table: Table, width: int, room: int | None, more: str) -> list[str]:
             [tuple(row[at] for at in kept) for row in rows],
             tuple(table.numeric[at] for at in kept),
         )
-        widths = _widths(shown, width)
+        # A column goes before names are cut to what says little.
+        widths = _widths(shown, width, NAMES if spared else NARROWEST)
         if sum(widths) + len(GAP) * len(widths) <= width or not spared:
             break
         kept.remove(spared.pop(0))
     lines = _aligned(shown, widths)
-    return [*lines, *([f"{counted(left, 'more row')}: {more}"] if left else [])]
+    told = [*([counted(left, "more row")] if left else []), *others]
+    return [*lines, *([f"{', '.join(told)}: {more}"] if told else [])]
 
 
-def _widths(table: Table, width: int) -> list[int]:
+def _widths(table: Table, width: int, least: int) -> list[int]:
     """Return the columns' widths: numbers keep theirs, the widest texts are cut until all fit."""
     widths = [max(map(_columns, one)) for one in zip(table.heads, *map(_clean, table.rows), strict=True)]
     texts = [at for at, numeric in enumerate(table.numeric) if not numeric and table.heads[at] != "verdict"]
     while texts and sum(widths) + len(GAP) * len(widths) > width:
         widest = max(texts, key=lambda at: widths[at])
-        if widths[widest] <= NARROWEST:
+        if widths[widest] <= least:
             break
         widths[widest] -= 1
     return widths
@@ -285,20 +287,24 @@ def _worst(result: Comparison, width: int) -> list[str]:
     lines = []
     several = len(result.spec.candidates) > 1
     names = short_names([result.spec.baseline, *result.spec.candidates], 24)
-    for one in worst_items(result):
+    items = worst_items(result)
+    shared = {one["metric"] for one in items}
+    for one in items:
         who = f" ({names[one['candidate']]})" if several else ""
-        numbers = f"{score(one['baseline_score'])} → {score(one['candidate_score'])}"
-        name = f"{middle_cut(cell(one['item'], 200), 30)}{who} {middle_cut(one['metric'], 24)} {numbers}"
+        numbers = f"{number_of(one['baseline_score'])} → {number_of(one['candidate_score'])}"
+        metric = "" if len(shared) == 1 else f" {middle_cut(one['metric'], 24)}"
+        name = f"{middle_cut(cell(one['item'], 200), 30)}{who}{metric} {numbers}"
         texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]
         known = next(((word, value) for word, value in texts if value is not None), ("before", None))
-        pair = apart({"a": known[1], "b": one.get("candidate_output")}, "a", "b")
-        room = max(8, (width - _columns(name) - 24) // 2)
+        room = max(8, (width - _columns(name) - 28) // 2)
+        pair = apart({"a": known[1], "b": one.get("candidate_output")}, "a", "b", min(LEAD, room // 2))
         texts = [(known[0], pair["a"]), ("got", pair["b"])]
         if room < SHORTEST:
             texts, room = texts[1:], 2 * room
         said = [f'{word} "{line(str(value), room)}"' for word, value in texts if value is not None]
         lines.append(_cut(f"{GAP}{name}{': ' if said else ''}{', '.join(said)}", width))
-    return ["worst items", *lines] if lines else []
+    by = f" by {middle_cut(shared.pop(), 40)}" if len(shared) == 1 else ""
+    return [f"worst items{by}", *lines] if lines else []
 
 
 def _cut(value: str, width: int) -> str:
@@ -336,4 +342,128 @@ def score_lines(result: dict[str, Any], *, width: int | None = None) -> str:
     return "\n".join([*lines, *left_out, f"scores: {result['output']}"])
 
 
-__all__ = ["coloured", "explain", "score_lines", "short", "text", "wants_colour", "width_of"]
+def fold_of(stream: TextIO) -> int:
+    """Return where long lines are folded: on a terminal; elsewhere a line is a line, for `grep`."""
+    return width_of(stream) if stream.isatty() else UNFOLDED
+
+
+def run_lines(outcome: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[str]:
+    """Show what a run of a job found: gates and verdict in a sentence, what moved, and the files last."""
+    lines = [*_paragraph(_state(outcome), width), *_told(outcome, fold)]
+    if outcome.comparison is not None:
+        lines += _comparison(outcome.comparison, width, "the page", everything=False, room=10)
+    paths = {"report" if kind == "html" else kind: path for kind, path in outcome.reports.items()}
+    last = sorted(paths.items(), key=lambda one: one[0] == "report")
+    return [*lines, *_hanging(outcome.headline, fold), *(f"{kind}: {path}" for kind, path in last)]
+
+
+def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[str]:
+    """Show how a job stands: what its gates say now, its last runs, and the store last."""
+    runs = [
+        {
+            "run": _minute(run.time),
+            "result": f"{run.status} ({run.exit_code})",
+            "added": run.added,
+            "updated": run.updated,
+            "files": run.files,
+            "not read": len(run.failures),
+            "verdicts": _verdicts(run.verdicts),
+        }
+        for run in status.runs
+    ]
+    if not any(run["not read"] for run in runs):
+        runs = [{key: value for key, value in run.items() if key != "not read"} for run in runs]
+    lines = [*_paragraph(_state(status.now), width), *_told(status.now, fold), ""]
+    lines += _fitted(Table.of("", runs), width, None, "") or ["no run is on record"]
+    for run in status.runs:
+        if run.notes and not run.verdicts and run.exit_code > 1:
+            lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
+    if status.runs:
+        aside = status.runs[-1].failures.items()
+        lines += [one for name, reason in aside for one in _hanging(f"not read: {name}: {reason}", fold)]
+    size = f"{counted(status.now.rows, 'row')} of {counted(status.inputs, 'input')}"
+    return [*lines, f"store: {status.store} ({size})"]
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _verdicts(found: Mapping[str, str]) -> str:
+    """Name the verdict of one version, and count those of several."""
+    if len(found) < 2:
+        return "".join(f"{name} {verdict}" for name, verdict in found.items()) or "–"
+    kinds = list(found.values())
+    return ", ".join(f"{kinds.count(kind):,} {kind}" for kind in ORDER if kind in kinds)
+
+
+def _state(outcome: Any) -> str:
+    """Say how a job stands: its gates, its inputs, and what the comparison found."""
+    states = [one.status for one in outcome.gates]
+    failed = states.count("failed")
+    told = [f"Nothing new since {_minute(outcome.same_as)}."] if outcome.same_as else []
+    if failed:
+        told.append(
+            "The gate failed." if len(states) == 1 else f"{failed:,} of {len(states):,} gates failed."
+        )
+    elif states:
+        kinds = {kind: states.count(kind) for kind in dict.fromkeys(states)}
+        said = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+        told.append("All gates passed." if set(kinds) == {"passed"} else f"Gates: {said}.")
+    if outcome.failures:
+        told.append(f"{counted(len(outcome.failures), 'input')} not taken.")
+    if outcome.comparison is not None:
+        told.append(sentence(outcome.comparison))
+    return " ".join(told) or f"{outcome.status.capitalize()}: no gates, and nothing is compared."
+
+
+def _told(outcome: Any, fold: int) -> list[str]:
+    """Return what the gates say, what was not taken or written, and notes, each with its lines indented."""
+    said = {outcome.headline, "" if outcome.comparison is None else outcome.comparison.headline}
+    lines = [one for one in outcome.lines() if one not in said]
+    if outcome.same_as:
+        del lines[0]
+    return [one for told in lines for one in _hanging(told, fold)]
+
+
+def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) -> str:
+    """Show what files of traces hold: rows in a sentence, a line for each file, and what needs care."""
+    read = [one for one in check.files.to_dicts() if one["format"] is not None and one["records"] is not None]
+    rows, outputs = (sum(one[name] for one in read) for name in ("rows", "outputs"))
+    unread = check.files.height - len(read)
+    having = "all with an output" if rows == outputs else f"{outputs:,} with an output"
+    said = f"{counted(rows, 'row')} from {counted(len(read), 'file')}, {having}."
+    said += f" {counted(unread, 'file')} cannot be read." if unread else ""
+    spans = any(one["spans"] != one["records"] for one in read)
+    table = [
+        {"file": one["file"], "format": one["format"], "records": one["records"]}
+        | ({"spans": one["spans"]} if spans else {})
+        | {"rows": one["rows"], "outputs": one["outputs"]}
+        for one in read
+    ]
+    several = check.files.height > 1
+    told = [
+        f"{f'{file}: ' if several else ''}{count:,} {reason}"
+        for file, reason, count in check.reasons.iter_rows()
+    ]
+    told += [f"{one['file']}: {one['error']}" for one in check.files.to_dicts() if one["error"] is not None]
+    told += [f"{file}: left out, {reason}" for file, reason in check.left_out.items()]
+    if check.pairing is not None and check.versions is not None:
+        column, names = check.versions
+        who = f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+        told.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
+    told += [f"warning: {warning}" for warning in check.warnings]
+    lines = [*_paragraph(said, width), *_fitted(Table.of("", table), width, None, "")]
+    return "\n".join([*lines, *(one for text in told for one in _hanging(words(line(text, 2_000)), fold))])
+
+
+def _hanging(said: str, fold: int) -> list[str]:
+    """Return a line as a paragraph whose other lines are indented; paths are never broken."""
+    plain = {"break_on_hyphens": False, "break_long_words": False}
+    return wrap(line(said, 2_000), fold, subsequent_indent=GAP, **plain) or [""]  # type: ignore[arg-type]
+
+
+__all__ = [
+    "coloured", "explain", "fold_of", "run_lines", "score_lines", "short", "status_lines", "text",
+    "traces_text", "wants_colour", "width_of",
+]  # fmt: skip

@@ -36,7 +36,7 @@ export const CHIPS = {
   better: { name: "▲ Better", test: isBetter },
   failing: { name: "Newly failing", test: flips("pass", "fail"), labels: true },
   passing: { name: "Newly passing", test: flips("fail", "pass"), labels: true },
-  errors: { name: "Errors", test: hasError },
+  errors: { name: "No full answer", test: hasError },
   disagree: { name: "Versions disagree", test: disagrees, several: true },
 };
 
