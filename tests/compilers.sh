@@ -21,6 +21,9 @@ test -x $home/bin/python || .venv/bin/python -m venv --without-pip $home
 # Plain paths: the development install of .venv is not found through them.
 .venv/bin/python -c "import sys; print(*(path for path in sys.path if path.endswith('site-packages')), sep='\n')" \
     > "$($home/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/everything_else.pth"
+# What builds the package has to be there, as it is built outside of an environment for that.
+.venv/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+    | .venv/bin/python -m pip install --quiet --requirement /dev/stdin cmake ninja
 $home/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-reinstall --config-settings=build-dir=$home/native \
     --config-settings=cmake.build-type=$type --config-settings=cmake.define.CMAKE_CXX_FLAGS="$flags" \
     --config-settings=cmake.define.CMAKE_MODULE_LINKER_FLAGS="$linker" .

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "../core/arrow.hpp"
-#include "../core/text.hpp"
+#include "arrow.hpp"
+#include "text.hpp"
 
-namespace pe::plugin {
+namespace pe {
 
-enum class Type { real, whole, flag, text, texts, reals, label, structure, structures };
+enum class Type { real, whole, flag, text, long_text, texts, reals, label, structure, structures };
 
 // A column's name and type.
 struct Field {
@@ -201,6 +201,7 @@ inline const char* format_of(Type type) {
         case Type::whole: return "l";
         case Type::flag: return "b";
         case Type::text: return "vu";
+        case Type::long_text: return "U";  // offsets into one buffer
         case Type::label: return "C";
         case Type::structure: return "+s";
         default: return "+L";
@@ -254,4 +255,4 @@ inline void write_array(Column column, ArrowArray* out) {
     out->private_data = owner.release();
 }
 
-}  // namespace pe::plugin
+}  // namespace pe
