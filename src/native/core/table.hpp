@@ -61,6 +61,16 @@ struct Column {
     void add_no_validity() { buffers.push_back(nullptr); }
 };
 
+// A column of numbers, or of lists by their offsets; `is_valid(row)` tells which there are.
+template <class Value, class IsValid>
+Column make_column(std::size_t rows, const IsValid& is_valid, std::vector<Value> values) {
+    Column column;
+    column.rows = rows;
+    column.add_validity(is_valid);
+    column.add_buffer(std::move(values));
+    return column;
+}
+
 // A column of nulls, whatever its type.
 inline Column make_nulls(std::size_t rows, Type type) {
     Column column;
