@@ -197,13 +197,11 @@ Column column_of(const TextLists& lists, std::size_t rows, bool is_list) {
         else texts.set_null(i);
     }
     if (!is_list) return texts.finish();
-    Column column;
-    column.rows = rows;
     std::vector<std::int64_t> starts{0};
     for (std::size_t row = 0; row < rows; ++row)
         starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
-    column.add_validity([&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; });
-    column.add_buffer(std::move(starts));
+    const auto is_valid = [&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; };
+    Column column = make_column(rows, is_valid, std::move(starts));
     column.children.push_back(texts.finish());
     return column;
 }

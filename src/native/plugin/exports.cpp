@@ -109,7 +109,7 @@ std::size_t thread_count() {
 PE_EXPORT std::uint32_t _polars_plugin_get_version() { return pe::plugin::interface_version; }
 PE_EXPORT const char* _polars_plugin_get_last_error_message() { return pe::plugin::last_error.c_str(); }
 
-#define PE_FUNCTION(name, make_it)                                                                                     \
+#define PE_EXPORT_FUNCTION(name, make_it)                                                                              \
     PE_EXPORT void _polars_plugin_##name(SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs,         \
                                          std::size_t size, SeriesExport* out, void*) {                                 \
         pe::plugin::call(make_it, columns, count, kwargs, size, out);                                                  \
@@ -120,42 +120,4 @@ PE_EXPORT const char* _polars_plugin_get_last_error_message() { return pe::plugi
     }
 
 using namespace pe::plugin;
-PE_FUNCTION(levenshtein, make_levenshtein)
-PE_FUNCTION(osa, make_osa)
-PE_FUNCTION(indel, make_indel)
-PE_FUNCTION(damerau_levenshtein, make_damerau_levenshtein)
-PE_FUNCTION(hamming, make_hamming)
-PE_FUNCTION(jaro_winkler, make_jaro_winkler)
-PE_FUNCTION(rouge, make_words)
-PE_FUNCTION(jaccard, make_words)
-PE_FUNCTION(recall, make_words)
-PE_FUNCTION(token_f1, make_words)
-PE_FUNCTION(bleu, make_words)
-PE_FUNCTION(chrf, make_words)
-PE_FUNCTION(gleu, make_words)
-PE_FUNCTION(wer, make_words)
-PE_FUNCTION(response, make_words)
-PE_FUNCTION(words, make_words)
-PE_FUNCTION(exact_match, make_exact_match)
-PE_FUNCTION(contains, make_contains)
-PE_FUNCTION(starts_with, make_starts_with)
-PE_FUNCTION(ends_with, make_ends_with)
-PE_FUNCTION(length_between, make_length_between)
-PE_FUNCTION(similarity, make_similarity)
-PE_FUNCTION(cer, make_cer)
-PE_FUNCTION(json_match, make_json_match)
-PE_FUNCTION(choice, make_choice)
-PE_FUNCTION(numeric_match, make_numeric_match)
-PE_FUNCTION(given, make_given)
-PE_FUNCTION(pairs, make_pairs)
-PE_FUNCTION(paired, make_paired)
-PE_FUNCTION(levenshtein_distance, make_levenshtein_distance)
-PE_FUNCTION(cosine, make_cosine)
-PE_FUNCTION(recall_at_k, make_recall_at_k)
-PE_FUNCTION(precision_at_k, make_precision_at_k)
-PE_FUNCTION(ndcg, make_ndcg)
-PE_FUNCTION(reciprocal_rank, make_reciprocal_rank)
-PE_FUNCTION(clean, make_clean)
-PE_FUNCTION(as_text_lists, make_as_text_lists)
-PE_FUNCTION(as_json, make_as_json)
-PE_FUNCTION(json_readable, make_json_readable)
+PE_FUNCTIONS(PE_EXPORT_FUNCTION)

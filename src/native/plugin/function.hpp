@@ -6,7 +6,7 @@
 
 #include "inputs.hpp"
 #include "options.hpp"
-#include "table.hpp"
+#include "../core/table.hpp"
 
 namespace pe::plugin {
 

@@ -1,42 +1,56 @@
-// All functions of the plugin, by the families that define them.
+// All functions of the plugin, once: the name that plans have, and what makes the function of its options.
 #pragma once
 
 #include "function.hpp"
+
+#define PE_FUNCTIONS(define) \
+    define(levenshtein, make_levenshtein) \
+    define(osa, make_osa) \
+    define(indel, make_indel) \
+    define(damerau_levenshtein, make_damerau_levenshtein) \
+    define(hamming, make_hamming) \
+    define(jaro_winkler, make_jaro_winkler) \
+    define(rouge, make_words) \
+    define(jaccard, make_words) \
+    define(recall, make_words) \
+    define(token_f1, make_words) \
+    define(bleu, make_words) \
+    define(chrf, make_words) \
+    define(gleu, make_words) \
+    define(wer, make_words) \
+    define(response, make_words) \
+    define(words, make_words) \
+    define(exact_match, make_exact_match) \
+    define(contains, make_contains) \
+    define(starts_with, make_starts_with) \
+    define(ends_with, make_ends_with) \
+    define(length_between, make_length_between) \
+    define(similarity, make_similarity) \
+    define(cer, make_cer) \
+    define(json_match, make_json_match) \
+    define(choice, make_choice) \
+    define(numeric_match, make_numeric_match) \
+    define(given, make_given) \
+    define(pairs, make_pairs) \
+    define(paired, make_paired) \
+    define(levenshtein_distance, make_levenshtein_distance) \
+    define(cosine, make_cosine) \
+    define(recall_at_k, make_recall_at_k) \
+    define(precision_at_k, make_precision_at_k) \
+    define(ndcg, make_ndcg) \
+    define(reciprocal_rank, make_reciprocal_rank) \
+    define(clean, make_clean) \
+    define(as_text_lists, make_as_text_lists) \
+    define(as_json, make_as_json) \
+    define(json_readable, make_json_readable)
 
 namespace pe::plugin {
 
 // Lowercases as the Polars does that made the plan, where that is an old one.
 void use_sigma_table(const Value& options);
 
-std::unique_ptr<Function> make_levenshtein(const Value& options);
-std::unique_ptr<Function> make_osa(const Value& options);
-std::unique_ptr<Function> make_indel(const Value& options);
-std::unique_ptr<Function> make_damerau_levenshtein(const Value& options);
-std::unique_ptr<Function> make_hamming(const Value& options);
-std::unique_ptr<Function> make_jaro_winkler(const Value& options);
-std::unique_ptr<Function> make_words(const Value& options);
-std::unique_ptr<Function> make_exact_match(const Value& options);
-std::unique_ptr<Function> make_contains(const Value& options);
-std::unique_ptr<Function> make_starts_with(const Value& options);
-std::unique_ptr<Function> make_ends_with(const Value& options);
-std::unique_ptr<Function> make_length_between(const Value& options);
-std::unique_ptr<Function> make_similarity(const Value& options);
-std::unique_ptr<Function> make_cer(const Value& options);
-std::unique_ptr<Function> make_json_match(const Value& options);
-std::unique_ptr<Function> make_choice(const Value& options);
-std::unique_ptr<Function> make_numeric_match(const Value& options);
-std::unique_ptr<Function> make_given(const Value& options);
-std::unique_ptr<Function> make_pairs(const Value& options);
-std::unique_ptr<Function> make_paired(const Value& options);
-std::unique_ptr<Function> make_levenshtein_distance(const Value& options);
-std::unique_ptr<Function> make_cosine(const Value& options);
-std::unique_ptr<Function> make_recall_at_k(const Value& options);
-std::unique_ptr<Function> make_precision_at_k(const Value& options);
-std::unique_ptr<Function> make_ndcg(const Value& options);
-std::unique_ptr<Function> make_reciprocal_rank(const Value& options);
-std::unique_ptr<Function> make_clean(const Value& options);
-std::unique_ptr<Function> make_as_text_lists(const Value& options);
-std::unique_ptr<Function> make_as_json(const Value& options);
-std::unique_ptr<Function> make_json_readable(const Value& options);
+#define PE_DECLARE(name, make) std::unique_ptr<Function> make(const Value& options);
+PE_FUNCTIONS(PE_DECLARE)
+#undef PE_DECLARE
 
 }  // namespace pe::plugin

@@ -207,8 +207,6 @@ public:
                 distance[batch.rows[i]] = cut(cost);
             }
         });
-        Column column;
-        column.rows = pairs.rows;
         std::vector<std::int64_t> values(pairs.rows);
         std::vector<std::uint8_t> valid(pairs.rows);
         for (std::size_t row = 0; row < pairs.rows; ++row) {
@@ -220,9 +218,7 @@ public:
                 valid[row] = 1;
             }
         }
-        column.add_validity([&](std::size_t row) { return valid[row] != 0; });
-        column.add_buffer(std::move(values));
-        return column;
+        return make_column(pairs.rows, [&](std::size_t row) { return valid[row] != 0; }, std::move(values));
     }
 
 private:
@@ -241,12 +237,11 @@ private:
         return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(), insert_, remove_, substitute_, scratch.kernel);
     }
     Column of_lists(const std::vector<Input>& columns) const {
-        Column column;
-        column.rows = count_rows(columns);
-        if (column.rows == 0) return make_nulls(0, Type::whole);
+        const std::size_t rows = count_rows(columns);
+        if (rows == 0) return make_nulls(0, Type::whole);
         const Writing writing = writing_of(columns[0].dtype(), columns[1].dtype());
         const TextLists left = read_tokens(columns[0], writing), right = read_tokens(columns[1], writing);
-        std::vector<std::int64_t> values(column.rows);
+        std::vector<std::int64_t> values(rows);
         // One thread does it all, while this one watches for Ctrl-C.
         std::atomic<bool> is_taken{false};
         Pool::get(thread_count()).run([&] {
@@ -261,7 +256,7 @@ private:
                     else out.push_back(numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
                 }
             };
-            for (std::size_t row = 0; row < column.rows && !is_stopped(); ++row) {
+            for (std::size_t row = 0; row < rows && !is_stopped(); ++row) {
                 if (!left[row].is_valid || !right[row].is_valid) continue;
                 numbers.clear();
                 read(left, left[row], scratch.left);
@@ -269,9 +264,7 @@ private:
                 values[row] = cut(weighted(scratch));
             }
         });
-        column.add_validity([&](std::size_t row) { return left[row].is_valid && right[row].is_valid; });
-        column.add_buffer(std::move(values));
-        return column;
+        return make_column(rows, [&](std::size_t row) { return left[row].is_valid && right[row].is_valid; }, std::move(values));
     }
 
     std::int64_t cutoff_, insert_ = 1, remove_ = 1, substitute_ = 1;

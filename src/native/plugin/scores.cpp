@@ -194,27 +194,19 @@ Column make_labels(std::size_t rows, const double* score, const Result& result, 
 Column make_detail(Result::Column* values, std::size_t rows, Type type) {
     if (!values) return make_nulls(rows, type);
     const auto is_valid = [&](std::size_t row) { return !values->is_null(row); };
-    switch (values->kind) {
-        case Result::Kind::real:
-        case Result::Kind::whole: {
-            Column column;
-            column.rows = rows;
-            column.add_validity(is_valid);
-            std::shared_ptr<std::uint64_t[]> owner = std::move(values->values);
-            column.add_buffer(owner, owner.get());
-            return column;
-        }
-        case Result::Kind::flag: {
-            Column column;
-            column.rows = rows;
-            column.add_validity(is_valid);
-            std::vector<std::uint8_t> bits((rows + 7) / 8);
-            for (std::size_t row = 0; row < rows; ++row)
-                bits[row / 8] |= static_cast<std::uint8_t>((values->wholes()[row] & 1) << (row % 8));
-            column.add_buffer(std::move(bits));
-            return column;
-        }
-        default: break;
+    if (values->kind == Result::Kind::flag) {
+        std::vector<std::uint8_t> bits((rows + 7) / 8);
+        for (std::size_t row = 0; row < rows; ++row)
+            bits[row / 8] |= static_cast<std::uint8_t>((values->wholes()[row] & 1) << (row % 8));
+        return make_column(rows, is_valid, std::move(bits));
+    }
+    if (values->kind != Result::Kind::choice) {
+        Column column;
+        column.rows = rows;
+        column.add_validity(is_valid);
+        std::shared_ptr<std::uint64_t[]> owner = std::move(values->values);
+        column.add_buffer(owner, owner.get());
+        return column;
     }
     Texts texts(rows);
     Texts::Writer writer(texts);
@@ -252,26 +244,14 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     if (!common.details) return made;
     for (const Field& field : details) made.children.push_back(make_detail(turns ? nullptr : result.find(field.name.c_str()), rows, field.type));
     if (turns) {
-        Column lists;
-        lists.rows = rows;
-        lists.add_validity([&](std::size_t row) { return turns->has_scores[row] != 0; });
-        lists.add_buffer(std::move(turns->starts));
-        Column values;
-        values.rows = turns->scores.size();
-        values.add_validity([&](std::size_t i) { return turns->valid[i] != 0; });
-        values.add_buffer(std::move(turns->scores));
-        lists.children.push_back(std::move(values));
-        made.children.push_back(std::move(lists));
-        Column counts;
-        counts.rows = rows;
-        counts.add_validity([&](std::size_t row) { return output_sizes[row] != Result::no_whole; });
-        counts.add_buffer(std::vector<std::int64_t>(output_sizes));
-        made.children.push_back(std::move(counts));
-        Column low;
-        low.rows = rows;
-        low.add_validity([&](std::size_t row) { return turns->has_scores[row] != 0; });
-        low.add_buffer(std::move(turns->low));
-        made.children.push_back(std::move(low));
+        const auto has_scores = [&](std::size_t row) { return turns->has_scores[row] != 0; };
+        const auto has_size = [&](std::size_t row) { return output_sizes[row] != Result::no_whole; };
+        const auto is_valid = [&](std::size_t i) { return turns->valid[i] != 0; };
+        made.children.push_back(make_column(rows, has_scores, std::move(turns->starts)));
+        const std::size_t all = turns->scores.size();
+        made.children.back().children.push_back(make_column(all, is_valid, std::move(turns->scores)));
+        made.children.push_back(make_column(rows, has_size, output_sizes));
+        made.children.push_back(make_column(rows, has_scores, std::move(turns->low)));
     } else {
         made.children.push_back(make_nulls(rows, Type::reals));
         made.children.push_back(make_nulls(rows, Type::whole));

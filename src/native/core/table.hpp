@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "../core/arrow.hpp"
-#include "../core/text.hpp"
+#include "arrow.hpp"
+#include "text.hpp"
 
-namespace pe::plugin {
+namespace pe {
 
-enum class Type { real, whole, flag, text, texts, reals, label, structure, structures };
+enum class Type { real, whole, flag, text, long_text, texts, reals, label, structure, structures };
 
 // A column's name and type.
 struct Field {
@@ -60,6 +60,16 @@ struct Column {
     }
     void add_no_validity() { buffers.push_back(nullptr); }
 };
+
+// A column of numbers, or of lists by their offsets; `is_valid(row)` tells which there are.
+template <class Value, class IsValid>
+Column make_column(std::size_t rows, const IsValid& is_valid, std::vector<Value> values) {
+    Column column;
+    column.rows = rows;
+    column.add_validity(is_valid);
+    column.add_buffer(std::move(values));
+    return column;
+}
 
 // A column of nulls, whatever its type.
 inline Column make_nulls(std::size_t rows, Type type) {
@@ -201,6 +211,7 @@ inline const char* format_of(Type type) {
         case Type::whole: return "l";
         case Type::flag: return "b";
         case Type::text: return "vu";
+        case Type::long_text: return "U";  // offsets into one buffer
         case Type::label: return "C";
         case Type::structure: return "+s";
         default: return "+L";
@@ -254,4 +265,4 @@ inline void write_array(Column column, ArrowArray* out) {
     out->private_data = owner.release();
 }
 
-}  // namespace pe::plugin
+}  // namespace pe
