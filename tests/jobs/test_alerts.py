@@ -121,7 +121,7 @@ def test_those_who_were_told_are_not_told_again_because_others_were_not(tmp_path
         job = red_job(tmp_path, f'webhook = "{url}"\ncommand = {told}')
         outcome = run(job)
         [note] = [note for note in outcome.notes if "alert" in note]
-        assert note.endswith("command: it ended with 1:")
+        assert note.endswith("command: it ended with exit code 1:")
         assert any("command" in note for note in run(job).notes)
         working.touch()
         for _ in range(2):

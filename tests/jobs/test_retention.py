@@ -26,7 +26,7 @@ def test_old_rows_go_and_do_not_come_back(tmp_path: Path) -> None:
     deliver(aged(range(6), [200, 120, 92, 88, 10, 0]), tmp_path / "traces/a.parquet", 1)
     outcome = run(job)
     assert (outcome.added, outcome.rows, outcome.exit_code()) == (3, 3, 0)
-    assert any("3 rows of before" in note for note in outcome.notes)
+    assert any("deleted 3 rows older than" in note for note in outcome.notes)
     assert table(tmp_path)["trace_id"].to_list() == ["v1-3", "v1-4", "v1-5"]
     assert (run(job).added, run(job).rows) == (0, 3)
     # The file grows, and comes as a whole again.
@@ -59,7 +59,7 @@ def test_a_first_run_whose_rows_are_all_too_old_is_remembered(tmp_path: Path) ->
     deliver(aged(range(3), [200, 120, 92]), tmp_path / "traces/a.parquet", 1)
     outcome = run(job)
     assert (outcome.added, outcome.rows, outcome.exit_code()) == (0, 0, 1)
-    assert any("3 rows of before" in note for note in outcome.notes)
+    assert any("deleted 3 rows older than" in note for note in outcome.notes)
     again = run(job)
     assert (again.files, again.exit_code()) == ({}, 1)
     code, out, _ = invoke("status", job, "--json")
