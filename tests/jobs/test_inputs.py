@@ -272,3 +272,18 @@ def test_many_double_stars_are_as_good_as_one(tmp_path: Path) -> None:
     deliver(traces(range(3)), deep / "a.parquet", 1)
     (deep / "a.txt").write_text("")
     assert Input([f"{tmp_path}/{'**/' * 7}*.parquet"]).files() == [str(deep / "a.parquet")]
+
+
+def test_a_file_of_no_known_format_is_left_out_in_whatever_batch_it_comes(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    (tmp_path / "traces/settings.json").write_text('{"retries": 3}', encoding="utf-8")
+    code, told, _ = invoke("run", job, "--json")
+    assert (code, list(json.loads(told)["failures"])) == (3, ["traces/settings.json"])
+    (tmp_path / "traces/good.jsonl").write_bytes(GOOD)
+    assert invoke("run", job)[0] == 0
+    # By itself, on a later day.
+    (tmp_path / "traces/other.json").write_text('{"retries": 4}', encoding="utf-8")
+    code, told, _ = invoke("run", job, "--json")
+    found = json.loads(told)
+    assert (code, found["failures"]) == (0, {})
+    assert found["left_out"] == {"traces/other.json": "no known trace format"}

@@ -20,6 +20,7 @@ from polars_evals.jobs.store import Part, scan_parts, write_parts
 from polars_evals.storage.objects import Entry, is_remote
 from polars_evals.storage.secrets import one_line
 from polars_evals.suite import Suite
+from polars_evals.traces.detect import UNKNOWN
 from polars_evals.traces.reading import Reading, is_broken
 from polars_evals.wording import counted, listed, verb
 
@@ -111,6 +112,8 @@ class Ingest:
     failures: dict[str, str] = field(init=False, default_factory=dict)
     left_out: dict[str, str] = field(init=False, default_factory=dict)
     broken: dict[str, int] = field(init=False, default_factory=dict)
+    # Files of no known format: whether they are left out does not depend on the batch that they were read in.
+    strays: list[Source] = field(init=False, default_factory=list)
     # The columns with which each part was written, as long as they can still change.
     written: dict[str, dict[str, pl.DataType]] = field(init=False, default_factory=dict)
 
@@ -124,6 +127,10 @@ class Ingest:
                         self.failures[one.name] = one.change() or unread[one.file]
                 self.score([one for one in batch if one.file in paths], paths)
             self.progress(len(batch))
+        if self.schema:
+            for one in self.strays:
+                del self.failures[one.name]
+                self.leave_out(one, UNKNOWN)
         self.widen()
 
     def leave_out(self, source: Source, reason: str) -> None:
@@ -142,7 +149,10 @@ class Ingest:
             )
             for one in sources:
                 if one.file in reading.failed:
-                    self.failures[one.name] = one.change() or self.told(one, paths, reading.failed[one.file])
+                    change = one.change()
+                    self.failures[one.name] = change or self.told(one, paths, reading.failed[one.file])
+                    if one.file in reading.strays and not change:
+                        self.strays.append(one)
                 elif one.file in reading.left_out:
                     self.leave_out(one, reading.left_out[one.file])
             sources = [one for one in sources if one.file in reading.formats]

@@ -23,6 +23,8 @@ from polars_evals.wording import counted, did_you_mean, listed
 _HIVE = re.compile(r"([^/=]+)=([^/]*)/")
 # Kinds of files that folders of traces hold for other reasons too.
 _OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
+# Why such a file is left out beside traces.
+UNKNOWN = "no known trace format"
 
 
 class FormatError(pl.exceptions.SchemaError):
@@ -321,6 +323,8 @@ class Sorting:
     told: list[Told] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
+    # Those of `failed` that would be left out beside traces.
+    strays: list[str] = field(default_factory=list)
 
 
 def tell_all(
@@ -338,8 +342,7 @@ def tell_all(
 
     A file whose columns all are those of the others belongs to them: columns come and go. So does one of no
     platform that has the column `output`, which the user named. Any other is refused. With `apart`, no file
-    is told by others. Where no file is of a
-    platform, those with the columns `as_is` are taken as they are.
+    is told by others. Where no file is of a platform, those with the columns `as_is` are taken as they are.
     """
     found, seen, unknown = Sorting(), list[Seen](), list[tuple[Seen, FormatError]]()
     empty = list[str]()
@@ -395,7 +398,10 @@ def _tell_others(
             found.told.append(Told(each, alike[0].platform, alike[0].reason))
         elif as_is is not None and not platforms and set(as_is) <= each.names:
             found.told.append(Told(each, GENERIC, "a table of an unknown platform"))
-        elif found.told and each.kind in _OFTEN_OTHER and each.file not in explicit:
-            found.left_out[each.file] = "no known trace format"
+        elif each.kind not in _OFTEN_OTHER or each.file in explicit:
+            found.failed[each.file] = refusal
+        elif found.told:
+            found.left_out[each.file] = UNKNOWN
         else:
             found.failed[each.file] = refusal
+            found.strays.append(each.file)

@@ -39,12 +39,15 @@ class Reading:
         The files that are no traces, such as manifests and empty files, with the reason.
     failed
         The files that cannot or must not be read, with the reason.
+    strays
+        Those of them that have no known format, and would be left out beside a file of traces.
     """
 
     frame: pl.LazyFrame | None
     formats: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    strays: Collection[str] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -160,6 +163,7 @@ def read_traces(
         {file: formats[file] for file in files if file in formats},
         {**beside, **found.left_out},
         {file: str(error) for file, error in failed.items()},
+        found.strays,
     )
 
 
