@@ -136,6 +136,7 @@ def test_patterns_find_what_the_shell_finds(tmp_path: Path) -> None:
         (RecursionError("deep"), 70),
         (pl.exceptions.PanicException("native"), 70),
         (AssertionError(), 70),
+        (TypeError("unsupported operand"), 70),
         (ModuleNotFoundError("No module named 'x'"), 2),
         (KeyboardInterrupt(), 130),
     ],

@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,7 +19,9 @@ import yaml
 
 from polars_evals.jobs import Job, run
 from polars_evals.jobs.config import JobTable
-from tests.jobs.support import deliver, make_job, traces
+from polars_evals.jobs.history import read_history
+from polars_evals.storage.objects import open_folder
+from tests.jobs.support import deliver, make_job, table, traces
 
 RECIPES = Path(__file__).parents[2] / "docs/recipes"
 FAILING = '[[gate]]\nmetric = "exact_match"\nmin_pass_rate = 0.99\n'
@@ -108,6 +111,40 @@ def test_the_github_workflow_runs_the_job(tmp_path: Path, path: str) -> None:
     # A failed gate must not lose the store.
     assert (save["if"], save["with"]["path"]) == ("always()", restore["with"]["path"])
     assert save["with"]["key"].startswith(restore["with"]["restore-keys"])
+
+
+def test_the_github_workflow_goes_on_after_a_failed_gate(tmp_path: Path, path: str) -> None:
+    """Each run checks out anew, so that every file has a new time, and has the store from the cache."""
+    workflow = yaml.safe_load((RECIPES / "github-workflow.yml").read_text())
+    steps = workflow["jobs"]["evals"]["steps"]
+    [score] = [step["run"] for step in steps if "polars-evals run" in step.get("run", "")]
+    cached = next(step["with"]["path"] for step in steps if "cache" in step.get("uses", ""))
+    tables = []
+    for number in range(3):
+        checkout = tmp_path / f"run-{number}"
+        job_with(checkout / "evals", FAILING)
+        # The same key twice: the later name counts, in whatever run.
+        deliver(traces(range(2)).with_columns(output=pl.lit("x")), checkout / "evals/traces/b.parquet", 1)
+        for file in (checkout / "evals/traces").iterdir():
+            os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+        if number:
+            # As tar does it, which renews the times of what it unpacks where it is told to.
+            (checkout / cached).mkdir()
+            packed = subprocess.run(
+                ["tar", "-cf", "-", "."], cwd=tmp_path / "cache", capture_output=True, check=True
+            )
+            subprocess.run(["tar", "-xmf", "-"], cwd=checkout / cached, input=packed.stdout, check=True)
+        ended = subprocess.run(
+            ["/bin/sh", "-e", "-c", score], env={"PATH": path}, cwd=checkout, capture_output=True, check=False
+        )
+        assert ended.returncode == 1, ended.stderr
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        shutil.copytree(checkout / cached, tmp_path / "cache")
+        tables.append(table(checkout / "evals").drop("source_time"))
+    assert len(tables[0]) == 9
+    assert tables[1].equals(tables[0])
+    assert tables[2].equals(tables[0])
+    assert len(read_history(open_folder(tmp_path / "cache"))) == 3
 
 
 def test_the_airflow_task_tells_gates_from_inputs(

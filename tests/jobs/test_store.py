@@ -3,6 +3,7 @@
 import json
 import os
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run, scan_store
+from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run, scan_store, status
 from polars_evals.jobs import runner as run_module
 from polars_evals.jobs.store import Store, read_store
 from polars_evals.storage import atomic
@@ -335,12 +336,16 @@ def test_maintenance_after_a_change_of_the_suite_keeps_the_signatures(tmp_path: 
 def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, change: dict[str, int]) -> None:
     """What this version does not know would be lost with its next commit."""
     job = make_job(tmp_path)
-    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
-    run(job)
-    [state] = (tmp_path / "scores/_evals").glob("state-*")
-    state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
-    with pytest.raises(StoreError, match="version"):
+    for number in range(2):
+        deliver(traces(range(3)), tmp_path / f"traces/{number}.parquet", 1)
         run(job)
+    state = max((tmp_path / "scores/_evals").glob("state-*"), key=lambda file: file.stat().st_mtime_ns)
+    state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
+    log = sorted((tmp_path / "scores/_delta_log").iterdir())
+    for action in (run, status, maintain, partial(maintain, restore=True)):
+        with pytest.raises(StoreError, match="version of polars-evals"):
+            action(job)
+    assert sorted((tmp_path / "scores/_delta_log").iterdir()) == log
 
 
 def test_a_log_that_names_files_elsewhere_touches_none(tmp_path: Path) -> None:
@@ -353,15 +358,24 @@ def test_a_log_that_names_files_elsewhere_touches_none(tmp_path: Path) -> None:
     [name] = (file.name for file in (tmp_path / "scores").glob("part-*"))
     log.write_text(log.read_text().replace(name, "../part-victim.parquet"))
     for action in (run, maintain):
-        with pytest.raises(StoreError, match="no data file of a store"):
+        with pytest.raises(StoreError, match="not a data file of a store"):
             action(job)
     assert victim.exists()
 
 
-@pytest.mark.parametrize("name", ["job.toml", "evals.toml"])
+@pytest.mark.parametrize("name", ["job.toml", "evals.toml", "answers.csv", "page-someone"])
 def test_a_report_does_not_overwrite_the_job(tmp_path: Path, name: str) -> None:
     (tmp_path / "evals.toml").write_text("[[metric]]\ntype = 'exact_match'\n")
-    job = make_job(tmp_path, suite='path = "evals.toml"', more=f'[report]\nsummary = "./{name}"\n')
+    (tmp_path / "answers.csv").write_text("item_id,expected\n1,a\n")
+    more = f"""
+[input.dataset]
+path = "answers.csv"
+[alert]
+command = ["./page-someone"]
+[report]
+summary = "./{name}"
+"""
+    job = make_job(tmp_path, suite='path = "evals.toml"', more=more)
     with pytest.raises(ConfigError, match="`summary` would overwrite"):
         Job.load(job)
 
@@ -377,6 +391,9 @@ def test_a_run_without_locks_leaves_the_staging_of_another(
     other.mkdir()
     run(job)
     assert other.exists()
+    # The other run may end, and remove it, while this one looks; a link that leads nowhere is as good.
+    (tmp_path / "scores/_evals/staging-gone").symlink_to(tmp_path / "nowhere")
+    run(job)
     os.utime(other, (1, 1))
     run(job)
     assert not other.exists()

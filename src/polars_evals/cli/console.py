@@ -140,7 +140,7 @@ def exit_code_of(error: BaseException) -> int:
         return error.code
     if isinstance(error, pl.exceptions.PolarsError | OSError):
         return INPUT
-    return USAGE if isinstance(error, ValueError | TypeError | ModuleNotFoundError) else UNEXPECTED
+    return USAGE if isinstance(error, ValueError | ModuleNotFoundError) else UNEXPECTED
 
 
 def fail(message: str, code: int) -> NoReturn:

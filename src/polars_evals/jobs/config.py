@@ -372,7 +372,13 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     if store.keep_baseline and spec is None:
         raise ConfigError(f"{source}: [store]: `keep_baseline` needs a section [compare]")
     spared = (spec.version, spec.baseline) if store.keep_baseline and spec is not None else None
-    _check_reports(report, source, store, tables.suite.get("path"), folder)
+    alert = None if tables.alert is None else section(Alert, "alert")
+    needed = {
+        "the suite": tables.suite.get("path"),
+        "the reference answers": given.dataset and given.dataset.path,
+        "the command of [alert]": alert and next(iter(alert.command), None),
+    }
+    _check_reports(report, source, store, needed, folder)
     if report.html and spec is None and timeline is None:
         raise ConfigError(
             f"{source}: [report]: `html` is the page of a comparison: it needs [compare], or [timeline] for "
@@ -394,7 +400,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         gates=gates,
         report=report,
         timeline=timeline,
-        alert=None if tables.alert is None else section(Alert, "alert"),
+        alert=alert,
         ignore=compare.ignore if compare else (),
         newest=compare is not None and compare.is_newest,
         name=path.stem,
@@ -414,11 +420,14 @@ def _read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
     return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
 
 
-def _check_reports(report: Report, source: str, store: StoreConfig, suite: Any, folder: Path) -> None:
+def _check_reports(
+    report: Report, source: str, store: StoreConfig, needed: Mapping[str, Any], folder: Path
+) -> None:
     """Insist that no report takes the place of what the job needs."""
     own = {str(Path(source).resolve()): "the job file"}
-    if isinstance(suite, str):
-        own[str(Path(located(suite, folder)).resolve())] = "the suite"
+    for what, path in needed.items():
+        if isinstance(path, str):
+            own[str(Path(located(path, folder)).resolve())] = what
     for kind, file in report.files.items():
         if not is_remote(file) and (taken := own.get(str(Path(file).resolve()))):
             raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")

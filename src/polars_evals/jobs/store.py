@@ -76,6 +76,10 @@ def deltalake() -> Any:
     return deltalake
 
 
+class NewerStoreError(StoreError):
+    """A newer version wrote the store: nothing is wrong with it, and nothing of it may be dropped."""
+
+
 @dataclass(frozen=True)
 class State:
     """What the store knows beside its rows."""
@@ -96,15 +100,17 @@ class State:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> State:
         """Read the state, or say that this version cannot."""
-        if stored["layout"] != LAYOUT:
-            raise StoreError(
-                f"the store has layout {stored['layout']}, and this version of polars-evals reads {LAYOUT}: "
+        layout = stored["layout"]
+        if layout != LAYOUT:
+            is_newer = isinstance(layout, int) and layout > LAYOUT
+            raise (NewerStoreError if is_newer else StoreError)(
+                f"the store has layout {layout}, and this version of polars-evals reads {LAYOUT}: "
                 "install a version that reads it, or name another store"
             )
         given = {key: value for key, value in stored.items() if key != "layout"}
         # What is not known here would be lost with the next commit.
         if unknown := given.keys() - {one.name for one in fields(cls)}:
-            raise StoreError(
+            raise NewerStoreError(
                 f"the store was written by a newer version of polars-evals, with "
                 f"{listed(sorted(unknown))}: upgrade polars-evals"
             )
@@ -441,6 +447,8 @@ class Store:
         for version in sorted(set(log.values()), reverse=True):
             try:
                 snapshot = self.load(version)
+            except NewerStoreError:
+                raise
             except Exception:
                 # Whatever a broken log makes a library raise: an older version may be sound.
                 continue

@@ -215,9 +215,10 @@ class LocalFolder(Folder):
         own = self.root / "_evals"
         with atomic.locked(own / "lock", waiting) as held:
             for abandoned in own.glob("staging-*"):
-                # Where there are no locks, another run may be at work in it.
-                if held or time.time() - abandoned.stat().st_mtime > ABANDONED:
-                    shutil.rmtree(abandoned, ignore_errors=True)
+                # Where there are no locks, another run may be at work in it, or just be removing it.
+                with suppress(FileNotFoundError):
+                    if held or time.time() - abandoned.stat().st_mtime > ABANDONED:
+                        shutil.rmtree(abandoned, ignore_errors=True)
             yield
 
     @contextmanager
