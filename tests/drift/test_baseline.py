@@ -78,5 +78,5 @@ def test_an_unchanged_model_has_not_regressed() -> None:
 def test_one_run_is_no_verdict_and_says_what_to_do() -> None:
     comparison = compared(stochastic(1, worse=0.4))
     assert comparison.verdict == "inconclusive"
-    assert "run it once more on the same items" in comparison.summary["reason"][0]
+    assert "run it a second time on the same items" in comparison.summary["reason"][0]
     assert any("only run of an item" in note for note in comparison.notes)

@@ -310,12 +310,12 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     deliver(traces(range(10)), tmp_path / "traces/a.parquet", 1)
     (tmp_path / "scores").mkdir()
     (tmp_path / "scores/thesis.txt").write_text("years of work")
-    with pytest.raises(StoreError, match="no store of scores"):
+    with pytest.raises(StoreError, match="is not a store of scores"):
         run(job)
     assert os.listdir(tmp_path / "scores") == ["thesis.txt"]
     traces(range(3)).write_delta(tmp_path / "table")
     job.write_text(job.read_text().replace('"scores"', '"table"'))
-    with pytest.raises(StoreError, match="no store of scores"):
+    with pytest.raises(StoreError, match="is not a store of scores"):
         run(job)
     assert len(pl.read_delta(str(tmp_path / "table"))) == 3
 
