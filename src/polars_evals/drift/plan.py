@@ -45,7 +45,7 @@ class Spread:
 
     @property
     def design(self) -> float:
-        """How many times more items clusters make necessary."""
+        """The factor by which clusters increase the number of items."""
         return 1 + (self.cluster_size - 1) * self.icc
 
 
@@ -68,7 +68,7 @@ def plan(
     metrics: Sequence[str] | None = None,
 ) -> SamplePlan:
     """
-    Find how many items two versions must answer for a change to be seen.
+    Find how many items two versions must answer to detect a change.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ class SamplePlan(Result):
 
     @property
     def items(self) -> int:
-        """Items that each version must answer: enough for every metric."""
+        """The number of items that each version must answer, enough for every metric."""
         needed_items = self._asked["items"]
         if needed_items.null_count():
             raise ValueError(f"no number of items finds a difference of {self.settings['min_effect']:g}")
