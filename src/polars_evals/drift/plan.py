@@ -86,15 +86,15 @@ def plan(
     power
         Probability to find a true difference of `min_effect`.
     cluster_size
-        Number of items in a cluster (a conversation, a document), where items are not independent.
+        Mean number of items in a cluster (a conversation, a document), where items are not independent.
     icc
-        Correlation of the differences within a cluster; it belongs to `cluster_size`.
+        Correlation of the differences within a cluster. Use it with `cluster_size`.
     runs
         How often each version answers each item; the answers of an item are averaged.
     run_share
         Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
     version, item, cluster, metrics
-        Columns of the pilot, as in `compare`. The pilot's clusters tell `cluster_size` and `icc`.
+        Columns of the pilot, as in `compare`. Its clusters give `cluster_size` and `icc`.
     baseline
         The version of the pilot that the others are compared with, where there are more than two. The plan
         is for the one whose differences vary most.
@@ -346,7 +346,7 @@ class SamplePlan(Result):
 
     @property
     def verdict(self) -> str:
-        """That this is a plan, not a finding."""
+        """Always `planned`: a plan has no finding."""
         return "planned"
 
     @property

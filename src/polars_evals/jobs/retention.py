@@ -115,7 +115,7 @@ class Retention:
     spared: tuple[str, str | float] | None = None
 
     def limit(self) -> datetime:
-        """Return the time before which rows are deleted: a start of a day, so that files are rewritten once a day."""
+        """Return the time before which rows are deleted: the start of a day, to rewrite files once a day."""
         now = pl.Series([datetime.now(UTC)])
         limit: datetime = now.dt.offset_by(f"-{self.keep}").dt.truncate("1d").item()
         return limit

@@ -1,4 +1,4 @@
-"""Run a scheduled job: find new files, score them, store each row once, compare, check gates, write reports."""
+"""Run a scheduled job: score new files, store each row once, compare, check gates, write reports."""
 
 from __future__ import annotations
 
