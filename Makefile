@@ -101,8 +101,9 @@ fixtures: setup
 notebooks: setup
 	$(BIN)/python notebooks/run.py
 
-# The site, in site/. Building it needs no network. Its pictures are taken anew where they no longer show what a page shows.
+# Checks the spelling and builds the site, in site/, without network. Its pictures are taken anew where they no longer show what a page shows.
 docs: setup
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs src
 	$(BIN)/python docs/pictures/make.py
 	$(BIN)/zensical build --strict --clean
 

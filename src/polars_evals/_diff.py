@@ -36,7 +36,7 @@ LOOKED_AT = 5_000
 
 @dataclass(frozen=True)
 class Diff:
-    """A comparison and how it came about."""
+    """A comparison and how it was made."""
 
     comparison: Comparison
     scored: pl.DataFrame
@@ -55,7 +55,7 @@ class Diff:
 
     @property
     def similarity(self) -> list[str]:
-        """How near the answers are to those of the baseline, where nothing more can be said."""
+        """The similarity of the answers to the baseline's, if there is nothing else to compare."""
         baseline = self.comparison.spec.baseline
         others = self.scored.filter(pl.col(self.version) != baseline, pl.col("expected").is_not_null())
         same = others.select(
@@ -71,7 +71,7 @@ class Diff:
 
     @property
     def first_line(self) -> str | None:
-        """What has to be known before the result, if anything."""
+        """A warning to show before the result, if there is one."""
         if not self.is_against_baseline:
             return None
         return (

@@ -150,7 +150,7 @@ def extract_field(text: IntoText, path: str) -> pl.Expr:
 
 
 def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) -> pl.Expr:
-    r"""Take the choice that an answer to a multiple-choice question settles on.
+    r"""Take the final choice of an answer to a multiple-choice question.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) ->
 
 
 def extract_number(text: IntoText) -> pl.Expr:
-    """Take the last number in a text, as it is written, without a currency sign.
+    """Take the last number in a text, as written, without a currency sign.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def extract_number(text: IntoText) -> pl.Expr:
 
 
 def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -> pl.Expr:
-    r"""Take what stands behind a marker.
+    r"""Take the text after a marker.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def evals(column: pl.Expr) -> ExprEvals: ...
 def evals(column: pl.Series) -> SeriesEvals: ...
 def evals(column: pl.Expr | pl.Series) -> ExprEvals | SeriesEvals:
     """
-    Return the metrics of a column: what `column.evals` is, in a way that every type checker knows.
+    Return the metrics of a column: `column.evals`, typed for every type checker.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ if TYPE_CHECKING:
 
 def col(name: str) -> Column:
     """
-    Return `pl.col(name)`, known to every type checker to have `.evals`.
+    Return `pl.col(name)` with `.evals` typed for every type checker.
 
     Parameters
     ----------

@@ -244,7 +244,7 @@ def run(
     as_json: options.AsJson = False,
     fail_on_inconclusive: options.FailOnInconclusive = False,
 ) -> None:
-    """Run a job: score what is new, add it to the store exactly once, compare, gate and report."""
+    """Run a job: score new files, store each row exactly once, compare, check gates and write reports."""
     with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
@@ -266,7 +266,7 @@ def status(
     last: Annotated[int, typer.Option(help="How many of the last runs to show.", min=0)] = 10,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show the last runs of a job, what they took and set aside, and what its gates say now; runs nothing."""
+    """Show the last runs of a job, the files they read and skipped, and the current gates; runs nothing."""
     with explained():
         from polars_evals.jobs.upkeep import status as status_of
         from polars_evals.report.terminal import fold_of, status_lines, width_of
@@ -313,7 +313,7 @@ def list_metrics(
     name: Annotated[str | None, typer.Argument(help="One metric, to read all about it.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the metrics there are, with their options and defaults."""
+    """List the metrics with their options and defaults."""
     with explained():
         from polars_evals.cli.metrics import about, overview
 

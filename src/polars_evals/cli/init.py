@@ -102,7 +102,7 @@ def _job_text(paths: Sequence[str], folder: Path, traces: pl.LazyFrame, reading:
 
 
 def _key_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
-    """Write what names a row, where that is not the default."""
+    """Write the key that identifies a row, unless it is the default."""
     named = [_item(traces), *([versions.column] if versions else [])]
     for key in (["trace_id"], named, [*named, "ts"]):
         rows = traces.select(key).drop_nulls().collect()
@@ -112,12 +112,12 @@ def _key_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
 
 
 def _item(traces: pl.LazyFrame) -> str:
-    """Name the column that names the items."""
+    """Return the column that identifies an item."""
     return "item_id" if _any(traces, "item_id") else "input"
 
 
 def _comparison_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
-    """Write what to compare, or how to once there is a second version."""
+    """Write the section `[compare]`, as a comment if there is only one version."""
     item = _item(traces)
     gate = ["[[gate]]", 'fail_on = "regressed"']
     report = ["[report]", 'html = "report.html"', 'junit = "report.xml"', 'summary = "summary.json"']

@@ -94,7 +94,7 @@ def plan(
     everything: options.All = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Find how many items two versions must answer for a change to be seen."""
+    """Find how many items two versions must answer to detect a change."""
     with explained():
         from polars_evals.drift import plan as planned
         from polars_evals.jobs.scoring import scan_scored
@@ -148,7 +148,7 @@ def agreement(
     everything: options.All = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure how well raters agree: kappas, Krippendorff's alpha, and what a judge says about people."""
+    """Measure how well raters agree: kappas, Krippendorff's alpha, and a judge against people."""
     with explained():
         from polars_evals.drift import agreement as measured
         from polars_evals.jobs.scoring import scan_scored

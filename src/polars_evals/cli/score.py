@@ -55,7 +55,7 @@ def score_files(source: Input, suite: Suite, output: str | Path, engine: str) ->
 
 
 def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
-    """Look for what would make the scores of files mean less than they seem to: `Suite.check`."""
+    """Check files for problems that make scores misleading: `Suite.check`."""
     with stoppable(), in_options():
         _, frame = read_all(source, {file: file for file in source.files()}, suite)
         return suite.check(frame).to_dicts()

@@ -29,7 +29,7 @@ def traces(
     rows: Rows = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what files are, how many records became rows, and why the others did not."""
+    """Show the format of files, how many records became rows, and why others did not."""
     with explained():
         from polars_evals.cli.score import choose_input, in_options, in_words_of_the_command
         from polars_evals.report.terminal import fold_of, traces_text, width_of

@@ -55,7 +55,7 @@ def agreement(
     alpha: float = 0.05,
 ) -> Agreement:
     """
-    Measure how well raters agree, and what that says about a judge.
+    Measure how well raters agree, and how well a judge agrees with people.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Make a baseline's outputs the expected ones, where no one has written any."""
+"""Use a baseline's outputs as the expected texts."""
 
 from __future__ import annotations
 

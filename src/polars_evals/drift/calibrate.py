@@ -472,7 +472,7 @@ class Calibration(Result):
 
     @property
     def verdict(self) -> str:
-        """`calibrated` where the verdicts settle the threshold, or the best metric; else `inconclusive`."""
+        """`calibrated` if the verdicts determine the threshold, or the best metric; else `inconclusive`."""
         best = self.summary.row(0, named=True)
         if self.summary.height == 1:
             return str(best["verdict"])

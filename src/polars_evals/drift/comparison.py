@@ -133,7 +133,7 @@ class Comparison(Result):
 
     def family_wise(self, rows: pl.Expr | None = None, *, sequential: bool = True) -> pl.DataFrame:
         """
-        Return the rows of `summary` and `slices` with verdicts that hold together, as a gate judges them.
+        Return the rows of `summary` and `slices` with family-wise corrected verdicts, as gates use them.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Comparison(Result):
 
     @property
     def verdict(self) -> str:
-        """The verdict on the candidate; of several, each has its own in `verdicts`."""
+        """The verdict on the candidate. With several candidates, use `verdicts`."""
         if len(self.spec.candidates) > 1:
             raise ValueError(
                 f"there are {len(self.spec.candidates)} candidates, and each has its own verdict: "

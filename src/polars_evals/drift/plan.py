@@ -45,7 +45,7 @@ class Spread:
 
     @property
     def design(self) -> float:
-        """How many times more items clusters make necessary."""
+        """The factor by which clusters increase the number of items."""
         return 1 + (self.cluster_size - 1) * self.icc
 
 
@@ -68,7 +68,7 @@ def plan(
     metrics: Sequence[str] | None = None,
 ) -> SamplePlan:
     """
-    Find how many items two versions must answer for a change to be seen.
+    Find how many items two versions must answer to detect a change.
 
     Parameters
     ----------
@@ -86,15 +86,15 @@ def plan(
     power
         Probability to find a true difference of `min_effect`.
     cluster_size
-        Number of items in a cluster (a conversation, a document), where items are not independent.
+        Mean number of items in a cluster (a conversation, a document), where items are not independent.
     icc
-        Correlation of the differences within a cluster; it belongs to `cluster_size`.
+        Correlation of the differences within a cluster. Use it with `cluster_size`.
     runs
         How often each version answers each item; the answers of an item are averaged.
     run_share
         Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
     version, item, cluster, metrics
-        Columns of the pilot, as in `compare`. The pilot's clusters tell `cluster_size` and `icc`.
+        Columns of the pilot, as in `compare`. Its clusters give `cluster_size` and `icc`.
     baseline
         The version of the pilot that the others are compared with, where there are more than two. The plan
         is for the one whose differences vary most.
@@ -329,7 +329,7 @@ class SamplePlan(Result):
 
     @property
     def items(self) -> int:
-        """Items that each version must answer: enough for every metric."""
+        """The number of items that each version must answer, enough for every metric."""
         needed_items = self._asked["items"]
         if needed_items.null_count():
             raise ValueError(f"no number of items finds a difference of {self.settings['min_effect']:g}")
@@ -346,7 +346,7 @@ class SamplePlan(Result):
 
     @property
     def verdict(self) -> str:
-        """That this is a plan, not a finding."""
+        """Always `planned`: a plan has no finding."""
         return "planned"
 
     @property

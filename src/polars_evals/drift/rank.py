@@ -1,4 +1,4 @@
-"""A leaderboard of versions: means, ranks and differences, with intervals that hold all at once."""
+"""A leaderboard of versions: means, ranks and differences, with simultaneous intervals."""
 
 from __future__ import annotations
 
@@ -454,7 +454,7 @@ class Ranking(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether one version is the best on every metric, beyond doubt: decided or undecided."""
+        """`decided` if one version is clearly the best on every metric, else `undecided`."""
         metrics = self.settings["metrics"]
         sure = self.summary.filter(pl.col("rank_high") == 1, pl.col("metric").is_in(metrics))
         alone = sure["version"].n_unique() == 1 and sure.height == len(metrics)

@@ -1,4 +1,4 @@
-"""Tell people when a job's status changes: a webhook, a command; never at the cost of the run."""
+"""Send alerts when the status of a job changes, to a webhook or a command."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _command(given: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
 
 
 class Alert(Table):
-    """`[alert]`: whom to tell: an address to post to, in a form, and a command to run."""
+    """`[alert]`: where to send alerts: a webhook with its format, and a command."""
 
     webhook: Annotated[str | None, BeforeValidator(_webhook)] = Field(
         default=None, description='an address, or { env = "NAME" }', repr=False
@@ -69,7 +69,7 @@ class Alert(Table):
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Insist on someone to tell."""
+        """Raise unless there is a webhook or a command."""
         if not (self.webhook or self.command):
             raise ValueError("name a `webhook`, a `command`, or both")
         return self
@@ -82,11 +82,11 @@ class Alert(Table):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """The ways in which people are told."""
+        """The ways in which alerts are sent."""
         return tuple(way for way, given in (("webhook", self.webhook), ("command", self.command)) if given)
 
     def send(self, message: Mapping[str, Any], ways: Collection[str]) -> dict[str, str | None]:
-        """Tell, each way as often as it takes; returns what did not work, or None, of each."""
+        """Send the message in each way, with retries. Return the error of each way, or None."""
         tell = {"webhook": self.post, "command": self.execute}
         return {way: attempted(partial(tell[way], message)) for way in ways}
 
@@ -131,17 +131,17 @@ class Alert(Table):
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Takes a redirect for a refusal: what is posted would get lost on the way."""
+    """Treats a redirect as a failure, because the posted message would be lost."""
 
     def redirect_request(self, *_: object) -> None:
-        """Follow none."""
+        """Follow no redirect."""
 
 
 OPENER = urllib.request.build_opener(NoRedirects)
 
 
 def attempted(tell: Callable[[], None]) -> str | None:
-    """Try a few times, and return what went wrong in the end."""
+    """Try a few times, and return the last error, or None."""
     problem = None
     for attempt in range(ATTEMPTS):
         try:
@@ -157,7 +157,7 @@ def attempted(tell: Callable[[], None]) -> str | None:
 
 
 def slack_text(message: Mapping[str, Any]) -> str:
-    """Write the message as Slack shows it, in which three characters mean something."""
+    """Write the message for Slack, with its three special characters escaped."""
     lines = [f"*{message['job']}: {message['status']}* (was: {message['was']})", *message["lines"]]
     text = "\n".join(lines[:MOST_LINES])
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

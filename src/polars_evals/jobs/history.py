@@ -1,4 +1,4 @@
-"""What became of each run, kept in the store: a small file for each, which never changes.
+"""The history of runs in the store: one small file for each run, which never changes.
 
 People are told when something else is wrong than in the run before.
 """
@@ -28,7 +28,7 @@ STAMP = "%Y%m%dT%H%M%S%f"
 
 @dataclass(frozen=True)
 class Record:
-    """One run: when, how it ended, what it took and what it set aside."""
+    """One run: its time, its result, and the files that it read and skipped."""
 
     time: str
     status: str
@@ -53,7 +53,7 @@ class Record:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Record:
-        """Read a record; what a later version adds to it is left out."""
+        """Read a record; ignore fields that a later version added."""
         stored = json.loads(content)
         known = {one.name for one in fields(cls)}
         given: dict[str, Any] = {
@@ -62,7 +62,7 @@ class Record:
         return cls(**{key: value for key, value in given.items() if key in known}, name=name)
 
     def problems(self) -> set[str]:
-        """Name what is wrong: gates, inputs, and why a run was refused."""
+        """Return what is wrong: failed gates, unreadable inputs, and why a run was refused."""
         failed = {name for name, status in self.states().items() if status == "failed"}
         return failed | set(self.failures) | set(self.notes if self.status in (REFUSED, BROKEN) else ())
 
@@ -83,7 +83,7 @@ def read_history(folder: Folder, last: int = 10) -> list[Record]:
 
 
 def append(folder: Folder, record: Record) -> str:
-    """Add a run, and return its name; the oldest ones go when there are very many."""
+    """Add a run and return its name. Delete the oldest runs if there are very many."""
     names = sorted(folder.files(RUNS))
     time = datetime.now(UTC)
     if names and (last := stamp_of(names[-1])) is not None:
@@ -107,7 +107,7 @@ def stamp_of(name: str) -> datetime | None:
 
 
 def sent(folder: Folder, name: str) -> set[str]:
-    """Return the ways in which people were told of a run."""
+    """Return the ways in which the alert of a run was sent."""
     start = f"{name}."
     return {
         file[len(start) : -len(SENT)]
@@ -117,7 +117,7 @@ def sent(folder: Folder, name: str) -> set[str]:
 
 
 def mark_sent(folder: Folder, name: str, way: str) -> None:
-    """Note that people were told of a run, in a way."""
+    """Record that the alert of a run was sent in one way."""
     folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")
 
 
@@ -126,7 +126,7 @@ NAMED = 100
 
 
 def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
-    """Add a run to the history and send what is due; what is in the way is a note, and costs nothing else."""
+    """Add a run to the history and send its alerts; a failure becomes a note of the run."""
     try:
         last = last_of(folder)
         outcome = replace(outcome, same_as=same_as(outcome, last))
@@ -138,7 +138,7 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
 
 
 def remember_refusal(job: Job, error: BaseException) -> None:
-    """Add a run that was refused or failed to the history, and send what is due.
+    """Add a run that was refused or failed to the history, and send its alerts.
 
     Where there has been no run yet, there is no history: people are told all the same.
     """
@@ -161,7 +161,7 @@ def remember_refusal(job: Job, error: BaseException) -> None:
 def append_and_tell(
     job: Job, folder: Folder, record: Record, lines: Sequence[str], last: Record | None
 ) -> list[str]:
-    """Add a run to the history and send what is due; returns what was in the way of that."""
+    """Add a run to the history and send its alerts; return what failed."""
     due = due_ways(job, folder, record, last)
     name = append(folder, replace(record, alert=bool(due)))
     if not due or job.alert is None:
@@ -202,14 +202,14 @@ def record_of(outcome: Outcome) -> Record:
 
 
 def same_as(outcome: Outcome, last: Record | None) -> str | None:
-    """Return the time of the last run if nothing is new since and the gates say the same."""
+    """Return the time of the last run if nothing has changed since, else None."""
     if last is None or outcome.files or outcome.rescored or dict(last.failures) != dict(outcome.failures):
         return None
     return last.time if last.states() == {one.name: one.status for one in outcome.gates} else None
 
 
 def due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> list[str]:
-    """Say how people are to be told: something else is wrong now, or they were not reached when it was."""
+    """Return the ways to send an alert: all if there is a new problem, else those that failed last time."""
     if job.alert is None:
         return []
     ways = list(job.alert.ways)
@@ -224,7 +224,7 @@ def due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> l
 
 
 def message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:
-    """Write what people are told."""
+    """Return the message of an alert."""
     return {
         "job": job.name,
         "status": record.status,

@@ -39,15 +39,15 @@ class Input:
     path
         Files, folders and patterns, on this machine or in an object store.
     format
-        A trace format; `"auto"` tells by the columns, and takes a table of no platform as it is.
+        A trace format. `"auto"` detects it from the columns, and reads other tables unchanged.
     columns, keep, rows
         As in `scan_traces`.
     allow_empty
-        Whether paths that match nothing are fine, once something was taken.
+        Whether paths may match nothing after a run that read files.
     dataset
         Where the expected values are, if not in the files.
     storage_options
-        How to get to an object store, as in `pl.scan_parquet`.
+        Options of the object store, as in `pl.scan_parquet`.
     """
 
     path: Sequence[str]
@@ -60,11 +60,11 @@ class Input:
     storage_options: Mapping[str, str] | None = None
 
     def files(self) -> list[str]:
-        """List the files; what is named and not there, or cannot be looked into, is an error."""
+        """List the files. Raise if a named path is missing or cannot be read."""
         return self.listed().files
 
     def listed(self) -> Listing:
-        """List the files with what is known of them; what is named and not there is an error."""
+        """List the files with their size and time. Raise if a named path is missing."""
         found = self.find()
         for name, reason in found.unreadable.items():
             raise InputError(reason if name in reason else f"{name!r}: {reason}")
@@ -96,7 +96,7 @@ class Input:
     def copies(
         self, entries: Mapping[str, Entry], folder: Path
     ) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-        """Give the path from which each file can be read, and the files that cannot be had, with the reason.
+        """Yield the local path of each file, and the files that cannot be copied, with the reason.
 
         Objects are copied to this machine, and Parquet files with large row groups to smaller ones.
         """

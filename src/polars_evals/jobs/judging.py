@@ -19,7 +19,7 @@ from polars_evals.wording import counted, listed
 
 
 def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
-    """Compare the versions in the store and judge the gates; none of them passes on a store without rows."""
+    """Compare the versions in the store and judge the gates. No gate passes on an empty store."""
     if snapshot is None or not snapshot.rows:
         reason = ("the store has no rows to judge",)
         return replace(
@@ -111,7 +111,7 @@ def chosen(
 
 
 def too_old(job: Job) -> str:
-    """Say that rows went, and how they would stay."""
+    """Say that rows were deleted, and which option keeps them."""
     retention = job.retention
     if retention is None:
         return "; old rows were deleted when [store] had a `keep`"

@@ -73,11 +73,11 @@ class Outcome:
 
     @property
     def verdict(self) -> str | None:
-        """The verdict of the comparison; None where several candidates have one each."""
+        """The verdict of the comparison; None if there are several candidates."""
         return None if self.comparison is None else self.comparison.badge
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
-        """Say how the run ended: 1 a gate failed, 3 a file not taken or written, 4 inconclusive, else 0."""
+        """Return the exit code: 1 a gate failed, 3 a file was not read or written, 4 inconclusive, else 0."""
         if failed(self.gates):
             return GATE_FAILED
         if self.failures or self.unwritten:
@@ -86,7 +86,7 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """How things stand, in a word or two."""
+        """The result of the run: `passed`, `a gate failed` or `inputs were not read`."""
         if failed(self.gates):
             return "a gate failed"
         return "inputs were not read" if self.failures else "passed"
@@ -103,7 +103,7 @@ class Outcome:
         )
 
     def lines(self) -> list[str]:
-        """Tell a person, most important first, a line each."""
+        """Return the result as lines of text, most important first."""
         told = (
             [f"nothing new since {self.same_as}; the status is still: {self.status}"] if self.same_as else []
         )
@@ -162,7 +162,7 @@ class Outcome:
         return f"## polars-evals: {first}{aside}\n\n{told}\n{body}"
 
     def to_junit(self) -> str:
-        """Return a JUnit report: a test for each gate, and one for each input file that was not taken."""
+        """Return a JUnit report: a test for each gate, and one for each input file."""
         gates = [
             Case("gates", gate.name)
             if gate.status in ("passed", "advisory")

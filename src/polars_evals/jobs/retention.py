@@ -1,4 +1,4 @@
-"""Which rows leave a store: those that a newer row of the same key replaces, and those too old to keep.
+"""Find rows to delete: those that a newer row with the same key replaces, and those that are too old.
 
 Newer is the greater value of the column `newest` if there is one, then the later time of the input file, then
 its name, then the row in it. The order does not depend on runs, so that any division of the same inputs into
@@ -108,20 +108,20 @@ def without(
 
 @dataclass(frozen=True)
 class Retention:
-    """How long rows stay, by which column of times, and the version whose rows stay for good."""
+    """How long rows are kept, the column of their times, and the version that is always kept."""
 
     keep: str
     time: str | None = None
     spared: tuple[str, str | float] | None = None
 
     def limit(self) -> datetime:
-        """Return the time before which rows go: the start of a day, so that one day rewrites files once."""
+        """Return the time before which rows are deleted: the start of a day, to rewrite files once a day."""
         now = pl.Series([datetime.now(UTC)])
         limit: datetime = now.dt.offset_by(f"-{self.keep}").dt.truncate("1d").item()
         return limit
 
     def column(self, schema: Mapping[str, pl.DataType]) -> str:
-        """Return the column of times, or say that it is none."""
+        """Return the column of times, or raise if it holds no times."""
         name = self.time or (TIME if TIME in schema else FILE_TIME)
         if name not in schema:
             raise ConfigError(f"[store]: rows are kept by {name!r}, a column that the store does not have")
@@ -133,7 +133,7 @@ class Retention:
         return name
 
     def is_spared(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Select the rows that stay however old they are."""
+        """Select the rows that are kept at any age."""
         if self.spared is None or self.spared[0] not in schema:
             return pl.lit(False)
         name, version = self.spared
@@ -141,7 +141,7 @@ class Retention:
 
 
 def check_keep(keep: str) -> str:
-    """Insist on a length of time of a day or more."""
+    """Raise unless the length of time is a day or more."""
     day = pl.Series([datetime(2000, 3, 1, tzinfo=UTC)])
     try:
         is_long = day.dt.offset_by(f"-{keep}").item() <= datetime(2000, 2, 29, tzinfo=UTC)
@@ -153,7 +153,7 @@ def check_keep(keep: str) -> str:
 
 
 def is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> pl.Expr:
-    """Select the rows of before a time; one without a time is as old as its file."""
+    """Select the rows before a time. A row without a time has the time of its file."""
     zone = getattr(schema[time], "time_zone", None)
     moment = pl.col(time).cast(pl.Datetime("us", zone))
     moment = moment.dt.convert_time_zone("UTC") if zone else moment.dt.replace_time_zone("UTC")
@@ -162,7 +162,7 @@ def is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> p
 
 @dataclass(frozen=True)
 class Expiry:
-    """Which rows are no longer kept, in which data files, and what the store writes down of that."""
+    """The rows to delete, their data files, and what the store records about it."""
 
     rows: pl.Expr
     counts: Mapping[str, int]
@@ -174,12 +174,12 @@ class Expiry:
 
     @property
     def total(self) -> int:
-        """How many rows go."""
+        """The number of rows to delete."""
         return sum(self.counts.values())
 
     @property
     def notes(self) -> list[str]:
-        """Say so."""
+        """Notes about deleted rows, or about rows that were kept because all are too old."""
         if self.refused:
             return [
                 f"kept {counted(self.refused, 'row')} although all are too old: deleting them would empty "
@@ -193,7 +193,7 @@ class Expiry:
     def remains(
         self, part: Part, schema: Mapping[str, pl.DataType], folder: Path, metadata: Mapping[str, str]
     ) -> list[Part]:
-        """Return a data file without the rows that go: as it is, written again, or not at all."""
+        """Return a data file without the deleted rows: unchanged, rewritten, or not at all."""
         gone = self.counts.get(part.path, 0)
         if not gone:
             return [part]
@@ -207,9 +207,9 @@ def expire(
     schema: Mapping[str, pl.DataType],
     new: Sequence[str] = (),
 ) -> Expiry:
-    """Find the rows that are no longer kept; `new` names the files that a run has read.
+    """Find the rows to delete; `new` names the files that a run has read.
 
-    Of a file that was taken before and has changed since, no row comes back that is gone.
+    If a file has changed since it was first read, its deleted rows do not come back.
     """
     known = before.state.forgotten if before else None
     again = [name for name in new if before and name in before.state.inputs]

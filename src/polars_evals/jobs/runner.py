@@ -1,4 +1,4 @@
-"""The scheduled job: find what is new, score it, add it once, compare, gate, report."""
+"""Run a scheduled job: score new files, store each row once, compare, check gates, write reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from polars_evals.wording import counted
 
 @dataclass
 class Watch:
-    """How a run tells what it is doing; the default tells nobody."""
+    """Callbacks that report the progress of a run. By default, they do nothing."""
 
     say: Callable[[str], None] = lambda _: None
     start: Callable[[int], None] = lambda _: None
@@ -46,7 +46,7 @@ class Watch:
 
 def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = None) -> Outcome:
     """
-    Run a job: score what is new, add it to the store once, compare, gate and report.
+    Run a job: score new files, add each row to the store once, compare, check gates and write reports.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     rescore
         Score all rows of the store again if the suite has changed; without it, a changed suite is an error.
     watch
-        Told what the run is doing.
+        Callbacks that are told the progress of the run.
 
     Returns
     -------
     Outcome
-        What was added, what was not and why, the gates and the comparison.
+        The added rows, the skipped files with reasons, the gates and the comparison.
 
     Raises
     ------
     ConfigError, InputError, StoreError
-        If the run cannot do its work. The store is then as it was.
+        If the run cannot continue. The store is then unchanged.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
 
 
 def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
-    """Score what is new and commit it, at once or not at all."""
+    """Score new files and commit them in one transaction."""
     before = store.read()
     signatures = job.suite.signature
     changed = before is not None and before.state.signatures != signatures
@@ -248,7 +248,7 @@ def find_new(
 
 
 def refuse_reports(job: Job, files: Sequence[str]) -> None:
-    """Insist that no report takes the place of an input, or would be one in the next run."""
+    """Raise if a report would replace an input, or be read as one by the next run."""
     names = {os.path.basename(file) for file in job.report.files.values()}
     reports = {place_of(file): kind for kind, file in job.report.files.items()}
     for file in files:
@@ -257,7 +257,7 @@ def refuse_reports(job: Job, files: Sequence[str]) -> None:
 
 
 def place_of(file: str) -> str:
-    """Name a file in one way, by whatever links it is reached."""
+    """Return the path of a file with its links resolved."""
     return file if is_remote(file) else os.path.realpath(file)
 
 
@@ -319,12 +319,12 @@ def together(
 
 
 def replaced_rows(lost: pl.DataFrame, staged: Sequence[Part]) -> int:
-    """Count the rows of a run that do not come into the store, because a newer one has their key."""
+    """Count the rows of a run that are not stored, because a newer row has the same key."""
     return lost.filter(pl.col(PART).is_in([part.path for part in staged])).height
 
 
 def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:
-    """Add the inputs that were taken to what the store knows."""
+    """Return the state of the store with the inputs of this run."""
     inputs = dict(before.state.inputs) if before else {}
     number = before.state.runs + 1 if before else 1
     now = datetime.now(UTC).isoformat(timespec="seconds")

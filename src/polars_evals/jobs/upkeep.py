@@ -26,7 +26,7 @@ WEEK = 7
 
 @dataclass(frozen=True)
 class Status:
-    """How a job stands: its last runs, oldest first, and what its gates say of the store as it is now."""
+    """The status of a job: its last runs, oldest first, and the gates on the current store."""
 
     store: str
     runs: tuple[Record, ...]
@@ -34,7 +34,7 @@ class Status:
     inputs: int
 
     def lines(self) -> list[str]:
-        """Tell a person: how things stand, the last runs, and the store."""
+        """Return the status as lines of text: the gates, the last runs and the store."""
         return status_lines(self)
 
     def to_json(self) -> str:
@@ -53,7 +53,7 @@ class Status:
 
 def status(job: Job | str | Path, *, last: int = 10) -> Status:
     """
-    Say how a job stands, without running it.
+    Return the status of a job without running it.
 
     Parameters
     ----------

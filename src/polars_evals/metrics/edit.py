@@ -80,7 +80,7 @@ def damerau_levenshtein(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score as `levenshtein`, with a swap of two neighbours as one more kind of edit.
+    """Score like `levenshtein`; a swap of two neighbours is one edit too.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def osa(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score as `levenshtein`, with a swap of two neighbours as one more kind of edit, made once.
+    """Score like `levenshtein`; a swap of two neighbours, not edited again, is one edit too.
 
     Parameters
     ----------

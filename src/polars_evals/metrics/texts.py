@@ -83,7 +83,7 @@ def contains(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score 1.0 where the expected text stands somewhere in the output, else 0.0.
+    """Score 1.0 where the output contains the expected text, else 0.0.
 
     Parameters
     ----------
@@ -402,14 +402,14 @@ def choice(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score 1.0 where output settles on the expected choice, else 0.0.
+    """Score 1.0 if the final choice of the output is the expected one, else 0.0.
 
     Parameters
     ----------
     output
         The answer to score, such as "The answer is (B)."
     expected
-        The right choice, or a text that settles on it. Lists of several references: any of them will do.
+        The right choice, or a text with that choice. With a list of references, any of them may match.
     choices
         The choices: a text of single letters, or a list of words.
     threshold

@@ -69,7 +69,7 @@ def tool_calls(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score whether the tool calls of a model are those that are expected.
+    """Score whether a model made the expected tool calls.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def tool_calls_valid(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the share of tool calls that name a tool there is, with arguments that its JSON Schema accepts.
+    """Score the share of tool calls that name a known tool and have arguments that match its JSON Schema.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def jaccard(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score the words in common among all words of both texts, each counted once.
+    r"""Score the share of words that both texts have among the words of either, each counted once.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ def gleu(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the n-grams in common, as a share of those of the text that has more of them.
+    """Score the shared n-grams as a share of the n-grams of the text that has more.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ def _head(
 
 
 def _capital(text: str) -> str:
-    """Begin with a capital; a name that is no plain word stays as it is."""
+    """Capitalize the first letter, unless the text starts with a name such as `token_f1`."""
     return f"{text[:1].upper()}{text[1:]}" if re.match(r"[a-z]+[ :]", text) else text
 
 

@@ -42,7 +42,7 @@ def metric(
     version: str | None = None,
     rows: bool = False,
 ) -> F | Callable[[F], F]:
-    """Make a function a metric that suites know by name.
+    """Register a function as a metric that suites find by name.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def column(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Take a score that is there: a judge's, or a person's.
+    """Use a column of scores, such as a judge's or a person's.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What would make scores mean less than they seem to: looked for before anyone trusts a number."""
+"""Check data for problems that make scores misleading."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

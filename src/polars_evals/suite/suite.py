@@ -139,7 +139,7 @@ class Suite:
     def from_dict(
         cls, config: object, *, source: str = "suite", output: str | None = None, expected: str | None = None
     ) -> Self:
-        """Make a suite of what a suite file holds: `{"metric": [{"type": "levenshtein"}]}`.
+        """Make a suite from the contents of a suite file: `{"metric": [{"type": "levenshtein"}]}`.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Suite:
         return written
 
     def check(self, frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-        """Look for what would make the scores of a frame mean less than they seem to.
+        """Check a frame for problems that make its scores misleading.
 
         Scores the expected values against themselves and profiles the columns.
 

@@ -119,7 +119,7 @@ def check_traces(
     storage_options: dict[str, Any] | None = None,
 ) -> TraceCheck:
     r"""
-    Say what files hold: their format, how many records became rows, and why the others did not.
+    Report the format of files, how many records became rows, and why others did not.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def with_expected(
     unmatched: Literal["keep", "raise"] = "keep",
 ) -> FrameT:
     """
-    Add the expected values of a dataset to traces that answer it.
+    Add the expected values of a dataset to traces.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tell which platform wrote each file, and say why."""
+"""Detect which platform wrote each file, and say why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN = "no known trace format"
 
 
 class FormatError(pl.exceptions.SchemaError):
-    """A file's format cannot be told."""
+    """The format of a file is not known."""
 
     def __init__(self, message: str, file: str = "") -> None:
         super().__init__(message)
@@ -36,11 +36,11 @@ class FormatError(pl.exceptions.SchemaError):
 
 
 class UnknownFormatError(FormatError):
-    """The columns are of no platform."""
+    """The columns match no platform."""
 
 
 class AmbiguousFormatError(FormatError):
-    """The columns are of several platforms: only the user can say which."""
+    """The columns match several platforms."""
 
 
 class EmptyFileError(FormatError):

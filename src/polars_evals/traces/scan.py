@@ -31,7 +31,7 @@ def scan_traces(
     storage_options: dict[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """
-    Scan the traces that a platform exported to one frame that can be scored.
+    Scan the traces that a platform exported into one frame for scoring.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def detect_traces(
     storage_options: dict[str, Any] | None = None,
 ) -> Detection:
     """
-    Say which format a set of files has, why, and which files are left out.
+    Detect the format of files, the reason, and which files are left out.
 
     [`scan_traces`][polars_evals.scan_traces] logs the same to the logger `polars_evals.traces` (INFO).
 

@@ -36,7 +36,7 @@ ONE_OR_MORE = f"one or more of {', '.join(VERDICTS)}"
 
 @dataclass(frozen=True)
 class GateResult:
-    """What became of a gate: `passed`, `failed`, `advisory` or `skipped`.
+    """The result of a gate: `passed`, `failed`, `advisory` or `skipped`.
 
     `advisory` is a gate with `level = "advisory"` that would have failed; `skipped` is one with nothing to
     judge yet. The lines of a gate that passed name the rows that are regressed all the same.
@@ -49,7 +49,7 @@ class GateResult:
     about: str = "row"
 
     def texts(self) -> list[str]:
-        """Say what became of the gate, a line for each objection."""
+        """Return the result as text, with a line for each objection."""
         if self.status == PASSED:
             regressed = f"; regressed: {'; '.join(self.lines)}" if self.lines else ""
             return [f"{PASSED} {self.name}: {counted(self.judged, self.about)} judged{regressed}"]
@@ -103,12 +103,12 @@ class Evidence:
         return self.scored.collect_schema()
 
     def compared(self) -> Comparison:
-        """Return the comparison; gates that need one are not asked without."""
+        """Return the comparison. Gates that need one are skipped without it."""
         assert self.comparison is not None
         return self.comparison
 
     def require(self, name: str) -> None:
-        """Insist that the store has a column that a gate names."""
+        """Raise unless the store has a column that a gate names."""
         if name not in self.schema:
             raise ConfigError(
                 f"a gate needs the column {name!r}, which the store does not have"
@@ -175,7 +175,7 @@ class Gate(Table, ABC):
         return replace(found, status=ADVISORY) if is_advice else found
 
     def result(self, seen: Evidence) -> GateResult:
-        """Judge, unless there is nothing to judge yet; a gate that judged nothing fails."""
+        """Judge the gate, or skip it if there is nothing to judge yet. A gate that judged nothing fails."""
         lone = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
             if lone:
@@ -239,14 +239,14 @@ def _check(gate: Gate, context: Context) -> None:
 
 
 def require_metric(name: str, metrics: Sequence[str]) -> None:
-    """Insist that the suite has a metric."""
+    """Raise unless the suite has the metric."""
     if name not in metrics:
         hint = did_you_mean(name, metrics) or f"; the suite has {', '.join(metrics)}"
         raise ValueError(f'unknown metric "{name}"{hint}')
 
 
 def judge_all(seen: Evidence) -> list[GateResult]:
-    """Judge every gate; one that passes names what is regressed all the same."""
+    """Judge every gate. A gate that passes also names regressed rows."""
     results = [gate.with_level(gate.result(seen)) for gate in seen.gates]
     return [
         replace(found, lines=_regressed(seen, gate)) if found.status == PASSED else found

@@ -67,7 +67,7 @@ class ComparisonGate(Gate):
         return metric if self.by is None else metric & (pl.col("by") == self.by)
 
     def findings(self, seen: Evidence, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
-        """Say how much was compared, and object to candidates of which nothing was."""
+        """Count what was compared, and object to candidates without anything to compare."""
         about = "item" if seen.compared().spec.paired else "row"
         if rows.is_empty() and self.metric in OUTCOMES and can_tell(self.metric, seen.schema):
             # Nothing failed, so that there is no row about it: that is judged, and well.
@@ -122,7 +122,7 @@ def newly_failing(seen: Evidence, row: Mapping[str, Any]) -> str:
 
 
 class NotWorseThan(ComparisonGate):
-    """Every candidate must be shown to be worse by less than a margin: what is not known yet fails.
+    """The data must show that no candidate is worse by a margin. An inconclusive result fails.
 
     All rows must hold at once, so that no correction for their number is needed.
     """
@@ -145,7 +145,7 @@ class NotWorseThan(ComparisonGate):
         return f"not_worse_than = {self.margin:g}"
 
     def judge(self, seen: Evidence) -> Findings:
-        """Find the rows of which mean or pass rate may be worse by the margin."""
+        """Find the rows whose mean or pass rate may be worse by the margin."""
         comparison = seen.compared()
         chosen = self.looked_at(seen)
         if self.metric is None:
@@ -164,7 +164,7 @@ class NotWorseThan(ComparisonGate):
         return self.findings(seen, all_rows(comparison).filter(chosen), objections)
 
     def found(self, row: Mapping[str, Any]) -> str:
-        """Say what is known of a row that is not shown to be good enough."""
+        """Say what the data show about a row that fails the gate."""
         items = counted(row["n"], "item")
         if row["ci_low"] is None or not np.isfinite(row["ci_low"]):
             return f"{items} {verb(row['n'], 'is', 'are')} too few to rule out a loss of {self.margin:g}"
@@ -204,11 +204,11 @@ class MeasuredGate(ComparisonGate):
 
     @abstractmethod
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Say in what a row is beyond the bound."""
+        """Say which number of a row exceeds the bound, or return None."""
 
 
 class MaxNewlyFailing(MeasuredGate):
-    """At most so many items may pass in the baseline and fail in a candidate, for each metric."""
+    """For each metric, at most a number of items may pass in the baseline and fail in a candidate."""
 
     bound: Amount = Field(alias="max_newly_failing", description="a number of items, from 0 on")
 
@@ -223,7 +223,7 @@ class MaxNewlyFailing(MeasuredGate):
 
 
 class MaxDrop(MeasuredGate):
-    """Mean score and pass rate may be lower by so much at most, as measured."""
+    """The mean score and the pass rate may fall by at most a bound, without a test."""
 
     bound: Amount = Field(alias="max_drop", description="a number from 0 on")
 
@@ -250,7 +250,7 @@ class MaxDrop(MeasuredGate):
 
 
 class MaxRelativeDrop(MaxDrop):
-    """Mean score and pass rate may be lower by at most a share of what the baseline has."""
+    """The mean score and the pass rate may fall by at most a share of the baseline's value."""
 
     bound: Amount = Field(alias="max_relative_drop", description="a number from 0 on")
 
@@ -357,7 +357,7 @@ class OverTime(Gate):
         return (*context.metrics, *context.followed)
 
     def result(self, seen: Evidence) -> GateResult:
-        """Judge, unless there is only the reference of every series yet."""
+        """Judge the gate, or skip it while every series has only its reference."""
         found = self.judge(seen)
         if seen.timeline is not None and not found.judged and not found.objections:
             waiting = self.changes(seen.timeline, self.metrics(seen))
@@ -400,7 +400,7 @@ def compared_rows() -> pl.Expr:
 
 
 def nothing_compared(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
-    """Say of which candidates and metrics nothing could be compared, and why as far as that can be seen."""
+    """List the candidates and metrics that could not be compared, with the reason if it is known."""
     hint = ""
     if comparison.spec.paired and not comparison.unmatched.is_empty():
         sides = comparison.unmatched.select(

@@ -20,7 +20,7 @@ from polars_evals.wording import counted, have
 
 
 class RowsGate(Gate):
-    """A bound on a number made of the rows of each candidate, or of all rows where nothing is compared."""
+    """A bound on a statistic of the rows of each candidate, or of all rows without a comparison."""
 
     @abstractmethod
     def value(self, seen: Evidence, metric: str) -> pl.Expr:
@@ -28,15 +28,15 @@ class RowsGate(Gate):
 
     @abstractmethod
     def objection(self, row: Mapping[str, Any]) -> str | None:
-        """Say what is wrong with the values of a group, of which there are `n` with the number `found`."""
+        """Say what is wrong with a group of `n` values whose statistic is `found`, or return None."""
 
     def number(self) -> pl.Expr:
-        """Make a number of the values."""
+        """Return the statistic of the values."""
         return pl.col("value").mean()
 
     @property
     def lacking(self) -> str:
-        """What is wrong with a group without values."""
+        """What to report for a group without values."""
         return "there are no rows"
 
     def metrics(self, seen: Evidence) -> list[str]:
@@ -69,7 +69,7 @@ class RowsGate(Gate):
 
 
 class MinPassRate(RowsGate):
-    """So many rows of each candidate, and of each slice if wanted, must pass."""
+    """A share of the rows of each candidate, and of each slice with `by`, must pass."""
 
     least: Fraction = Field(alias="min_pass_rate", description="a number from 0 to 1")
 
@@ -86,7 +86,7 @@ class MinPassRate(RowsGate):
 
     @property
     def lacking(self) -> str:
-        """There is no label."""
+        """Say that no row has a label."""
         return "no row has a label to judge"
 
     def objection(self, row: Mapping[str, Any]) -> str | None:
@@ -131,11 +131,11 @@ class Bound(RowsGate):
 
     @property
     def lacking(self) -> str:
-        """There is no number."""
+        """Say that no row has a number."""
         return "no row has a number"
 
     def value(self, seen: Evidence, metric: str) -> pl.Expr:
-        """Take the column; what took for ever is a number too."""
+        """Return the column; infinity counts as a number."""
         seen.require(metric)
         if not seen.schema[metric].is_numeric():
             raise ConfigError(f"a gate bounds {metric!r}, which is {seen.schema[metric]}, not a number")
