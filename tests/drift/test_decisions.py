@@ -100,6 +100,26 @@ def test_equal_items_give_no_narrow_interval_at_any_time() -> None:
     assert sequential["sequential_low"] < -0.1 < sequential["sequential_high"]
 
 
+@pytest.mark.parametrize("n", [5, 6, 10, 30])
+@pytest.mark.parametrize(("before", "after"), [(1.0, 0.72), (0.0, 0.28), (0.9, 0.8), (0.5, 0.45), (0.2, 0.1)])
+def test_the_interval_of_equal_changes_agrees_with_their_test(n: int, before: float, after: float) -> None:
+    comparison = compare(versions({"a": [before] * n, "b": [after] * n}))
+    row = comparison.components.filter(pl.col("component") == "mean").row(0, named=True)
+    assert row["ci_low"] <= row["difference"] <= row["ci_high"]
+    if row["p_value"] <= 0.05:
+        assert row["ci_low"] > 0 or row["ci_high"] < 0
+    if row["verdict"] in ("regressed", "improved"):
+        assert row["p_value"] <= 0.05
+
+
+def test_one_reason_is_said_once_and_with_a_real_minus() -> None:
+    alone = compare(versions({"a": [1.0], "b": [0.0]})).summary["reason"].item()
+    assert alone.count("one item has a score in both versions") == 1
+    told = compare(versions({"a": [0.9] * 30, "b": [0.2] * 30})).summary["reason"].item()
+    assert "−0." in told
+    assert "-0." not in told
+
+
 def test_a_median_with_ties_is_tested_by_the_level_at_which_its_interval_reaches_0() -> None:
     rng = np.random.default_rng(2)
     found = []

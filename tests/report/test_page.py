@@ -388,6 +388,14 @@ def test_every_other_result_has_a_page(
         assert "href=" not in result._repr_html_()
 
 
+def test_pictures_are_seen_where_the_style_sheet_is_taken_away(comparison: pe.Comparison) -> None:
+    for name, attributes in Parsed(comparison._repr_html_()).elements:
+        if name in ("line", "polyline"):
+            assert attributes.get("stroke")
+        if name in ("rect", "polyline"):
+            assert attributes.get("fill")
+
+
 def test_a_cell_tells_the_story_without_scripts(comparison: pe.Comparison, scored: pl.DataFrame) -> None:
     text = comparison._repr_html_()
     assert text.index("medicine is worse: 43 of 120 items newly fail") < text.index("<table")

@@ -402,7 +402,8 @@ def describe_labels(judged: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
         for who, prefix in (("judge alone", "judge_"), ("people alone", "people_"), ("both", "")):
             numbers = [row[f"{prefix}{name}"] for name in ("difference", "ci_low", "ci_high")]
             if None not in numbers:
-                spans.append("{} {:+.3f} ({:+.3f} to {:+.3f})".format(who, *numbers))
+                span = "{:+.3f} ({:+.3f} to {:+.3f})".format(*numbers).replace("-", "−")
+                spans.append(f"{who} {span}")
         notes.append(
             f"{row['metric']} is corrected by people: {row['labels_baseline']:,.0f} labels of "
             f"{spec.baseline}, {row['labels_candidate']:,.0f} of {row['candidate']}; it is "

@@ -30,8 +30,8 @@ class Written(NamedTuple):
     def signed(self, value: float) -> str:
         """Write a change."""
         if self.measure is None:
-            return f"{value:+.{self.digits}f}"
-        return self.measure.amount(value, signed=True)
+            return f"{value:+.{self.digits}f}".replace("-", "−")
+        return self.measure.amount(value, signed=True).replace("-", "−", 1)
 
     def effect(self, value: float) -> str:
         """Write the smallest change that matters."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH, HEIGHT = 220, 20
+# Where a style sheet is taken away, as GitHub does, pictures have the colour of the text.
+INK, PALE = "currentColor", "#88888855"
 _POINTS = {
     "regressed": "M{x},{b} l-5,-8 h10 z",
     "improved": "M{x},{t} l-5,8 h10 z",
@@ -65,7 +67,7 @@ def picture(*content: Html | None, width: int, height: int, label: str, class_: 
     """Return an SVG with a name for those who cannot see it."""
     return tag(
         "svg", content, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
-        aria_label=line(label[:2_000], 300), class_=class_,
+        aria_label=line(label[:2_000], 300), fill=INK, font_size=11, class_=class_,
     )  # fmt: skip
 
 
@@ -93,17 +95,20 @@ def interval(
             y=0,
             width=round(axis.x(band) - axis.x(-band), 1),
             height=HEIGHT,
+            fill=PALE,
             class_="band",
         )
         if band and zero is not None
         else None,
         None
         if zero is None
-        else tag("line", x1=axis.x(zero), x2=axis.x(zero), y1=0, y2=HEIGHT, class_="zero"),
-        tag("line", x1=axis.x(ends[0]), x2=axis.x(ends[1]), y1=middle, y2=middle, class_="reach"),
+        else tag("line", x1=axis.x(zero), x2=axis.x(zero), y1=0, y2=HEIGHT, stroke=INK, class_="zero"),
+        tag("line", x1=axis.x(ends[0]), x2=axis.x(ends[1]), y1=middle, y2=middle, stroke=INK, class_="reach"),
         None
         if shrunk is None
-        else tag("line", x1=axis.x(shrunk), x2=axis.x(shrunk), y1=3, y2=HEIGHT - 3, class_="shrunk"),
+        else tag(
+            "line", x1=axis.x(shrunk), x2=axis.x(shrunk), y1=3, y2=HEIGHT - 3, stroke=INK, class_="shrunk"
+        ),
         tag(
             "path",
             d=_POINTS.get(verdict, _POINTS["no_change"]).format(x=x, t=middle - 5, b=middle + 5, m=middle),
@@ -118,7 +123,7 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
     marks = [
         tag("text", "0" if value == 0 else form(value), x=axis.x(value), y=11, text_anchor="middle")
         for value in axis.ticks()
-        if 14 < axis.x(value) < axis.width - 14
+        if 20 < axis.x(value) < axis.width - 20
     ]
     return picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
 
@@ -163,6 +168,7 @@ def series(
             x2=x(one["window"]),
             y1=y(one["ci_low"]),
             y2=y(one["ci_high"]),
+            stroke=INK,
             class_="error",
         )
         for one in known
@@ -178,7 +184,7 @@ def series(
         side = "end" if at > width / 2 else "start"
         moved = signed(change["difference"], 2) if not unit else ""
         drawn += [
-            tag("line", x1=at, x2=at, y1=10, y2=height - bottom, class_=f"mark {verdict}"),
+            tag("line", x1=at, x2=at, y1=10, y2=height - bottom, stroke=INK, class_=f"mark {verdict}"),
             tag(
                 "text", f"{moved} since {day(change['began'])}".strip(), x=at + (-5 if side == "end" else 5),
                 y=10, text_anchor=side, class_=f"mark {verdict}",
@@ -216,7 +222,11 @@ def join_line(points: Sequence[tuple[float, float]], class_: str) -> Html | None
     """Return a line through points."""
     if len(points) < 2:
         return None
-    return tag("polyline", points=" ".join(f"{x},{y}" for x, y in points), class_=class_)
+    return tag(
+        "polyline", points=" ".join(f"{x},{y}" for x, y in points), fill="none",
+        stroke=PALE if class_ == "grid" else INK, stroke_dasharray="4 3" if class_ == "level" else None,
+        class_=class_,
+    )  # fmt: skip
 
 
 def curves(
@@ -243,7 +253,15 @@ def curves(
     if span is not None:
         a, b = left + across.x(span[0]), left + across.x(span[1])
         drawn.append(
-            tag("rect", x=a, y=4, width=max(1, round(b - a, 1)), height=height - bottom - 4, class_="band")
+            tag(
+                "rect",
+                x=a,
+                y=4,
+                width=max(1, round(b - a, 1)),
+                height=height - bottom - 4,
+                fill=PALE,
+                class_="band",
+            )
         )
     for one in up.ticks(4):
         drawn.append(join_line([(left, at(0, one)[1]), (width - 90, at(0, one)[1])], "grid"))
@@ -263,6 +281,7 @@ def curves(
                 x2=left + across.x(mark),
                 y1=4,
                 y2=height - bottom,
+                stroke=INK,
                 class_="mark regressed",
             )
         )
@@ -302,6 +321,7 @@ def histogram(
             y=y(one[2]),
             width=round(x(one[1]) - x(one[0]), 1),
             height=round(height - bottom + 2 - y(one[2]), 1),
+            fill=PALE,
             class_="before",
         )
         for one in bins

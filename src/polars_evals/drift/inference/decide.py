@@ -18,6 +18,7 @@ from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.clusters import FEWEST
 from polars_evals.drift.inference.estimate import MEAN, PASS_RATE
 from polars_evals.drift.inference.intervals import (
+    constant_half,
     constant_p,
     mcnemar,
     outweighs_unseen,
@@ -144,6 +145,11 @@ class Estimand:
         unknown = np.isnan(self.se)
         safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
         low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
+        # The end towards 0 is where the test of equal changes ends, so that both agree.
+        half = constant_half(self.difference, self.effective, *self.room, alpha=alpha)
+        bounded = self.constant & np.isfinite(self.reach)
+        low = np.where(bounded & (self.difference > 0), np.fmax(low, self.difference - half), low)
+        high = np.where(bounded & (self.difference < 0), np.fmin(high, self.difference + half), high)
         return self.clipped(low, high, safe_low, safe_high)
 
     def sequence(self, alpha: float) -> tuple[Floats, ...]:
@@ -435,7 +441,8 @@ def summarize(
         if about["n"] == 0 and only_runs:
             reasons.append(_second_run(spec))
         buys = "" if verdict != INCONCLUSIVE else _buys(about, ones[0], needs[place], power[place], spec)
-        made["reason"].append("; ".join(reasons) + buys)
+        # Mean and pass rate may have the same reason.
+        made["reason"].append("; ".join(dict.fromkeys(reasons)) + buys)
     kinds = pl.Enum(VERDICTS)
     types: dict[str, Any] = {"verdict": kinds, "sequential_verdict": kinds, "not_worse": pl.Enum(NOT_WORSE)}
     means = ["difference", "se", "ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case",

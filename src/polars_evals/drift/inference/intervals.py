@@ -168,6 +168,21 @@ def constant_p(difference: Floats, n: Floats, fall: Floats, rise: Floats) -> Flo
     return np.where(change == 0, 1.0, p)
 
 
+def constant_half(difference: Floats, n: Floats, fall: Floats, rise: Floats, *, alpha: float) -> Floats:
+    """
+    Return how far n equal changes may be from the true mean, towards 0: where `constant_p` just rejects.
+
+    Notes
+    -----
+    Units that changed by v in the other direction, c + v from the others, move the mean by (c + v) e if
+    their share is e, and the chance to see none of them is (1 − e)ⁿ. It excludes 0 where `constant_p` < α.
+    """
+    change = np.abs(difference)
+    reach = np.fmax(np.where(difference > 0, fall, rise), change)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((change + reach) * (1 - (alpha / 2) ** (1 / n)))
+
+
 def tango(failing: Floats, passing: Floats, n: Floats, alpha: float) -> tuple[Floats, Floats]:
     """
     Return Tango's score interval of a difference of paired proportions, (passing − failing) / n.
