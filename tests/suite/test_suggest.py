@@ -33,6 +33,12 @@ def test_labels_inside_a_text_are_taken_out_first() -> None:
     assert scored["exact_match_score"].mean() == 1.0
 
 
+@pytest.mark.parametrize("values", [["New York", "Rome"], ["not-relevant", "relevant"], ["Yes", "yes"]])
+def test_labels_that_are_no_single_words(values: list[str]) -> None:
+    frame = pl.DataFrame({"output": [f"It is {value}." for value in values] * 10, "expected": values * 10})
+    assert chosen(frame) == ["exact_match"]
+
+
 @pytest.mark.parametrize("letters", ["ABCD", "ABCDEFGHIJ"])
 def test_letters_of_choices(letters: str) -> None:
     frame = frame_of([f"ANSWER: {one}" for one in letters], list(letters))

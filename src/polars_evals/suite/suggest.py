@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.clean import cleaned, read_steps
+from polars_evals.expressions.options import check_choices
 from polars_evals.suite.aggregate import Aggregate
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.suite import Suite, check_frame
@@ -340,10 +342,10 @@ def _step_to_labels(texts: _Texts, steps: Sequence[Any]) -> list[tuple[Any, str]
     """Look for a step after which more answers are one of the labels."""
     known = _share_of_labels(texts, steps)
     best, found = known + OFTEN, list[tuple[Any, str]]()
-    for step, shown in (
-        ({"regex": r"\[([^\[\]]+)\]"}, "in brackets"),
-        ({"choice": texts.values}, "in a text"),
-    ):
+    candidates: list[tuple[Any, str]] = [({"regex": r"\[([^\[\]]+)\]"}, "in brackets")]
+    with suppress(ValueError):  # labels of several words, or two that differ only in case, are no choices
+        candidates.append(({"choice": check_choices("clean", texts.values)}, "in a text"))
+    for step, shown in candidates:
         share = _share_of_labels(texts, [*steps, step])
         if share > best:
             best = share
