@@ -200,6 +200,15 @@ def test_init_writes_files_that_run_and_never_overwrites(files: Path) -> None:
     assert Path("evals/evals.toml").read_text(encoding="utf-8") == suite
 
 
+def test_init_needs_a_column_that_identifies_a_row(files: Path) -> None:
+    pl.read_ndjson("v1.jsonl").rename({"input": "city"}).write_parquet("v1.parquet")
+    refused = invoke("init", "v1.parquet", "--output", "evals", code=2)
+    assert "v1.parquet: no column identifies a row" in refused.stderr
+    assert not Path("evals").exists()
+    invoke("init", "v1.parquet", "--column", "item_id=city", "--output", "evals", code=0)
+    invoke("run", "evals/job.toml", code=0)
+
+
 def test_init_with_one_version_runs_too(files: Path) -> None:
     invoke("init", "v1.jsonl", "--output", "evals", code=0)
     invoke("run", "evals/job.toml", code=0)

@@ -60,10 +60,16 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
         if name not in names
     ]
     files = {file: file if is_remote(file) else _from(folder, file) for file in found.files}
-    return frame.with_columns(
+    frame = frame.with_columns(
         pl.col("source_file").replace(files),
         *(pl.lit(None, dtype=pl.String).alias(name) for name in absent),
     )
+    if not any(_any(frame, name) for name in ("trace_id", "item_id", "input")):
+        raise ConfigError(
+            f"{', '.join(paths)}: no column identifies a row. Name the column of the questions or of their ids "
+            "with --column item_id=<column>"
+        )
+    return frame
 
 
 def _suite_text(config: Mapping[str, Any], reasons: Sequence[str]) -> str:
