@@ -66,8 +66,8 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
     )
     if not any(_any(frame, name) for name in ("trace_id", "item_id", "input")):
         raise ConfigError(
-            f"{', '.join(paths)}: no column identifies a row. Name the column of the questions or of their ids "
-            "with --column item_id=<column>"
+            f"{', '.join(paths)}: no column identifies a row. Name the column of the questions or of "
+            "their ids with --column item_id=<column>"
         )
     return frame
 
