@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "../../core/text.hpp"
@@ -50,8 +52,8 @@ public:
 
 private:
     // How much text to hold before the lanes are filled with what there is, small enough for the cache.
-    static constexpr std::size_t usual_bytes = 1 << 17;
-    static constexpr std::size_t most_medium = 256;
+    static constexpr std::size_t usual_bytes = 1 << 19;
+    static constexpr std::size_t most_medium = 256, most_medium_size = 1 << 14;
 
     // Pairs that wait until there are enough to fill the lanes of a kernel.
     template <std::size_t most>
@@ -73,14 +75,16 @@ private:
     bool add_ascii(std::size_t row, Text left, Text right) {
         make_room(left.size(), right.size());
         const std::size_t before = bytes_used_;
-        const Sequence<std::uint8_t> left_copy = hold(left.size()), right_copy = hold(right.size());
+        const Sequence<std::uint8_t> left_copy = hold(left.size());
+        const std::size_t before_right = bytes_used_;
+        const Sequence<std::uint8_t> right_copy = hold(right.size());
         const auto copy = options_.fold_case ? copy_ascii<true> : copy_ascii<false>;
         if (!copy(left, left_copy.data) || !copy(right, right_copy.data)) {
             bytes_used_ = before;
             return false;
         }
         set_sizes(row, left.size(), right.size());
-        add_bytes(row, left_copy, right_copy, before, true);
+        add_bytes(row, left_copy, share(right_copy, before_right), before, true);
         return true;
     }
 
@@ -90,34 +94,67 @@ private:
         std::vector<std::uint32_t>&left = workspace_.left_codes, &right = workspace_.right_codes;
         workspace_.decode_pair(left_[row], right_[row], options_);
         set_sizes(row, left.size(), right.size());
-        Sequence<std::uint32_t> left_rest{left.data(), left.size()}, right_rest{right.data(), right.size()};
-        strip_affixes(left_rest, right_rest);
-        const NumberedPair pair = number_pair(left_rest.data, left_rest.size, right_rest.data, right_rest.size, workspace_);
+        const std::size_t before = bytes_used_;
+        if (use_vectors() && !is_short(std::max(left.size(), right.size())) &&
+            std::all_of(right.begin(), right.end(), [](std::uint32_t code) { return code < 0x80; })) {
+            // What only the output has may be any one symbol.
+            const Sequence<std::uint8_t> narrow_left = hold(left.size());
+            for (std::size_t i = 0; i < left.size(); ++i) narrow_left.data[i] = static_cast<std::uint8_t>(std::min(left[i], 0x80u));
+            add_bytes(row, narrow_left, hold_expected(right.data(), right.size()), before, false);
+            return;
+        }
+        const NumberedPair pair = number_pair(left.data(), left.size(), right.data(), right.size(), workspace_);
         if (pair.symbols > byte_symbols) {
             results_[row].distance = pair_distance<Measure>(pair.left, pair.right, pair.symbols, workspace_);
             return;
         }
-        const std::size_t before = bytes_used_;
-        const Sequence<std::uint8_t> narrow_left = hold(pair.left.size), narrow_right = hold(pair.right.size);
-        narrow(pair.left, narrow_left.data);
-        narrow(pair.right, narrow_right.data);
+        const Sequence<std::uint8_t> narrow_left = hold(pair.left.size);
+        std::copy_n(pair.left.data, pair.left.size, narrow_left.data);
         // The kernels of short pairs want ASCII and fold letters: numbers must stay below them.
-        add_bytes(row, narrow_left, narrow_right, before, pair.symbols <= 'A');
+        add_bytes(row, narrow_left, hold_expected(pair.right.data, pair.right.size), before, pair.symbols <= 'A');
+    }
+
+    template <typename Symbol>
+    Sequence<std::uint8_t> hold_expected(const Symbol* symbols, std::size_t size) {
+        const std::size_t before = bytes_used_;
+        const Sequence<std::uint8_t> copy = hold(size);
+        std::copy_n(symbols, size, copy.data);
+        return share(copy, before);
+    }
+
+    // The expected text of the row before is often the same: kernels compare several texts with one faster.
+    Sequence<std::uint8_t> share(Sequence<std::uint8_t> expected, std::size_t before) {
+        if (expected_.data != nullptr && expected.size == expected_.size &&
+            std::equal(expected.data, expected.data + expected.size, expected_.data)) {
+            bytes_used_ = before;
+            return expected_;
+        }
+        return expected_ = expected;
     }
 
     // `before` is what was held before the pair's own bytes: those need not be kept once the distance is known.
     void add_bytes(std::size_t row, Sequence<std::uint8_t> left, Sequence<std::uint8_t> right, std::size_t before,
                    bool may_be_short) {
+        const Sequence<std::uint8_t> output = left, expected = right;
         strip_affixes(left, right);
+        const auto prefix = static_cast<std::size_t>(left.data - output.data);
         if (left.size < right.size) std::swap(left, right);
-        if (!use_vectors() || right.size == 0 || is_long(right.size)) {
-            results_[row].distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
-            bytes_used_ = before;
-        } else if (may_be_short && is_short(left.size)) {
+        if (use_vectors() && may_be_short && right.size > 0 && is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
+            return;
+        }
+        std::uint32_t& distance = results_[row].distance;
+        const bool is_medium = use_vectors() && right.size > 0 && left.size <= most_medium_size;
+        const bool is_done = !is_medium || try_bands<Measure>(left, right, unused_byte, workspace_, distance);
+        if (!is_medium) distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
+        // Bands write before the texts.
+        std::memcpy(left.data - prefix, right.data - prefix, prefix);
+        if (is_done) {
+            bytes_used_ = before;
+            if (expected_.data >= output.data) expected_ = {};
         } else {
-            if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
-                std::swap(left, right);
+            // Whole texts if the rest is not much shorter, since other rows may have the same expected one.
+            if (right.size >= std::min(output.size, expected.size) / 16 * 15) left = output, right = expected;
             medium_[medium_count_] = {{left.data, right.data, left.size, right.size}, row};
             if (++medium_count_ == most_medium) run_medium();
         }
@@ -127,8 +164,6 @@ private:
         if (size <= vector_kernels::middling_size) return true;
         return size <= vector_kernels::double_size && Measure::kernels(*workspace_.vectors).double_pairs != nullptr;
     }
-
-    static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
 
     void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
                    std::size_t right_size) {
@@ -160,31 +195,26 @@ private:
             if (not_ascii >> i & 1) add_unicode(taken.rows[i]);
     }
 
-    // Pairs of as many blocks and of texts of like length share a vector.
+    // Pairs with the same text follow one another, so that lanes share it.
     void run_medium() {
-        using vector_kernels::pairs_at_once;
-        static_assert(most_medium <= 256);
-        std::array<std::uint64_t, most_medium> order;  // block count, text size, place
-        for (std::size_t i = 0; i < medium_count_; ++i) {
-            const vector_kernels::BytePair& pair = medium_[i].pair;
-            order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
-        }
-        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(medium_count_));
-        for (std::size_t first = 0; first < medium_count_; first += pairs_at_once) {
-            std::array<const Medium*, pairs_at_once> group;
-            for (std::size_t i = 0; i < pairs_at_once; ++i)
-                group[i] = &medium_[order[std::min(first + i, medium_count_ - 1)] & 0xFF];
-            std::sort(group.begin(), group.end(),
-                      [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
-            vector_kernels::BytePair pairs[pairs_at_once];
-            for (std::size_t i = 0; i < pairs_at_once; ++i) pairs[i] = group[i]->pair;
-            std::uint32_t values[pairs_at_once];
-            const std::size_t columns = pairs[pairs_at_once - 1].text_size;
-            Measure::kernels(*workspace_.vectors)
-                .pairs(pairs, unused_byte, workspace_.blocks_for(byte_symbols, columns), values);
-            for (std::size_t i = 0; i < pairs_at_once; ++i)
-                results_[group[i]->row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
-        }
+        if (medium_count_ == 0) return;
+        std::sort(medium_.begin(), medium_.begin() + static_cast<std::ptrdiff_t>(medium_count_), [](const Medium& a, const Medium& b) {
+            return std::tuple(b.pair.text_size, b.pair.text, b.pair.pattern_size) <
+                   std::tuple(a.pair.text_size, a.pair.text, a.pair.pattern_size);
+        });
+        vector_kernels::BytePair pairs[most_medium];
+        std::uint32_t values[most_medium];
+        for (std::size_t i = 0; i < medium_count_; ++i) pairs[i] = medium_[i].pair;
+        const vector_kernels::BlockScratch scratch = workspace_.blocks_for(byte_symbols, pairs[0].text_size);
+        // A few pairs would leave lanes idle.
+        constexpr std::size_t at_once = vector_kernels::pairs_at_once;
+        const std::size_t in_lanes = medium_count_ < 2 * at_once ? medium_count_ / at_once * at_once : medium_count_;
+        const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace_.vectors);
+        if (in_lanes > 0) kernels.pairs(pairs, in_lanes, unused_byte, scratch, values);
+        for (std::size_t i = in_lanes; i < medium_count_; ++i)
+            values[i] = kernels.long_bytes({pairs[i].pattern, pairs[i].pattern_size}, {pairs[i].text, pairs[i].text_size}, unused_byte, scratch);
+        for (std::size_t i = 0; i < medium_count_; ++i)
+            results_[medium_[i].row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
         medium_count_ = 0;
     }
 
@@ -197,6 +227,7 @@ private:
         if (workspace_.bytes.size() - bytes_used_ >= wanted) return;
         finish();
         bytes_used_ = 0;
+        expected_ = {};
         if (workspace_.bytes.size() < wanted) workspace_.bytes.resize(wanted);
     }
 
@@ -206,16 +237,13 @@ private:
         return {data, size};
     }
 
-    static void narrow(Sequence<std::uint32_t> from, std::uint8_t* to) {
-        for (std::size_t i = 0; i < from.size; ++i) to[i] = static_cast<std::uint8_t>(from.data[i]);
-    }
-
     const Text* left_;
     const Text* right_;
     const EditOptions& options_;
     EditResult* results_;
     LevenshteinWorkspace& workspace_;
     std::size_t bytes_used_ = 0;
+    Sequence<std::uint8_t> expected_{};  // the last one that is held
     Queue<vector_kernels::short_pairs> short_;
     Queue<vector_kernels::middling_pairs> middling_;
     Queue<vector_kernels::double_pairs> double_;

@@ -21,7 +21,7 @@ constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
     return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
-            double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+            double_kernel<Recurrence>, run_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
