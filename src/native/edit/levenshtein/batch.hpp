@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <tuple>
 #include <vector>
 
 #include "../../core/text.hpp"
@@ -48,12 +47,13 @@ public:
             run(double_, &vector_kernels::BlockKernels::double_pairs);
         }
         run_medium();
+        run_shared();
     }
 
 private:
     // How much text to hold before the lanes are filled with what there is, small enough for the cache.
-    static constexpr std::size_t usual_bytes = 1 << 19;
-    static constexpr std::size_t most_medium = 256, most_medium_size = 1 << 14;
+    static constexpr std::size_t usual_bytes = 1 << 17;
+    static constexpr std::size_t most_medium = 256, most_shared = 64, most_shared_size = 1 << 14;
 
     // Pairs that wait until there are enough to fill the lanes of a kernel.
     template <std::size_t most>
@@ -109,26 +109,26 @@ private:
             return;
         }
         const Sequence<std::uint8_t> narrow_left = hold(pair.left.size);
-        std::copy_n(pair.left.data, pair.left.size, narrow_left.data);
+        narrow(pair.left.data, pair.left.size, narrow_left.data);
         // The kernels of short pairs want ASCII and fold letters: numbers must stay below them.
         add_bytes(row, narrow_left, hold_expected(pair.right.data, pair.right.size), before, pair.symbols <= 'A');
     }
 
-    template <typename Symbol>
-    Sequence<std::uint8_t> hold_expected(const Symbol* symbols, std::size_t size) {
+    Sequence<std::uint8_t> hold_expected(const std::uint32_t* symbols, std::size_t size) {
         const std::size_t before = bytes_used_;
         const Sequence<std::uint8_t> copy = hold(size);
-        std::copy_n(symbols, size, copy.data);
+        narrow(symbols, size, copy.data);
         return share(copy, before);
     }
 
-    // The expected text of the row before is often the same: kernels compare several texts with one faster.
+    // The expected text, which is often that of the row before: kernels compare several texts with one faster.
     Sequence<std::uint8_t> share(Sequence<std::uint8_t> expected, std::size_t before) {
         if (expected_.data != nullptr && expected.size == expected_.size &&
-            std::equal(expected.data, expected.data + expected.size, expected_.data)) {
+            std::memcmp(expected.data, expected_.data, expected.size) == 0) {
             bytes_used_ = before;
             return expected_;
         }
+        run_shared();
         return expected_ = expected;
     }
 
@@ -139,22 +139,26 @@ private:
         strip_affixes(left, right);
         const auto prefix = static_cast<std::size_t>(left.data - output.data);
         if (left.size < right.size) std::swap(left, right);
-        if (use_vectors() && may_be_short && right.size > 0 && is_short(left.size)) {
+        const bool is_exact = !use_vectors() || right.size == 0;
+        if (is_exact || is_long(right.size)) {
+            std::uint32_t& distance = results_[row].distance;
+            bool is_done = is_exact || left.size > most_shared_size || Measure::kernels(*workspace_.vectors).shared == nullptr;
+            if (is_done) distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
+            else is_done = try_bands<Measure>(left, right, unused_byte, workspace_, distance);
+            // Bands write before the longer text, which may be that of other rows.
+            std::copy_n(right.data - prefix, prefix, left.data - prefix);
+            if (is_done) {
+                bytes_used_ = before;
+                if (expected_.data >= output.data) expected_ = {};
+                return;
+            }
+            shared_[shared_count_] = {{output.data, expected.data, output.size, expected.size}, row};
+            if (++shared_count_ == most_shared) run_shared();
+        } else if (may_be_short && is_short(left.size)) {
             add_short(row, left.data, left.size, right.data, right.size);
-            return;
-        }
-        std::uint32_t& distance = results_[row].distance;
-        const bool is_medium = use_vectors() && right.size > 0 && left.size <= most_medium_size;
-        const bool is_done = !is_medium || try_bands<Measure>(left, right, unused_byte, workspace_, distance);
-        if (!is_medium) distance = pair_distance<Measure>(left, right, byte_symbols, workspace_);
-        // Bands write before the texts.
-        std::memcpy(left.data - prefix, right.data - prefix, prefix);
-        if (is_done) {
-            bytes_used_ = before;
-            if (expected_.data >= output.data) expected_ = {};
         } else {
-            // Whole texts if the rest is not much shorter, since other rows may have the same expected one.
-            if (right.size >= std::min(output.size, expected.size) / 16 * 15) left = output, right = expected;
+            if (is_long(left.size) || block_count(right.size) * left.size <= block_count(left.size) * right.size)
+                std::swap(left, right);
             medium_[medium_count_] = {{left.data, right.data, left.size, right.size}, row};
             if (++medium_count_ == most_medium) run_medium();
         }
@@ -164,6 +168,8 @@ private:
         if (size <= vector_kernels::middling_size) return true;
         return size <= vector_kernels::double_size && Measure::kernels(*workspace_.vectors).double_pairs != nullptr;
     }
+
+    static bool is_long(std::size_t size) { return block_count(size) > vector_kernels::most_lane_blocks; }
 
     void add_short(std::size_t row, const std::uint8_t* left, std::size_t left_size, const std::uint8_t* right,
                    std::size_t right_size) {
@@ -195,27 +201,65 @@ private:
             if (not_ascii >> i & 1) add_unicode(taken.rows[i]);
     }
 
-    // Pairs with the same text follow one another, so that lanes share it.
+    // Pairs of as many blocks and of texts of like length share a vector.
     void run_medium() {
-        if (medium_count_ == 0) return;
-        std::sort(medium_.begin(), medium_.begin() + static_cast<std::ptrdiff_t>(medium_count_), [](const Medium& a, const Medium& b) {
-            return std::tuple(b.pair.text_size, b.pair.text, b.pair.pattern_size) <
-                   std::tuple(a.pair.text_size, a.pair.text, a.pair.pattern_size);
-        });
-        vector_kernels::BytePair pairs[most_medium];
-        std::uint32_t values[most_medium];
-        for (std::size_t i = 0; i < medium_count_; ++i) pairs[i] = medium_[i].pair;
-        const vector_kernels::BlockScratch scratch = workspace_.blocks_for(byte_symbols, pairs[0].text_size);
-        // A few pairs would leave lanes idle.
-        constexpr std::size_t at_once = vector_kernels::pairs_at_once;
-        const std::size_t in_lanes = medium_count_ < 2 * at_once ? medium_count_ / at_once * at_once : medium_count_;
-        const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace_.vectors);
-        if (in_lanes > 0) kernels.pairs(pairs, in_lanes, unused_byte, scratch, values);
-        for (std::size_t i = in_lanes; i < medium_count_; ++i)
-            values[i] = kernels.long_bytes({pairs[i].pattern, pairs[i].pattern_size}, {pairs[i].text, pairs[i].text_size}, unused_byte, scratch);
-        for (std::size_t i = 0; i < medium_count_; ++i)
-            results_[medium_[i].row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
+        using vector_kernels::pairs_at_once;
+        static_assert(most_medium <= 256);
+        std::array<std::uint64_t, most_medium> order;  // block count, text size, place
+        for (std::size_t i = 0; i < medium_count_; ++i) {
+            const vector_kernels::BytePair& pair = medium_[i].pair;
+            order[i] = std::uint64_t{block_count(pair.pattern_size)} << 56 | std::uint64_t{pair.text_size} << 8 | i;
+        }
+        std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(medium_count_));
+        for (std::size_t first = 0; first < medium_count_; first += pairs_at_once) {
+            std::array<const Medium*, pairs_at_once> group;
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                group[i] = &medium_[order[std::min(first + i, medium_count_ - 1)] & 0xFF];
+            std::sort(group.begin(), group.end(),
+                      [](const Medium* a, const Medium* b) { return a->pair.text_size < b->pair.text_size; });
+            vector_kernels::BytePair pairs[pairs_at_once];
+            for (std::size_t i = 0; i < pairs_at_once; ++i) pairs[i] = group[i]->pair;
+            std::uint32_t values[pairs_at_once];
+            const std::size_t columns = pairs[pairs_at_once - 1].text_size;
+            Measure::kernels(*workspace_.vectors)
+                .pairs(pairs, unused_byte, workspace_.blocks_for(byte_symbols, columns), values);
+            for (std::size_t i = 0; i < pairs_at_once; ++i)
+                results_[group[i]->row].distance = Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
+        }
         medium_count_ = 0;
+    }
+
+    // Longest output first: shorter ones fill the lanes that are done. Where lanes would wait for the longest ones, those go alone.
+    void run_shared() {
+        const auto by_size = [](const Medium& a, const Medium& b) { return a.pair.pattern_size > b.pair.pattern_size; };
+        std::sort(shared_.begin(), shared_.begin() + static_cast<std::ptrdiff_t>(shared_count_), by_size);
+        vector_kernels::BytePair pairs[most_shared];
+        std::uint32_t values[most_shared];
+        for (std::size_t i = 0; i < shared_count_; ++i) pairs[i] = shared_[i].pair;
+        std::size_t alone = 0;
+        while (alone < shared_count_ && !fills_lanes(pairs + alone, shared_count_ - alone)) ++alone;
+        for (std::size_t i = 0; i < alone; ++i) {
+            Sequence<std::uint8_t> left{pairs[i].pattern, pairs[i].pattern_size}, right{pairs[i].text, pairs[i].text_size};
+            values[i] = whole_pair_distance<Measure>(left, right, byte_symbols, workspace_);
+        }
+        if (alone < shared_count_)
+            Measure::kernels(*workspace_.vectors)
+                .shared(pairs + alone, shared_count_ - alone, unused_byte, workspace_.blocks_for(byte_symbols, pairs[0].text_size),
+                        values + alone);
+        for (std::size_t i = 0; i < shared_count_; ++i)
+            results_[shared_[i].row].distance =
+                i < alone ? values[i] : Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
+        shared_count_ = 0;
+    }
+
+    static bool fills_lanes(const vector_kernels::BytePair* pairs, std::size_t count) {
+        std::array<std::size_t, vector_kernels::pairs_at_once> lanes{};
+        std::size_t all = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            *std::min_element(lanes.begin(), lanes.end()) += pairs[i].pattern_size;
+            all += pairs[i].pattern_size;
+        }
+        return all * 4 >= *std::max_element(lanes.begin(), lanes.end()) * lanes.size() * 3;
     }
 
     void set_sizes(std::size_t row, std::size_t left, std::size_t right) {
@@ -237,18 +281,24 @@ private:
         return {data, size};
     }
 
+    static void narrow(const std::uint32_t* from, std::size_t size, std::uint8_t* to) {
+        for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<std::uint8_t>(from[i]);
+    }
+
     const Text* left_;
     const Text* right_;
     const EditOptions& options_;
     EditResult* results_;
     LevenshteinWorkspace& workspace_;
     std::size_t bytes_used_ = 0;
-    Sequence<std::uint8_t> expected_{};  // the last one that is held
     Queue<vector_kernels::short_pairs> short_;
     Queue<vector_kernels::middling_pairs> middling_;
     Queue<vector_kernels::double_pairs> double_;
     std::array<Medium, most_medium> medium_;
     std::size_t medium_count_ = 0;
+    Sequence<std::uint8_t> expected_{};  // of the last row that is held
+    std::array<Medium, most_shared> shared_;  // long pairs with that expected text
+    std::size_t shared_count_ = 0;
 };
 
 }  // namespace pe::edit

@@ -139,7 +139,7 @@ struct SharedText {
 
 // Sets the match bits of one lane's rows; the table is [symbol][block][lane].
 template <std::size_t blocks, typename Symbol>
-__attribute__((noinline)) void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
+inline void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
         std::uint64_t bit = 1;
@@ -148,7 +148,7 @@ __attribute__((noinline)) void set_matches(std::uint64_t* table, std::size_t lan
 }
 
 template <std::size_t blocks, typename Symbol>
-__attribute__((noinline)) void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
+inline void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
         for (std::size_t i = first; i < end; ++i) table[pattern[i] * (lanes * blocks) + lane] = 0;
@@ -157,68 +157,93 @@ __attribute__((noinline)) void clear_matches(std::uint64_t* table, std::size_t l
 
 // Where the symbols' match bits are in the table, between `idle` steps before and after that read a symbol without any.
 template <std::size_t blocks, typename Symbol>
-inline void set_offsets(std::uint32_t* offsets, const Symbol* text, std::size_t size, std::size_t idle_before,
+inline std::uint32_t* set_offsets(std::uint32_t* offsets, const Symbol* text, std::size_t size, std::size_t idle_before,
                                   std::size_t idle_after, Symbol unused) {
     constexpr std::uint32_t stride = lanes * blocks;
     for (std::size_t i = 0; i < idle_before; ++i) *offsets++ = unused * stride;
     for (std::size_t i = 0; i < size; ++i) offsets[i] = text[i] * stride;
     offsets += size;
     for (std::size_t i = 0; i < idle_after; ++i) *offsets++ = unused * stride;
+    return offsets;
+}
+
+// One pair a lane. Texts end together: a lane with a shorter one waits at first.
+template <class Recurrence, int blocks>
+void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
+    const std::size_t columns = pairs[lanes - 1].text_size;
+    LaneTexts texts{scratch.table, {}};
+    std::uint32_t* offsets = scratch.offsets;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const BytePair& pair = pairs[lane];
+        set_matches<blocks>(scratch.table, lane, pair.pattern, pair.pattern_size);
+        texts.at[lane] = offsets + blocks;
+        offsets = set_offsets<blocks>(offsets, pair.text, pair.text_size, blocks + columns - pair.text_size, blocks, unused);
+    }
+
+    Wavefront<Recurrence, blocks> state;
+    state.start();
+    std::size_t j = 0;
+    Words waits = fill<Words>(1);
+    for (std::size_t lane = lanes; lane-- > 0;) {
+        waits[lane] = 0;
+        Words in[Recurrence::carries];
+        count_down<Recurrence::carries>([&](auto i) { in[i.value] = waits * Recurrence::waiting[i.value]; });
+        for (const std::size_t end = lane > 0 ? columns - pairs[lane - 1].text_size : columns; j < end; ++j) {
+            count_down<Recurrence::carries>([&](auto i) PE_ALWAYS { state.carry[0][i.value] = in[i.value]; });
+            state.step(texts);
+            texts.next();
+        }
+    }
+    Wavefront<Recurrence, blocks> rest = state;
+    for (std::uint64_t late = 1; late < blocks; ++late) {
+        rest.late_step(LaneTexts(texts), late, Words{});
+        texts.next();
+    }
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t row_zero = Recurrence::counts_columns ? pairs[lane].text_size : 0;
+        const std::int64_t value = static_cast<std::int64_t>(row_zero) + rest.value(lane, pairs[lane].pattern_size);
+        values[lane] = static_cast<std::uint32_t>(value);
+        clear_matches<blocks>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
+    }
 }
 
 // The pair that a lane works on: its rows from `row` on are still to come.
 struct Lane {
     const BytePair* pair = nullptr;
     std::size_t row = 0;
-    std::uint32_t* text_end = nullptr;
 
-    std::size_t columns() const { return pair == nullptr ? 0 : pair->text_size; }
     std::size_t rows(std::size_t most) const {
         const std::size_t left = pair == nullptr ? 0 : pair->pattern_size - row;
         return left < most ? left : most;
     }
 };
 
-// The next rows of each lane over all columns. Texts end together: a lane with a shorter one waits at first. scratch.carries
-// holds what the first block takes at every column of every lane, and afterwards what the last one hands down; both begin
-// behind room for the largest lag.
-template <class Recurrence, int blocks, class Texts>
-__attribute__((noinline)) void run_lanes(const Lane (&work)[lanes], std::size_t columns, Texts texts, std::uint64_t* carries_end, std::int64_t (&values)[lanes]) {
+// The next rows of several pairs with one text, a pair a lane. scratch.carries holds what the first block takes at every column
+// of every lane, and afterwards what the last one hands down; both begin behind room for the largest lag.
+template <class Recurrence, int blocks>
+__attribute__((noinline)) void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above, std::int64_t (&values)[lanes]) {
     constexpr int carries = Recurrence::carries;
     constexpr std::size_t column_words = carries * lanes;
-    const std::uint64_t* above = carries_end - columns * column_words;
-    std::uint64_t* below = carries_end - (columns + blocks - 1) * column_words;
+    std::uint64_t* below = above - (blocks - 1) * column_words;
     Wavefront<Recurrence, blocks> state;
     state.start();
+    Words goes_on;
+    for (std::size_t lane = 0; lane < lanes; ++lane) goes_on[lane] = work[lane].row > 0 ? ~std::uint64_t{0} : 0;
     const auto give = [&](const Wavefront<Recurrence, blocks>& wave) PE_ALWAYS {
         count_down<carries>([&](auto i) PE_ALWAYS { store(below + i.value * lanes, wave.carry[blocks][i.value]); });
         below += column_words;
-        texts.next();
+        text.next();
     };
-    for (std::size_t j = 0; j < columns;) {
-        std::size_t end = columns;
-        Words goes_on{}, waits{};
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const std::size_t first = columns - work[lane].columns();
-            if (j < first && first < end) end = first;
-            waits[lane] = j < first;
-            goes_on[lane] = j >= first && work[lane].row > 0 ? ~std::uint64_t{0} : 0;
-        }
-        Words waiting[carries];
-        count_down<carries>([&](auto i) { waiting[i.value] = waits * Recurrence::waiting[i.value]; });
-        for (; j < end; ++j) {
-            count_down<carries>([&](auto i) PE_ALWAYS {
-                state.carry[0][i.value] = logic(load<Words>(above + i.value * lanes), goes_on, waiting[i.value],
-                                                [](auto a, auto b, auto c) { return (a & b) | c; });
-            });
-            above += column_words;
-            state.step(texts);
-            give(state);
-        }
+    for (std::size_t j = 0; j < columns; ++j, above += column_words) {
+        count_down<carries>([&](auto i) PE_ALWAYS {
+            state.carry[0][i.value] = load<Words>(above + i.value * lanes) & goes_on;
+        });
+        state.step(text);
+        give(state);
     }
     Wavefront<Recurrence, blocks> rest = state;
     for (std::uint64_t late = 1; late < blocks; ++late) {
-        rest.late_step(Texts(texts), late, Words{});
+        rest.late_step(SharedText(text), late, Words{});
         give(rest);
     }
     for (std::size_t lane = 0; lane < lanes; ++lane) values[lane] = rest.value(lane, work[lane].rows(blocks * block_rows));
@@ -235,52 +260,31 @@ inline std::size_t choose_blocks(const Lane (&work)[lanes]) {
     return best;
 }
 
-// Any number of pairs, longest text first, at most `pairs_at_once` of them at a time.
 template <class Recurrence>
-void run_pairs(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
-    constexpr std::uint32_t stride = lanes * pass_blocks;
-    const std::size_t room = pairs[0].text_size + pe::edit::vector_kernels::column_slack;
-    std::uint64_t* const carries_end = scratch.carries + room * Recurrence::carries * lanes;
+void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
+    constexpr std::size_t column_words = Recurrence::carries * lanes;
+    const std::size_t columns = pairs[0].text_size;
+    set_offsets<pass_blocks>(scratch.offsets, pairs[0].text, columns, pass_blocks, pass_blocks, unused);
+    const SharedText text{scratch.table, scratch.offsets + pass_blocks};
     Lane work[lanes];
-    std::size_t next = 0;
-    while (!scratch.is_stopped()) {
-        std::size_t columns = 0;
-        for (const Lane& lane : work) columns = lane.columns() > columns ? lane.columns() : columns;
-        for (std::size_t l = 0; l < lanes; ++l) {
-            Lane& lane = work[l];
+    for (std::size_t next = 0; !scratch.is_stopped();) {
+        bool is_done = true;
+        for (Lane& lane : work) {
             if (lane.pair == nullptr && next < count) {
-                lane.pair = pairs + next;
-                lane.row = 0;
-                lane.text_end = scratch.offsets + (l + 1) * room - pass_blocks;
-                columns = lane.columns() > columns ? lane.columns() : columns;
-                values[next++] = Recurrence::counts_columns ? static_cast<std::uint32_t>(lane.columns()) : 0;
-                const std::size_t idle = columns - lane.columns() + pass_blocks;
-                set_offsets<pass_blocks>(lane.text_end - lane.columns() - idle, lane.pair->text, lane.columns(), idle, pass_blocks,
-                                         unused);
+                lane = {pairs + next, 0};
+                values[next++] = Recurrence::counts_columns ? static_cast<std::uint32_t>(columns) : 0;
             }
+            is_done = is_done && lane.pair == nullptr;
         }
-        if (columns == 0) return;
+        if (is_done) return;
         const std::size_t blocks = choose_blocks(work);
-        bool is_shared = true;
-        LaneTexts texts{scratch.table, {}};
-        for (std::size_t l = 0; l < lanes; ++l) {
-            const Lane& lane = work[l];
-            is_shared = is_shared && lane.columns() == columns && lane.pair->text == work[0].pair->text;
-            if (lane.pair == nullptr) {
-                for (std::size_t j = 0; j < columns + 2 * pass_blocks; ++j)
-                    scratch.offsets[l * room + room - columns - 2 * pass_blocks + j] = unused * stride;
-                work[l].text_end = scratch.offsets + (l + 1) * room - pass_blocks;
-            } else {
-                set_matches<pass_blocks>(scratch.table, l, lane.pair->pattern + lane.row, lane.rows(blocks * block_rows));
-            }
-            texts.at[l] = work[l].text_end - columns;
-        }
+        for (std::size_t l = 0; l < lanes; ++l)
+            if (work[l].pair != nullptr)
+                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row, work[l].rows(blocks * block_rows));
         std::int64_t more[lanes];
-        const auto run = [&](auto count) {
-            if (is_shared) run_lanes<Recurrence, decltype(count)::value>(work, columns, SharedText{texts.table, texts.at[0]}, carries_end, more);
-            else run_lanes<Recurrence, decltype(count)::value>(work, columns, texts, carries_end, more);
-        };
-        with_count(blocks, run);
+        with_count(blocks, [&](auto count) {
+            run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words, more);
+        });
         for (std::size_t l = 0; l < lanes; ++l) {
             Lane& lane = work[l];
             if (lane.pair == nullptr) continue;
@@ -297,7 +301,7 @@ void run_pairs(const BytePair* pairs, std::size_t count, std::uint8_t unused, co
 // takes. scratch.carries holds what the first block takes at every column, and afterwards what the last one hands down; both
 // begin behind room for the largest lag.
 template <class Recurrence, int blocks, typename Symbol>
-__attribute__((noinline)) std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* text, std::size_t columns, Symbol unused,
+std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* text, std::size_t columns, Symbol unused,
                       const BlockScratch& scratch) {
     constexpr std::size_t last_lag = lanes * blocks - 1;
     constexpr std::size_t lane_rows = blocks * block_rows;
@@ -377,6 +381,25 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
         pattern = {pattern.data + rows, pattern.size - rows};
     }
     return static_cast<std::uint32_t>(value);
+}
+
+// The pairs in groups of as many as there are lanes.
+template <class Recurrence>
+void run_all_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
+    for (std::size_t first = 0; first < pairs_at_once; first += lanes, pairs += lanes, values += lanes) {
+        std::size_t rows = 0;
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
+        switch ((rows + block_rows - 1) / block_rows) {
+            case 0:
+            case 1: run_pairs<Recurrence, 1>(pairs, unused, scratch, values); break;
+            case 2: run_pairs<Recurrence, 2>(pairs, unused, scratch, values); break;
+            case 3: run_pairs<Recurrence, 3>(pairs, unused, scratch, values); break;
+            case 4: run_pairs<Recurrence, 4>(pairs, unused, scratch, values); break;
+            case 5: run_pairs<Recurrence, 5>(pairs, unused, scratch, values); break;
+            default: run_pairs<Recurrence, 6>(pairs, unused, scratch, values); break;
+        }
+    }
 }
 
 }  // namespace

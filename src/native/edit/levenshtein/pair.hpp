@@ -53,14 +53,13 @@ bool try_bands(Sequence<Symbol> longer, Sequence<Symbol> shorter, Symbol unused,
     return false;
 }
 
-// Long texts without common ends, left.size >= right.size.
+// Long texts, the whole table.
 template <class Measure, typename Symbol>
-std::uint32_t long_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> shorter, std::size_t symbols,
-                                 LevenshteinWorkspace& workspace) {
+std::uint32_t whole_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> shorter, std::size_t symbols,
+                                  LevenshteinWorkspace& workspace) {
     const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace.vectors);
     const auto unused = static_cast<Symbol>(symbols - 1);
     std::uint32_t value;
-    if (try_bands<Measure>(longer, shorter, unused, workspace, value)) return value;
     // Blocks come in fours: the side with less to pad gives the rows.
     const std::size_t longer_cost = (block_count(longer.size) + 3) / 4 * shorter.size;
     const std::size_t shorter_cost = (block_count(shorter.size) + 3) / 4 * longer.size;
@@ -78,8 +77,11 @@ std::uint32_t pair_distance(Sequence<Symbol> left, Sequence<Symbol> right, std::
     strip_affixes(left, right);
     if (left.size < right.size) std::swap(left, right);
     if (right.size == 0) return static_cast<std::uint32_t>(left.size);
-    if (workspace.vectors != nullptr && right.size > 64 && symbols <= vector_kernels::most_symbols)
-        return long_pair_distance<Measure>(left, right, symbols, workspace);
+    if (workspace.vectors != nullptr && right.size > 64 && symbols <= vector_kernels::most_symbols) {
+        std::uint32_t distance;
+        if (try_bands<Measure>(left, right, static_cast<Symbol>(symbols - 1), workspace, distance)) return distance;
+        return whole_pair_distance<Measure>(left, right, symbols, workspace);
+    }
     if (block_count(right.size) * left.size < block_count(left.size) * right.size) std::swap(left, right);
     const std::uint32_t value = Measure::scalar(left.data, left.size, right.data, right.size, symbols, workspace.scalar);
     return Measure::distance(value, left.size, right.size);

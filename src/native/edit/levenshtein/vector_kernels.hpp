@@ -63,8 +63,13 @@ struct BlockKernels {
     Short* middling_pairs;
     Short* double_pairs;  // none where the kernel for several pairs is better
 
-    // Any number of pairs of texts that are not empty, the longest text first; best where many have the same one.
-    void (*pairs)(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);
+    // pairs_at_once pairs, ordered by ascending text_size, with patterns of at most block_rows * most_lane_blocks.
+    void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);
+
+    // Any number of pairs with the same text.
+    using Shared = void(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch,
+                        std::uint32_t* values);
+    Shared* shared;  // none where it would be slower than one pair after another
 
     // One pair of any length.
     template <typename Symbol>
