@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.cli.score import score_files
+from polars_evals.cli.reading import score_files
 from polars_evals.jobs import InputError, memory, run
 from polars_evals.jobs.inputs import Input
 from polars_evals.suite import Metric, Suite

@@ -6,24 +6,34 @@ import codecs
 import json
 import os
 import re
+import signal
+import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from errno import EINVAL
 from pathlib import Path
-from signal import SIGINT, Signals
+from threading import Thread
 from traceback import format_exception
 from typing import Any, NoReturn, TextIO
 
 import typer
 
-from polars_evals._errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure
-from polars_evals.cli.signals import UNREAD, on_stop, reader_left
+from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT, UNEXPECTED, USAGE, JobError, is_failure
+from polars_evals.storage import atomic
 from polars_evals.storage.secrets import one_line, redacted
 from polars_evals.wording import clean, line, without_query
 
 # What Typer raises for wrong usage: click's, or its own where it brings click along.
 USAGE_ERROR: type[BaseException] = typer.BadParameter.__mro__[2]
+
+# The signals that ask a program to stop; a console of Windows has one more.
+STOPS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
+# The exit code of a program whose reader went away, as shells tell it.
+UNREAD = 128 + 13
 
 # What stands for characters that an encoding lacks: most consoles of Windows have no tables and no arrows.
 PLAIN = (
@@ -60,7 +70,8 @@ def show(text: str, *, as_json: bool = False) -> None:
     except UnicodeEncodeError:
         write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
     except OSError as error:
-        if reader_left(error):
+        # Windows tells of a reader that went away as a wrong argument.
+        if isinstance(error, BrokenPipeError) or (atomic.is_windows and error.errno == EINVAL):
             raise BrokenPipeError from None
         raise
 
@@ -103,7 +114,7 @@ def explained() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(UNREAD) from None
     except KeyboardInterrupt:
-        raise typer.Exit(128 + SIGINT) from None
+        raise typer.Exit(128 + signal.SIGINT) from None
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
@@ -171,15 +182,44 @@ def stoppable() -> Iterator[None]:
 
     Leaving at any point is safe: nothing counts before its commit.
     """
-    from polars_evals.storage.atomic import remove_temporary_folders
 
-    def stop(number: Signals) -> None:
-        remove_temporary_folders()
+    def stop(number: signal.Signals) -> None:
+        atomic.remove_temporary_folders()
         tell(f"stopped by {number.name}; no output was left incomplete")
         os._exit(128 + number)
 
     with on_stop(stop):
         yield
+
+
+@contextmanager
+def on_stop(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Call a function, in a thread of its own, when the program is asked to stop.
+
+    A query keeps Python from running signal handlers until it ends, so a thread waits for the signal instead.
+    """
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = {number: signal.signal(number, lambda *_: None) for number in STOPS}
+    previous = signal.set_wakeup_fd(writer.fileno())
+
+    def wait() -> None:
+        received = reader.recv(1)
+        if received and received[0]:
+            stop(signal.Signals(received[0]))
+
+    thread = Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(previous)
+        writer.send(b"\0")
+        thread.join()
+        reader.close()
+        writer.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> dict[str, str]:
@@ -204,3 +244,10 @@ def show_result(result: Any, paths: Mapping[str, str], *, as_json: bool, everyth
     # The page is what to open next: its path comes last.
     last = dict(sorted(named.items(), key=lambda one: one[0] == "report"))
     show(text(result, width=width, more="--all", everything=everything, paths=last))
+
+
+def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
+    """Leave with the exit code of the worst verdict."""
+    if "regressed" in verdicts:
+        raise typer.Exit(GATE_FAILED)
+    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
