@@ -116,7 +116,9 @@ def test_the_arguments_stand_once() -> None:
 def test_the_command_has_the_same_defaults() -> None:
     arguments = inspect.signature(pe.compare).parameters
     options = {
-        name: option for name, option in inspect.signature(app.compare).parameters.items() if name in arguments
+        name: option
+        for name, option in inspect.signature(app.compare).parameters.items()
+        if name in arguments
     }
     assert {*arguments} - {*options} == {"seed"}
     for name, option in options.items():

@@ -108,7 +108,7 @@ def _question(name: str, *example: str, judges: bool = False) -> Callable[[Comma
                 from polars_evals import drift
                 from polars_evals.jobs.scoring import scan_scored
 
-                files = given.pop(own[0].name)
+                files = given.pop(declared_options[0].name)
                 frame = scan_scored(files) if files else None
                 result = getattr(drift, name)(frame, **options.arguments(given))
                 paths = deliver(result, {"html": html, "markdown": markdown})
@@ -116,9 +116,9 @@ def _question(name: str, *example: str, judges: bool = False) -> Callable[[Comma
             if judges:
                 leave([result.verdict], fail_on_inconclusive=fail_on_inconclusive)
 
-        own = list(inspect.signature(declared).parameters.values())
+        declared_options = list(inspect.signature(declared).parameters.values())
         shared = list(inspect.signature(run, follow_wrapped=False).parameters.values())
-        taken = [*own, *shared[: 5 if judges else 4]]
+        taken = [*declared_options, *shared[: 5 if judges else 4]]
         run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
         return _command(name, *example)(run)
@@ -175,7 +175,7 @@ def score(
             show(found, as_json=as_json)
             return
         with progress("scoring"):
-            result = reading.score_files(source, chosen, output, engine)
+            result = reading.score_input(source, chosen, output, engine)
         if check:
             result["findings"] = findings
             if not as_json:

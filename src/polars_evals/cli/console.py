@@ -49,7 +49,7 @@ log: Path | None = None
 
 
 def expect_json(wanted: bool) -> bool:
-    """Remember that the result is wanted as JSON, so that an error is told in it too."""
+    """Remember that the result is wanted as JSON, so that an error is written in it too."""
     global as_json  # noqa: PLW0603
     as_json = wanted
     return wanted
@@ -66,7 +66,7 @@ def show(text: str, *, as_json: bool = False) -> None:
         if as_json:
             write(clean(text), sys.stdout, errors="strict")
         else:
-            write(painted(clean(text)), sys.stdout)
+            write(_painted(clean(text)), sys.stdout)
     except UnicodeEncodeError:
         write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
     except OSError as error:
@@ -76,8 +76,7 @@ def show(text: str, *, as_json: bool = False) -> None:
         raise
 
 
-def painted(text: str) -> str:
-    """Return a text with colours, where stdout shows them."""
+def _painted(text: str) -> str:
     from polars_evals.report.terminal import coloured, wants_colour
 
     return coloured(text) if wants_colour(sys.stdout) else text
@@ -91,14 +90,14 @@ def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None
     print(text.encode(encoding, errors).decode(encoding), file=stream, flush=True)
 
 
-def plain(error: UnicodeError) -> tuple[str, int]:
+def _plain(error: UnicodeError) -> tuple[str, int]:
     """Write characters that an encoding lacks in others."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
-codecs.register_error("polars-evals-plain", plain)
+codecs.register_error("polars-evals-plain", _plain)
 
 
 @contextmanager
@@ -118,15 +117,15 @@ def explained() -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
-        explain(error)
+        _explain(error)
 
 
-def explain(error: BaseException) -> NoReturn:
+def _explain(error: BaseException) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
-    code = exit_code_of(error)
-    told = str(error) or type(error).__name__
+    code = _exit_code_of(error)
+    message = str(error) or type(error).__name__
     if code == UNEXPECTED:
-        told = (
+        message = (
             f"unexpected {type(error).__name__}: {one_line(error)}; --debug shows the trace, --log keeps it"
         )
     trace = redacted("".join(format_exception(error)))
@@ -139,11 +138,11 @@ def explain(error: BaseException) -> NoReturn:
         except OSError as unwritten:
             tell(f"--log cannot be written: {one_line(unwritten)}")
     if as_json:
-        show(json.dumps({"error": clean(redacted(told)), "exit_code": code}, indent=2))
-    fail(told, code)
+        show(json.dumps({"error": clean(redacted(message)), "exit_code": code}, indent=2))
+    _fail(message, code)
 
 
-def exit_code_of(error: BaseException) -> int:
+def _exit_code_of(error: BaseException) -> int:
     """Tell whose fault it is: the input's, that of what was asked, or the program's."""
     import polars as pl
 
@@ -154,8 +153,7 @@ def exit_code_of(error: BaseException) -> int:
     return USAGE if isinstance(error, ValueError | ModuleNotFoundError) else UNEXPECTED
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Say what is wrong and leave."""
+def _fail(message: str, code: int) -> NoReturn:
     for one in without_query(message).splitlines():
         write(f"polars-evals: {clean(redacted(one), 2_000)}", sys.stderr)
     raise typer.Exit(code)

@@ -109,7 +109,6 @@ def _text(done: "Diff", given: Mapping[str, Any], written: Mapping[str, str | No
 
 
 def _steps(done: "Diff", given: Mapping[str, Any]) -> list[list[str]]:
-    """Return the commands that do the same."""
     steps, inputs = [], list(given["inputs"])
     inputs += [word for one in given["columns"] or [] for word in ("--column", one)]
     inputs += [word for one in given["keep"] or [] for word in ("--keep", one)]

@@ -131,12 +131,12 @@ ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whateve
 WAYS = ("lower", "higher")
 
 
-def slices(by: list[str]) -> str | list[str | list[str]]:
+def _slices(by: list[str]) -> str | list[str | list[str]]:
     """Read the slices: `auto`, columns, or columns joined by commas."""
     return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
 
 
-def named_measures(given: list[str]) -> str | list[Any]:
+def _named_measures(given: list[str]) -> str | list[Any]:
     """Read the measures: `auto`, columns, or columns with their direction."""
     from polars_evals.suite import Measure
     from polars_evals.wording import did_you_mean
@@ -152,7 +152,7 @@ def named_measures(given: list[str]) -> str | list[Any]:
     return found
 
 
-def named_aggregates(given: list[str]) -> list[Any]:
+def _named_aggregates(given: list[str]) -> list[Any]:
     """Read the aggregates: names, or types with the class that they are about."""
     from polars_evals.suite import Aggregate
 
@@ -160,17 +160,17 @@ def named_aggregates(given: list[str]) -> list[Any]:
     return [Aggregate(kind, positive=of) if of else kind for kind, _, of in parts]
 
 
-def named_truth(given: str) -> str | dict[str, str]:
+def _named_truth(given: str) -> str | dict[str, str]:
     """Read the labels: a column, or the column of one metric."""
     metric, sign, column = given.partition("=")
     return {metric: column} if sign else given
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
-    "by": slices,
-    "measures": named_measures,
-    "aggregates": named_aggregates,
-    "truth": named_truth,
+    "by": _slices,
+    "measures": _named_measures,
+    "aggregates": _named_aggregates,
+    "truth": _named_truth,
 }
 
 # What is found in the scored rows.

@@ -15,8 +15,7 @@ from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
 from polars_evals.cli.options import AUTO
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.scoring import read_all, summary
-from polars_evals.jobs.scoring import score_files as score_here
+from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.files import is_parquet
@@ -45,7 +44,7 @@ OPTIONS = {
 }
 
 
-def score_files(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
+def score_input(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files and say what came out."""
     if engine != HERE:
         from polars_evals.cluster.engines import ENGINES
@@ -56,7 +55,7 @@ def score_files(source: Input, suite: Suite, output: str | Path, engine: str) ->
             raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
         return _score_there(source, suite, output, engine)
     with stoppable(), in_options():
-        return score_here(source, suite, output)
+        return score_files(source, suite, output)
 
 
 def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
@@ -84,13 +83,13 @@ def _score_there(source: Input, suite: Suite, output: str | Path, engine: str) -
     if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads plain Parquet files; leave out the options of traces")
     try:
-        from polars_evals.cluster import score_files
+        from polars_evals import cluster
 
         files = source.files()
         for file in files:
             if not is_parquet(file):
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
-        score_files(files, suite, Path(output), engine=engine)
+        cluster.score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
     except FileExistsError as error:
@@ -138,17 +137,17 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (ConfigError, InputError, pl.exceptions.PolarsError, ValueError) as error:
-        told = in_words_of_the_command(str(error))
-        if told == str(error):
+        message = in_words_of_the_command(str(error))
+        if message == str(error):
             raise
-        raise type(error)(told) from error
+        raise type(error)(message) from error
 
 
-def in_words_of_the_command(told: str) -> str:
+def in_words_of_the_command(message: str) -> str:
     """Name the options of the command in the place of those of the library."""
     for words, option in OPTIONS.items():
-        told = re.sub(words, option, told)
-    return told
+        message = re.sub(words, option, message)
+    return message
 
 
 def _mapped(text: str) -> tuple[str, str]:
