@@ -11,7 +11,7 @@ from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.config import DAY, Job, names_of
-from polars_evals.jobs.gates import FAILED, Evidence, GateResult, judge_all, unknown_items
+from polars_evals.jobs.gates import FAILED, GateInput, GateResult, judge_all, unknown_items
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.store import Snapshot, State
 from polars_evals.storage.secrets import one_line
@@ -30,7 +30,7 @@ def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     if job.compare is not None:
         comparison, absent = compared(job, scored, notes, snapshot.state)
     line = followed(job, scored, comparison, notes)
-    seen = Evidence(
+    seen = GateInput(
         names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
     )
     gates = judge_all(seen)

@@ -18,7 +18,7 @@ from polars_evals.jobs.memory import row_bytes, small_steps
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
-from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
+from polars_evals.storage.objects import Entry, is_remote, open_folder
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
@@ -79,7 +79,7 @@ def score_files(
         told = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
-            RemoteFolder(folder, source.storage_options).take(str(written), name)
+            open_folder(folder, source.storage_options).take(str(written), name)
         else:
             atomic.replace(written, Path(output))
     return {

@@ -1,4 +1,4 @@
-"""Gates about the comparison of versions and about the scores over time."""
+"""The kinds of gates: on rows, on the comparison of versions, and on the scores over time."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ import numpy as np
 import polars as pl
 from pydantic import BeforeValidator, Field
 
+from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
-from polars_evals.drift.answers import OUTCOMES, can_tell
+from polars_evals.drift.answers import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.drift.inference.estimate import MEAN
-from polars_evals.jobs.gates.base import (
+from polars_evals.drift.inference.intervals import wilson
+from polars_evals.jobs.gates._base import (
     ONE_OR_MORE,
     SKIPPED,
     TOLERANCE,
     Amount,
     Context,
-    Evidence,
     Findings,
     Gate,
+    GateInput,
     GateResult,
+    Number,
     Verdicts,
     all_rows,
     changed,
     subject,
 )
+from polars_evals.suite.declared import Fraction, Table, Text
 from polars_evals.suite.declared import listed as as_tuple
 from polars_evals.suite.measure import AUTO, KNOWN
-from polars_evals.wording import counted, listed, verb
+from polars_evals.wording import counted, have, listed, verb
 
 
 def _item(item: object) -> object:
@@ -61,12 +65,11 @@ class ComparisonGate(Gate):
         measures = KNOWN if asked == AUTO else asked
         return (*context.metrics, *aggregates_of(context), *measures, *OUTCOMES)
 
-    def looked_at(self, seen: Evidence) -> pl.Expr:
-        """Select the rows of the comparison that the gate is about: without a name, all of them."""
+    def looked_at(self, seen: GateInput) -> pl.Expr:
         metric = pl.lit(True) if self.metric is None else pl.col("metric") == self.metric
         return metric if self.by is None else metric & (pl.col("by") == self.by)
 
-    def findings(self, seen: Evidence, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
+    def findings(self, seen: GateInput, rows: pl.DataFrame, objections: Sequence[str]) -> Findings:
         """Count what was compared, and object to candidates without anything to compare."""
         about = "item" if seen.compared().spec.paired else "row"
         if rows.is_empty() and self.metric in OUTCOMES and can_tell(self.metric, seen.schema):
@@ -92,27 +95,20 @@ class FailOn(ComparisonGate):
 
     rule: ClassVar[str] = "fail_on"
 
-    @property
-    def demand(self) -> str:
-        """The verdicts."""
-        return f"fail_on = {', '.join(self.verdicts)}"
-
-    def judge(self, seen: Evidence) -> Findings:
-        """Find the rows whose verdict fails the gate."""
+    def judge(self, seen: GateInput) -> Findings:
         # All gates of this kind are judged together, so that together they err with probability alpha.
         every = pl.any_horizontal([gate.looked_at(seen) for gate in seen.gates if isinstance(gate, FailOn)])
         rows = seen.compared().family_wise(every, sequential=self.sequential).filter(self.looked_at(seen))
         return self.findings(seen, rows, list(self.bad_verdicts(seen, rows.filter(compared_rows() > 0))))
 
-    def bad_verdicts(self, seen: Evidence, rows: pl.DataFrame) -> Iterator[str]:
-        """Say which rows have such a verdict; one that the correction does not confirm is inconclusive."""
+    def bad_verdicts(self, seen: GateInput, rows: pl.DataFrame) -> Iterator[str]:
         for row in rows.iter_rows(named=True):
             if row["verdict"] in self.verdicts:
                 word = "" if self.verdicts == ("regressed",) else f"{row['verdict']}: "
                 yield f"{subject(row)}: {word}{changed(seen, row)}{newly_failing(seen, row)}"
 
 
-def newly_failing(seen: Evidence, row: Mapping[str, Any]) -> str:
+def newly_failing(seen: GateInput, row: Mapping[str, Any]) -> str:
     """Say how many items of a row newly fail, and where they are listed."""
     count = row["newly_failing"]
     if not count:
@@ -139,13 +135,7 @@ class NotWorseThan(ComparisonGate):
         if self.margin >= 1 and self.metric in (None, *context.metrics):
             raise ValueError(f"`{self.rule}` must be below 1, as scores are, got {self.margin:g}")
 
-    @property
-    def demand(self) -> str:
-        """The margin."""
-        return f"not_worse_than = {self.margin:g}"
-
-    def judge(self, seen: Evidence) -> Findings:
-        """Find the rows whose mean or pass rate may be worse by the margin."""
+    def judge(self, seen: GateInput) -> Findings:
         comparison = seen.compared()
         chosen = self.looked_at(seen)
         if self.metric is None:
@@ -164,7 +154,6 @@ class NotWorseThan(ComparisonGate):
         return self.findings(seen, all_rows(comparison).filter(chosen), objections)
 
     def found(self, row: Mapping[str, Any]) -> str:
-        """Say what the data show about a row that fails the gate."""
         items = counted(row["n"], "item")
         if row["ci_low"] is None or not np.isfinite(row["ci_low"]):
             return f"{items} {verb(row['n'], 'is', 'are')} too few to rule out a loss of {self.margin:g}"
@@ -179,18 +168,12 @@ class MeasuredGate(ComparisonGate):
 
     bound: Amount
 
-    @property
-    def demand(self) -> str:
-        """The bound."""
-        return f"{self.rule} = {self.bound:g}"
-
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
         """Scores only: a measure has a unit of its own."""
         return context.metrics
 
-    def judge(self, seen: Evidence) -> Findings:
-        """Find the rows that are beyond the bound."""
+    def judge(self, seen: GateInput) -> Findings:
         comparison = seen.compared()
         rows = comparison.summary.with_columns(slice=None, by=None) if self.by is None else comparison.slices
         about = pl.col("metric").is_in(self.metrics(seen))
@@ -204,7 +187,7 @@ class MeasuredGate(ComparisonGate):
 
     @abstractmethod
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Say which number of a row exceeds the bound, or return None."""
+        """Say which numbers of a row exceed the bound."""
 
 
 class MaxNewlyFailing(MeasuredGate):
@@ -216,7 +199,6 @@ class MaxNewlyFailing(MeasuredGate):
     needs_item: ClassVar[bool] = True
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Count the items."""
         count = row["newly_failing"] or 0
         if count > self.bound:
             yield f"{counted(count, 'item')} newly {verb(count, 'failing', 'fail')}, more than {self.bound:g}"
@@ -228,23 +210,18 @@ class MaxDrop(MeasuredGate):
     bound: Amount = Field(alias="max_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_drop"
+    is_relative: ClassVar[bool] = False
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
-        """Add the aggregates."""
         return (*context.metrics, *aggregates_of(context))
 
-    def limit(self, before: float) -> float:
-        """Return by how much a value may fall."""
-        return self.bound
-
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
-        """Look at the mean score and at the pass rate."""
         for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
             before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
             if before is None or after is None:
                 continue
-            drop, limit = before - after, self.limit(before)
+            drop, limit = before - after, self.bound * (before if self.is_relative else 1.0)
             if drop > limit + TOLERANCE:
                 yield f"{name} {before:.4g} → {after:.4g}, a drop of {drop:.4g}, more than {limit:.4g}"
 
@@ -255,10 +232,7 @@ class MaxRelativeDrop(MaxDrop):
     bound: Amount = Field(alias="max_relative_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_relative_drop"
-
-    def limit(self, before: float) -> float:
-        """Return by how much a value may fall."""
-        return self.bound * before
+    is_relative: ClassVar[bool] = True
 
 
 class MustNotFlip(Gate):
@@ -273,10 +247,9 @@ class MustNotFlip(Gate):
 
     @property
     def demand(self) -> str:
-        """How many items."""
         return f"must_not_flip = {counted(len(self.items), 'item')}"
 
-    def judge(self, seen: Evidence) -> Findings:
+    def judge(self, seen: GateInput) -> Findings:
         """Compare the listed items alone, however many others there are."""
         spec = seen.compared().spec
         assert spec.item is not None
@@ -315,7 +288,6 @@ class MustNotFlip(Gate):
         return Findings(int(compared.summary["n"].sum()), [*lone, *self.flipped(flips)], "item")
 
     def flipped(self, flips: pl.DataFrame) -> Iterator[str]:
-        """Say which items flipped."""
         for (candidate, metric), rows in flips.group_by("candidate", "metric", maintain_order=True):
             items = rows.get_column("item").cast(pl.String).sort().to_list()
             means = rows.select(pl.col("baseline_score", "candidate_score").mean()).row(0)
@@ -326,7 +298,7 @@ class MustNotFlip(Gate):
             )
 
 
-def unknown_items(seen: Evidence) -> list[str]:
+def unknown_items(seen: GateInput) -> list[str]:
     """Find the items of `must_not_flip` that no row has: they cannot be watched."""
     wanted = {item for gate in seen.gates if isinstance(gate, MustNotFlip) for item in gate.items}
     if seen.comparison is None or seen.comparison.spec.item is None or not wanted:
@@ -346,17 +318,11 @@ class OverTime(Gate):
     needs_timeline: ClassVar[bool] = True
     waits_for_candidate: ClassVar[bool] = False
 
-    @property
-    def demand(self) -> str:
-        """The verdicts."""
-        return f"timeline = {', '.join(self.verdicts)}"
-
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
-        """Add the measures that are followed."""
         return (*context.metrics, *context.followed)
 
-    def result(self, seen: Evidence) -> GateResult:
+    def result(self, seen: GateInput) -> GateResult:
         """Judge the gate, or skip it while every series has only its reference."""
         found = self.judge(seen)
         if seen.timeline is not None and not found.judged and not found.objections:
@@ -372,8 +338,7 @@ class OverTime(Gate):
             return line.summary
         return line.summary.filter(pl.col("metric").is_in(list(metrics)))
 
-    def judge(self, seen: Evidence) -> Findings:
-        """Find the series whose level changed."""
+    def judge(self, seen: GateInput) -> Findings:
         if seen.timeline is None:
             return Findings(0, reason="there is no timeline: see the notes")
         changes = self.changes(seen.timeline, self.metrics(seen))
@@ -385,6 +350,194 @@ class OverTime(Gate):
         judged = changes.filter(pl.col("current_n") > 0).height
         # One that fails the gate was judged, with however little.
         return Findings(max(judged, len(objections)), objections, "series", "no series has scores over time")
+
+
+class RowsGate(Gate):
+    """A bound on a statistic of the rows of each candidate, or of all rows without a comparison."""
+
+    # What to report for a group without values.
+    lacking: ClassVar[str] = "there are no rows"
+    # What the rows are called, unless it is a metric.
+    what: ClassVar[str] = ""
+
+    @abstractmethod
+    def value(self, seen: GateInput, metric: str) -> pl.Expr:
+        """Return the value of a row: null where there is nothing to judge."""
+
+    @abstractmethod
+    def objection(self, row: Mapping[str, Any]) -> str | None:
+        """Say what is wrong with a group of `n` values whose statistic is `found`, or return None."""
+
+    def number(self) -> pl.Expr:
+        return pl.col("value").mean()
+
+    def metrics(self, seen: GateInput) -> list[str]:
+        name = self.about or self.what
+        return [name] if name else super().metrics(seen)
+
+    def judge(self, seen: GateInput) -> Findings:
+        groups, frame = dict[str, pl.Expr](), seen.scored
+        if seen.comparison is not None:
+            spec = seen.comparison.spec
+            groups["candidate"] = as_text(seen.schema, spec.version)
+            frame = frame.filter(groups["candidate"].is_in(spec.candidate))
+        if self.by is not None:
+            seen.require(self.by)
+            groups["slice"] = pl.concat_str(pl.lit(f"{self.by}="), as_text(seen.schema, self.by))
+        judged, objections = 0, list[str]()
+        for metric in self.metrics(seen):
+            values = frame.select(
+                *(expr.alias(name) for name, expr in groups.items()), value=self.value(seen, metric)
+            )
+            numbers = [pl.col("value").count().alias("n"), self.number().alias("found")]
+            found = values.group_by(*groups).agg(numbers).sort(*groups) if groups else values.select(numbers)
+            for row in found.collect(engine="streaming").iter_rows(named=True):
+                judged += row["n"]
+                row["metric"] = metric
+                if (text := self.objection(row) if row["n"] else self.lacking) is not None:
+                    objections.append(f"{subject(row)}: {text}")
+        return Findings(judged, objections, reason=self.lacking)
+
+
+class MinPassRate(RowsGate):
+    """A share of the rows of each candidate, and of each slice with `by`, must pass."""
+
+    least: Fraction = Field(alias="min_pass_rate", description="a number from 0 to 1")
+
+    rule: ClassVar[str] = "min_pass_rate"
+    lacking: ClassVar[str] = "no row has a label to judge"
+
+    def value(self, seen: GateInput, metric: str) -> pl.Expr:
+        return pl.col(f"{metric}_label") == "pass"
+
+    def objection(self, row: Mapping[str, Any]) -> str | None:
+        n, passed = row["n"], round(row["found"] * row["n"])
+        if passed / n >= self.least:
+            return None
+        low, high = (float(end[0]) for end in wilson(np.array([passed]), np.array([n]), 0.05))
+        return (
+            f"pass rate {passed / n:.1%} is below {self.least:.1%} ({passed:,} of {n:,}, 95% interval "
+            f"{low:.1%} to {high:.1%}); look at the {counted(n - passed, 'row')} with "
+            f'{row["metric"]}_label = "fail"'
+        )
+
+
+class _Bound(RowsGate):
+    """A number made of a column's values must not exceed a bound."""
+
+    column: Text = Field(alias="measure", description="a column of numbers")
+
+    takes_metric: ClassVar[bool] = False
+    lacking: ClassVar[str] = "no row has a number"
+
+    @property
+    @abstractmethod
+    def most(self) -> tuple[str, float]:
+        """What is bounded, in words, and the bound."""
+
+    @property
+    def about(self) -> str:
+        return self.column
+
+    @property
+    def demand(self) -> str:
+        return "{} at most {:g}".format(*self.most)
+
+    def value(self, seen: GateInput, metric: str) -> pl.Expr:
+        """Return the column; infinity counts as a number."""
+        seen.require(metric)
+        if not seen.schema[metric].is_numeric():
+            raise ConfigError(f"a gate bounds {metric!r}, which is {seen.schema[metric]}, not a number")
+        return pl.col(metric).cast(pl.Float64).fill_nan(None)
+
+    def objection(self, row: Mapping[str, Any]) -> str | None:
+        what, most = self.most
+        if row["found"] <= most:
+            return None
+        return f"{what} {row['found']:,.6g} is above {most:,.6g} (of {counted(row['n'], 'row')})"
+
+
+class MaxMean(_Bound):
+    """A mean must not exceed a bound: `measure = "cost"`, `max_mean = 0.02`."""
+
+    bound: Number = Field(alias="max_mean", description="a number")
+
+    rule: ClassVar[str] = "max_mean"
+
+    @property
+    def most(self) -> tuple[str, float]:
+        return "mean", self.bound
+
+
+class _Quantile(Table):
+    q: Fraction = Field(description="a number from 0 to 1")
+    value: Number = Field(description="a number")
+
+
+class MaxQuantile(_Bound):
+    """A quantile must not exceed a bound: `measure = "ms"`, `max_quantile = { q = 0.95, value = 900 }`."""
+
+    bound: _Quantile = Field(alias="max_quantile", description="{ q = 0.95, value = 900 }")
+
+    rule: ClassVar[str] = "max_quantile"
+
+    def number(self) -> pl.Expr:
+        return pl.col("value").quantile(self.bound.q, "linear")
+
+    @property
+    def most(self) -> tuple[str, float]:
+        return f"{self.bound.q:g} quantile", self.bound.value
+
+
+class MaxErrorRate(RowsGate):
+    """At most a share of the rows may have an error: `max_error_rate = 0.02`."""
+
+    bound: Fraction = Field(alias="max_error_rate", description="a share between 0 and 1")
+
+    rule: ClassVar[str] = "max_error_rate"
+    what: ClassVar[str] = "errors"
+    takes_metric: ClassVar[bool] = False
+
+    def value(self, seen: GateInput, metric: str) -> pl.Expr:
+        has_error = error_of(seen.schema)
+        if has_error is None:
+            seen.require(ERROR)
+            raise ConfigError(
+                f"a gate counts errors, but {ERROR!r} is {seen.schema[ERROR]}, not text or Boolean"
+            )
+        return has_error
+
+    def objection(self, row: Mapping[str, Any]) -> str | None:
+        if row["found"] <= self.bound + TOLERANCE:
+            return None
+        return (
+            f"{row['found']:.1%} of {have(row['n'], 'row')} one, more than {self.bound:.1%}; look at the "
+            f"{counted(round(row['found'] * row['n']), 'row')} whose {ERROR} is set"
+        )
+
+
+class MinAnswered(RowsGate):
+    """A share of the rows must have an answer, that is, an output that is not empty."""
+
+    bound: Fraction = Field(alias="min_answered", description="a number from 0 to 1")
+    column: Text = Field(default="output", alias="output", description="the column of outputs")
+
+    rule: ClassVar[str] = "min_answered"
+    what: ClassVar[str] = "answers"
+    takes_metric: ClassVar[bool] = False
+
+    def value(self, seen: GateInput, metric: str) -> pl.Expr:
+        seen.require(self.column)
+        column, is_text = pl.col(self.column), seen.schema[self.column] == pl.String()
+        return column.is_not_null() & (column.str.strip_chars() != "" if is_text else pl.lit(True))
+
+    def objection(self, row: Mapping[str, Any]) -> str | None:
+        if row["found"] >= self.bound - TOLERANCE:
+            return None
+        return (
+            f"{row['found']:.1%} of {have(row['n'], 'row')} one, fewer than {self.bound:.1%}; look at the "
+            f"rows whose {self.column} is missing or empty"
+        )
 
 
 def series(row: Mapping[str, Any]) -> str:
