@@ -179,7 +179,7 @@ def compare(
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.judging import timeline_of
+        from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
         if time is not None and html is None:

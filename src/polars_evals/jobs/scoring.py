@@ -13,8 +13,7 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.jobs.inputs import Input, row_bytes, small_steps
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder

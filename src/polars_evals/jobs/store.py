@@ -34,7 +34,7 @@ import polars as pl
 
 from polars_evals._errors import InputError, JobError, StoreError, is_failure
 from polars_evals._polars import sink_parts
-from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.jobs.inputs import row_bytes, small_steps
 from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces.source import instance

@@ -11,9 +11,9 @@ from uuid import uuid4
 from polars_evals._errors import ConfigError, StoreError, is_failure
 from polars_evals.jobs.config import Job
 from polars_evals.jobs.history import Record, read_history
-from polars_evals.jobs.judging import judge
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
+from polars_evals.jobs.runner import judge
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
 from polars_evals.report.terminal import status_lines
 from polars_evals.storage.objects import open_folder
