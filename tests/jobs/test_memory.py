@@ -184,7 +184,7 @@ def test_texts_that_repeat_are_copied_in_small_steps(tmp_path: Path, monkeypatch
         file := tmp_path / "a.parquet"
     )
     copy = inputs.with_small_row_groups(str(file), tmp_path / "copies")
-    assert max(rows for rows, _ in inputs.row_groups(copy)) <= inputs.STEP_ROWS
+    assert max(rows for rows, _ in inputs._row_groups(copy)) <= inputs.STEP_ROWS
 
 
 def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,17 +79,17 @@ class Scorer:
         """Declare what comes out, and raise now for what would fail on a worker."""
         if max_bytes < 1:
             raise ValueError(f"max_bytes must be at least 1, got {max_bytes!r}")
-        existing = without_views(existing.empty_table()).schema
+        existing = _without_views(existing.empty_table()).schema
         # Columns that the suite does not read are here for their names: Polars may not know their types.
         columns = {
-            name: polars_type(existing.field(name).type) if name in columns_of(suite) else pl.Null()
+            name: polars_type(existing.field(name).type) if name in _columns_of(suite) else pl.Null()
             for name in existing.names
         }
-        refuse_across(suite, pl.Schema(columns))
+        _refuse_across(suite, pl.Schema(columns))
         # Run without a row, not only planned: metrics refuse types that they cannot score when they run.
         scored = suite.score(pl.DataFrame(schema=columns), signatures=signatures).schema
-        results = {name: portable(dtype) for name, dtype in scored.items() if name not in columns}
-        added = with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
+        results = {name: _portable(dtype) for name, dtype in scored.items() if name not in columns}
+        added = _with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
         return cls(suite, existing, added, signatures, max_bytes)
 
     @property
@@ -99,11 +99,11 @@ class Scorer:
 
     def score(self, table: pa.Table) -> pa.Table:
         """Add the results of the suite to a table."""
-        read = [name for name in self.existing.names if name in columns_of(self.suite)]
+        read = [name for name in self.existing.names if name in _columns_of(self.suite)]
         frame = pl.DataFrame(pl.from_arrow(table.select(read)))
         scored = self.suite.score(frame, signatures=self.signatures).select(self.added.names)
-        results = with_short_offsets(
-            scored.cast({name: portable(dtype) for name, dtype in scored.schema.items()}).to_arrow()
+        results = _with_short_offsets(
+            scored.cast({name: _portable(dtype) for name, dtype in scored.schema.items()}).to_arrow()
         ).cast(self.added)
         for name in self.added.names:
             table = table.append_column(self.added.field(name), results[name])
@@ -114,7 +114,7 @@ class Scorer:
         return map(self.score, bounded(tables, self.max_bytes))
 
 
-def refuse_across(suite: Suite, schema: pl.Schema) -> None:
+def _refuse_across(suite: Suite, schema: pl.Schema) -> None:
     """Refuse metrics whose scores depend on other rows: on a cluster they would depend on its partitions."""
     for metric in suite.metrics:
         kinds = pl.Schema({name: schema[name] for name in metric.columns if name in schema})
@@ -125,8 +125,7 @@ def refuse_across(suite: Suite, schema: pl.Schema) -> None:
             )
 
 
-def columns_of(suite: Suite) -> set[str]:
-    """Return the columns that a suite reads."""
+def _columns_of(suite: Suite) -> set[str]:
     return {column for metric in suite.metrics for column in metric.columns}
 
 
@@ -135,16 +134,16 @@ def polars_type(dtype: pa.DataType) -> pl.DataType:
     return pl.Series(pl.from_arrow(pa.array([], dtype))).dtype
 
 
-def portable(dtype: pl.DataType) -> pl.DataType:
+def _portable(dtype: pl.DataType) -> pl.DataType:
     """Return a type that Polars, Arrow, Ray and Spark all have."""
     if isinstance(dtype, pl.List):
-        return pl.List(portable(dtype.inner))  # type: ignore[arg-type]
+        return pl.List(_portable(dtype.inner))  # type: ignore[arg-type]
     if isinstance(dtype, pl.Struct):
-        return pl.Struct({field.name: portable(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
+        return pl.Struct({field.name: _portable(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
     return PORTABLE.get(type(dtype), dtype)
 
 
-def with_short_offsets(table: pa.Table) -> pa.Table:
+def _with_short_offsets(table: pa.Table) -> pa.Table:
     """Write texts and lists as Ray and Spark do, with offsets of 32 bits: bounded batches need no more."""
     return table.cast(pa.schema([field.with_type(_short(field.type)) for field in table.schema]))
 
@@ -164,7 +163,7 @@ def bounded(tables: Iterable[pa.Table], max_bytes: int) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     size = 0
     for table in tables:
-        for piece in halves(without_views(table), max_bytes):
+        for piece in halves(_without_views(table), max_bytes):
             if held and size + piece.nbytes > max_bytes:
                 yield pa.concat_tables(held)
                 held, size = [], 0
@@ -184,7 +183,7 @@ def halves(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     yield from halves(table.slice(middle), max_bytes)
 
 
-def without_views(table: pa.Table) -> pa.Table:
+def _without_views(table: pa.Table) -> pa.Table:
     """Copy columns of string views: a slice of views does not tell how many bytes it holds."""
     if not any(pa.types.is_string_view(field.type) for field in table.schema):
         return table

@@ -62,8 +62,8 @@ def small_steps(longest: float) -> Iterator[int]:
 def row_bytes(file: str) -> float:
     """Return the size of a row where the rows of a file are longest, about."""
     if is_parquet(file):
-        return max((size / rows for rows, size in row_groups(file)), default=1.0)
-    return line_bytes(file)
+        return max((size / rows for rows, size in _row_groups(file)), default=1.0)
+    return _line_bytes(file)
 
 
 def with_small_row_groups(file: str, folder: Path) -> str:
@@ -72,7 +72,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     Unlike Polars, Arrow reads a row group page by page. What it cannot read, or not as Polars does, is left
     as it is.
     """
-    if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
+    if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
         return file
     # The folders keep their names, for some formats say with them what is inside.
     copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)
@@ -98,15 +98,14 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     return str(copy) if same else file
 
 
-def row_groups(file: str) -> Sequence[tuple[int, int]]:
+def _row_groups(file: str) -> Sequence[tuple[int, int]]:
     """Return rows and bytes, unpacked, of each row group that has any, where Arrow can tell."""
     about = os.stat(file)
-    return read_row_groups(file, about.st_size, about.st_mtime_ns)
+    return _read_row_groups(file, about.st_size, about.st_mtime_ns)
 
 
 @lru_cache(maxsize=4096)
-def read_row_groups(file: str, size: int, mtime_ns: int) -> Sequence[tuple[int, int]]:
-    """Read them from the file, which is not asked twice unless it changes."""
+def _read_row_groups(file: str, size: int, mtime_ns: int) -> Sequence[tuple[int, int]]:
     try:
         metadata = pq.read_metadata(file)
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
@@ -123,12 +122,11 @@ def refuse_long_lines(file: str) -> None:
     kind = next((name for start, name in PACKED.items() if begin.startswith(start)), None)
     about = os.stat(file)
     if kind is not None and about.st_size > SMALLEST_PACKED:
-        check_lines(file, kind, about.st_size, about.st_mtime_ns)
+        _check_lines(file, kind, about.st_size, about.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
-    """Unpack a file, a piece at a time, and look for the ends of lines."""
+def _check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
     length = 0
     with pa.input_stream(file, compression=kind) as stream:
         while piece := stream.read(SAMPLE_BYTES):
@@ -141,7 +139,7 @@ def check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
                 )
 
 
-def line_bytes(file: str) -> float:
+def _line_bytes(file: str) -> float:
     """Look at some places of a file of lines, and return how long they are where they are longest."""
     size = os.path.getsize(file)
     longest = 1.0

@@ -197,10 +197,10 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
     writers: dict[str, Callable[[str], None]] = {
         "junit": lambda file: write_file(file, outcome.to_junit(), options),
         "markdown": lambda file: write_file(file, outcome.to_markdown(), options),
-        "html": lambda file: write_file(file, page_of(outcome), options),
+        "html": lambda file: write_file(file, _page_of(outcome), options),
     }
     if outcome.comparison is not None:
-        writers["items"] = partial(write_items, outcome.comparison, storage_options=options)
+        writers["items"] = partial(_write_items, outcome.comparison, storage_options=options)
 
     def attempt(kind: str, file: str, write: Callable[[str], None]) -> None:
         try:
@@ -216,7 +216,7 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
         if kind in report.files:
             attempt(kind, report.files[kind], write)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
-        attempt("step", step, lambda file: append_to(file, outcome.to_markdown()))
+        attempt("step", step, lambda file: _append_to(file, outcome.to_markdown()))
         written.pop("step", None)
     if report.summary is not None:
         # The last one, as it lists the others.
@@ -225,23 +225,21 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
     return replace(outcome, reports=written, unwritten=unwritten)
 
 
-def page_of(outcome: Outcome) -> str:
-    """Return the page: of the comparison, of the scores over time, or of a day with neither."""
+def _page_of(outcome: Outcome) -> str:
     gates = [{"gate": one.name, "status": one.status, "lines": one.lines} for one in outcome.gates]
     if outcome.comparison is not None:
         return outcome.comparison.to_html(timeline=outcome.timeline, gates=gates)
     if outcome.timeline is not None:
         return outcome.timeline.to_html(gates=gates)
-    return waiting_page(outcome)
+    return _waiting_page(outcome)
 
 
-def append_to(file: str, text: str) -> None:
-    """Add a text to a file."""
+def _append_to(file: str, text: str) -> None:
     with open(file, "a", encoding="utf-8") as target:
         target.write(text)
 
 
-def write_items(comparison: Comparison, path: str, storage_options: Mapping[str, str] | None) -> None:
+def _write_items(comparison: Comparison, path: str, storage_options: Mapping[str, str] | None) -> None:
     """Write the items that newly fail, with their texts, worst first."""
     failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
     if path.lower().endswith(".csv"):
@@ -254,8 +252,7 @@ def write_items(comparison: Comparison, path: str, storage_options: Mapping[str,
     write_file(path, content.getvalue(), storage_options)
 
 
-def waiting_page(outcome: Outcome) -> str:
-    """Return a page for a day on which there is nothing to compare yet."""
+def _waiting_page(outcome: Outcome) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in outcome.lines())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>nothing to compare yet</title>'

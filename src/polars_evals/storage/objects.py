@@ -248,7 +248,7 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str,
 
 
 @contextmanager
-def explained(address: object, problem: type[JobError]) -> Iterator[None]:
+def _explained(address: object, problem: type[JobError]) -> Iterator[None]:
     """Say in a line what is wrong with an object store."""
     try:
         yield
@@ -283,24 +283,24 @@ class _RemoteFolder(Folder):
         return f"{self.place}/{name}"
 
     def files(self, folder: str = "") -> dict[str, Entry]:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             found = self.library.list_with_delimiter(self.store, prefix=folder or None)["objects"]
         start = len(folder) + 1 if folder else 0
-        return {one["path"][start:]: entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
+        return {one["path"][start:]: _entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
 
     def folders(self) -> list[str]:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             return sorted(self.library.list_with_delimiter(self.store)["common_prefixes"])
 
     def read(self, name: str) -> bytes:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             try:
                 return bytes(self.library.get(self.store, name).bytes())
             except (FileNotFoundError, self.library.exceptions.NotFoundError):
                 raise FileNotFoundError(f"{self.path(name)} does not exist") from None
 
     def create(self, name: str, content: bytes) -> None:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             try:
                 self.library.put(self.store, name, content, mode="create")
             except self.library.exceptions.AlreadyExistsError:
@@ -309,15 +309,15 @@ class _RemoteFolder(Folder):
                     raise FileExistsError(f"{self.path(name)} already exists") from None
 
     def write(self, name: str, content: bytes) -> None:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             self.library.put(self.store, name, content)
 
     def take(self, file: str, name: str) -> None:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             self.library.put(self.store, name, Path(file))
 
     def remove(self, names: Iterable[str]) -> None:
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             for name in names:
                 try:
                     self.library.delete(self.store, name)
@@ -329,7 +329,7 @@ class _RemoteFolder(Folder):
         name = f"_evals/probe-{uuid4().hex}"
         self.create(name, b"1")
         try:
-            with explained(self.place, StoreError):
+            with _explained(self.place, StoreError):
                 self.library.put(self.store, name, b"2", mode="create")
         except StoreError as error:
             if "already" not in str(error).lower() and "precondition" not in str(error).lower():
@@ -358,22 +358,21 @@ class _RemoteFolder(Folder):
             yield folder
 
 
-def entry_of(found: Mapping[str, Any]) -> Entry:
-    """Read what a listing says of an object."""
+def _entry_of(found: Mapping[str, Any]) -> Entry:
     return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
 
 
 def list_objects(address: Address, options: Mapping[str, str] | None, *, is_folder: bool) -> dict[str, Entry]:
     """List all objects below a folder, or an object of that name, by their paths in the bucket."""
     library, store = obstore(), address.open(options, prefix="")
-    with explained(address, InputError):
+    with _explained(address, InputError):
         if address.path and not is_folder:
             try:
-                return {address.path: entry_of(library.head(store, address.path))}
+                return {address.path: _entry_of(library.head(store, address.path))}
             except (FileNotFoundError, library.exceptions.NotFoundError):
                 pass
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
-        return {one["path"]: entry_of(one) for page in pages for one in page}
+        return {one["path"]: _entry_of(one) for page in pages for one in page}
 
 
 def download(
@@ -393,8 +392,8 @@ def download(
         copy = folder / uuid4().hex / address.path
         copy.parent.mkdir(parents=True)
         try:
-            with explained(file, InputError):
-                fetch_one(stores[address.host], address.path, files[file], copy)
+            with _explained(file, InputError):
+                _fetch_one(stores[address.host], address.path, files[file], copy)
             copies[file] = str(copy)
         except (InputError, OSError) as error:
             failures[file] = one_line(error)
@@ -404,7 +403,7 @@ def download(
     return copies, failures
 
 
-def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
+def _fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
     """Copy an object; where the connection breaks, the rest is asked for."""
     library = obstore()
     done, attempt = 0, 0

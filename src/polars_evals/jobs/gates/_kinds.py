@@ -47,13 +47,12 @@ Items = Annotated[
 ]
 
 
-def aggregates_of(context: Context) -> tuple[str, ...]:
-    """Name the aggregates that are compared."""
+def _aggregates_of(context: Context) -> tuple[str, ...]:
     asked = () if context.compare is None else context.compare.aggregates or ()
     return tuple(str(one.name) for one in asked)
 
 
-class ComparisonGate(Gate):
+class _ComparisonGate(Gate):
     """A gate about rows of the comparison."""
 
     needs_compare: ClassVar[bool] = True
@@ -63,7 +62,7 @@ class ComparisonGate(Gate):
         """Add the aggregates, the measures, and the shares of answers that failed."""
         asked = () if context.compare is None else context.compare.measures
         measures = KNOWN if asked == AUTO else asked
-        return (*context.metrics, *aggregates_of(context), *measures, *OUTCOMES)
+        return (*context.metrics, *_aggregates_of(context), *measures, *OUTCOMES)
 
     def looked_at(self, seen: GateInput) -> pl.Expr:
         metric = pl.lit(True) if self.metric is None else pl.col("metric") == self.metric
@@ -78,11 +77,11 @@ class ComparisonGate(Gate):
             return Findings(int(every["n"].sum()), [], about)
         whole = rows.filter(pl.col("slice").is_null()) if self.by is None else rows
         lone = nothing_compared(seen.compared(), whole)
-        judged = int(whole.select(compared_rows().sum()).item())
+        judged = int(whole.select(_compared_rows().sum()).item())
         return Findings(judged, [*lone, *objections], about, "; ".join(lone))
 
 
-class FailOn(ComparisonGate):
+class FailOn(_ComparisonGate):
     """No row of the comparison may have one of some verdicts, after Holm's correction over all such gates.
 
     A job that runs every day asks the same question again and again while rows are added. Its p-values hold
@@ -99,16 +98,16 @@ class FailOn(ComparisonGate):
         # All gates of this kind are judged together, so that together they err with probability alpha.
         every = pl.any_horizontal([gate.looked_at(seen) for gate in seen.gates if isinstance(gate, FailOn)])
         rows = seen.compared().family_wise(every, sequential=self.sequential).filter(self.looked_at(seen))
-        return self.findings(seen, rows, list(self.bad_verdicts(seen, rows.filter(compared_rows() > 0))))
+        return self.findings(seen, rows, list(self.bad_verdicts(seen, rows.filter(_compared_rows() > 0))))
 
     def bad_verdicts(self, seen: GateInput, rows: pl.DataFrame) -> Iterator[str]:
         for row in rows.iter_rows(named=True):
             if row["verdict"] in self.verdicts:
                 word = "" if self.verdicts == ("regressed",) else f"{row['verdict']}: "
-                yield f"{subject(row)}: {word}{changed(seen, row)}{newly_failing(seen, row)}"
+                yield f"{subject(row)}: {word}{changed(seen, row)}{_newly_failing(seen, row)}"
 
 
-def newly_failing(seen: GateInput, row: Mapping[str, Any]) -> str:
+def _newly_failing(seen: GateInput, row: Mapping[str, Any]) -> str:
     """Say how many items of a row newly fail, and where they are listed."""
     count = row["newly_failing"]
     if not count:
@@ -117,7 +116,7 @@ def newly_failing(seen: GateInput, row: Mapping[str, Any]) -> str:
     return f", {counted(count, 'item')} newly {verb(count, 'failing', 'fail')}{place}"
 
 
-class NotWorseThan(ComparisonGate):
+class NotWorseThan(_ComparisonGate):
     """The data must show that no candidate is worse by a margin. An inconclusive result fails.
 
     All rows must hold at once, so that no correction for their number is needed.
@@ -163,7 +162,7 @@ class NotWorseThan(ComparisonGate):
         return f"a loss of {self.margin:g} or more is not ruled out: {interval}"
 
 
-class MeasuredGate(ComparisonGate):
+class _MeasuredGate(_ComparisonGate):
     """A bound on the numbers of a comparison: of the whole, or with `by` of each slice of a column."""
 
     bound: Amount
@@ -180,7 +179,7 @@ class MeasuredGate(ComparisonGate):
         rows = rows.filter(about if self.by is None else about & (pl.col("by") == self.by))
         objections = [
             f"{subject(row)}: {text}"
-            for row in rows.filter(compared_rows() > 0).iter_rows(named=True)
+            for row in rows.filter(_compared_rows() > 0).iter_rows(named=True)
             for text in self.beyond(row)
         ]
         return self.findings(seen, rows, objections)
@@ -190,7 +189,7 @@ class MeasuredGate(ComparisonGate):
         """Say which numbers of a row exceed the bound."""
 
 
-class MaxNewlyFailing(MeasuredGate):
+class MaxNewlyFailing(_MeasuredGate):
     """For each metric, at most a number of items may pass in the baseline and fail in a candidate."""
 
     bound: Amount = Field(alias="max_newly_failing", description="a number of items, from 0 on")
@@ -204,7 +203,7 @@ class MaxNewlyFailing(MeasuredGate):
             yield f"{counted(count, 'item')} newly {verb(count, 'failing', 'fail')}, more than {self.bound:g}"
 
 
-class MaxDrop(MeasuredGate):
+class MaxDrop(_MeasuredGate):
     """The mean score and the pass rate may fall by at most a bound, without a test."""
 
     bound: Amount = Field(alias="max_drop", description="a number from 0 on")
@@ -214,7 +213,7 @@ class MaxDrop(MeasuredGate):
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
-        return (*context.metrics, *aggregates_of(context))
+        return (*context.metrics, *_aggregates_of(context))
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
@@ -329,7 +328,7 @@ class OverTime(Gate):
             waiting = self.changes(seen.timeline, self.metrics(seen))
             if not waiting.is_empty():
                 first = waiting.row(0, named=True)
-                return GateResult(self.name, SKIPPED, (f"{series(first)}: {first['reason']}",))
+                return GateResult(self.name, SKIPPED, (f"{_series(first)}: {first['reason']}",))
         return super().result(seen)
 
     def changes(self, line: Timeline, metrics: Sequence[str]) -> pl.DataFrame:
@@ -343,7 +342,7 @@ class OverTime(Gate):
             return Findings(0, reason="there is no timeline: see the notes")
         changes = self.changes(seen.timeline, self.metrics(seen))
         objections = [
-            f"{series(row)}: {row['verdict']}: {row['reason']}"
+            f"{_series(row)}: {row['verdict']}: {row['reason']}"
             for row in changes.iter_rows(named=True)
             if row["verdict"] in self.verdicts
         ]
@@ -352,7 +351,7 @@ class OverTime(Gate):
         return Findings(max(judged, len(objections)), objections, "series", "no series has scores over time")
 
 
-class RowsGate(Gate):
+class _RowsGate(Gate):
     """A bound on a statistic of the rows of each candidate, or of all rows without a comparison."""
 
     # What to report for a group without values.
@@ -399,7 +398,7 @@ class RowsGate(Gate):
         return Findings(judged, objections, reason=self.lacking)
 
 
-class MinPassRate(RowsGate):
+class MinPassRate(_RowsGate):
     """A share of the rows of each candidate, and of each slice with `by`, must pass."""
 
     least: Fraction = Field(alias="min_pass_rate", description="a number from 0 to 1")
@@ -422,7 +421,7 @@ class MinPassRate(RowsGate):
         )
 
 
-class _Bound(RowsGate):
+class _Bound(_RowsGate):
     """A number made of a column's values must not exceed a bound."""
 
     column: Text = Field(alias="measure", description="a column of numbers")
@@ -489,7 +488,7 @@ class MaxQuantile(_Bound):
         return f"{self.bound.q:g} quantile", self.bound.value
 
 
-class MaxErrorRate(RowsGate):
+class MaxErrorRate(_RowsGate):
     """At most a share of the rows may have an error: `max_error_rate = 0.02`."""
 
     bound: Fraction = Field(alias="max_error_rate", description="a share between 0 and 1")
@@ -516,7 +515,7 @@ class MaxErrorRate(RowsGate):
         )
 
 
-class MinAnswered(RowsGate):
+class MinAnswered(_RowsGate):
     """A share of the rows must have an answer, that is, an output that is not empty."""
 
     bound: Fraction = Field(alias="min_answered", description="a number from 0 to 1")
@@ -540,13 +539,12 @@ class MinAnswered(RowsGate):
         )
 
 
-def series(row: Mapping[str, Any]) -> str:
-    """Name a series."""
+def _series(row: Mapping[str, Any]) -> str:
     pieces = [row.get("slice"), row.get("version")]
     return str(row["metric"]) + "".join(f" [{piece}]" for piece in pieces if piece is not None)
 
 
-def compared_rows() -> pl.Expr:
+def _compared_rows() -> pl.Expr:
     """How many items a row of a comparison is about, or rows where versions are not paired."""
     sides = pl.min_horizontal("n_baseline_only", "n_candidate_only")
     return pl.when(pl.col("paired") | (sides > 0)).then(pl.col("n")).otherwise(0)
@@ -563,5 +561,5 @@ def nothing_compared(comparison: Comparison, rows: pl.DataFrame) -> list[str]:
             hint = f"; some values of {comparison.spec.item!r} differ only in case or in white space"
     return [
         f"{subject(row)}: nothing is compared: {row['reason']}{hint}"
-        for row in rows.filter(compared_rows() == 0).iter_rows(named=True)
+        for row in rows.filter(_compared_rows() == 0).iter_rows(named=True)
     ]
