@@ -54,11 +54,8 @@ class Engine(Protocol[D]):
     def select(self, data: D, columns: Sequence[str]) -> D:
         """Take some columns."""
 
-    def score(self, data: D, scorer: Scorer) -> D:
-        """Map the tables with `scorer.score_all`; its `schema` is that of the result."""
-
-    def map(self, data: D, function: MapTables, schema: pa.Schema) -> D:
-        """Map tables to tables of a schema, any number at once."""
+    def map(self, data: D, function: MapTables, schema: pa.Schema, *, keep: bool = False) -> D:
+        """Map tables to tables of a schema, any number at once; with `keep`, it comes behind the columns."""
 
     def collect(self, data: D) -> Iterator[pa.Table]:
         """Bring the data to the driver."""
@@ -91,11 +88,6 @@ class Scorer:
         results = {name: _portable(dtype) for name, dtype in scored.items() if name not in columns}
         added = _with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
         return cls(suite, existing, added, signatures, max_bytes)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of what comes out."""
-        return pa.schema([*self.existing, *self.added], self.existing.metadata)
 
     def score(self, table: pa.Table) -> pa.Table:
         """Add the results of the suite to a table."""
@@ -198,4 +190,4 @@ def _without_views(table: pa.Table) -> pa.Table:
 def score_on(engine: Engine[D], data: D, suite: Suite, *, signatures: bool, max_bytes: int) -> D:
     """Score data with a suite."""
     scorer = Scorer.of(suite, engine.schema(data), signatures=signatures, max_bytes=max_bytes)
-    return engine.score(data, scorer)
+    return engine.map(data, scorer.score_all, scorer.added, keep=True)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
@@ -41,7 +41,7 @@ from polars_evals.traces.source import instance
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable, Schema
+    from deltalake import DeltaTable
 
 LAYOUT = 2
 KEPT = 10
@@ -118,13 +118,6 @@ class State:
         return cls(key=key, score_columns=columns, **given)
 
 
-class Read(Protocol):
-    """What is read, and knows how long its rows are."""
-
-    def row_bytes(self) -> float:
-        """Return the size of a row, about."""
-
-
 @dataclass(frozen=True)
 class Part:
     """A data file: where it is, how many rows and bytes it has, and how to get there."""
@@ -195,7 +188,7 @@ def write_parts(
     folder: Path,
     metadata: Mapping[str, str],
     *,
-    read: Sequence[str | Read],
+    read: Sequence[str | Part],
     size: int | None = PART_BYTES,
 ) -> list[Part]:
     """Write a frame that reads some files to data files of about a size, complete on disk when done."""
@@ -270,7 +263,7 @@ class Store:
         parts = tuple(
             Part(self.folder.path(file), rows, size, self.folder.options) for file, rows, size in files
         )
-        return Snapshot(table.version(), state, parts, _polars_schema(table.schema()))
+        return Snapshot(table.version(), state, parts, dict(pl.Schema(table.schema().to_arrow())))
 
     def write_commit(
         self,
@@ -293,22 +286,20 @@ class Store:
                 self.uses_mirror = True
                 self.transact(before, number, schema, added, removed)
             self._publish()
-            self.folder.sync(self._log_files(after=before))
+            self.folder.sync(
+                f"_delta_log/{name}"
+                for name in self.folder.files("_delta_log")
+                if before is None or (name[:20].isdigit() and int(name[:20]) > before.version)
+            )
         except BaseException as error:
-            if is_failure(error) and not isinstance(error, StoreError) and self._table_is_newer(before):
+            if (
+                is_failure(error)
+                and not isinstance(error, StoreError)
+                and self.exists()
+                and (before is None or self.table().version() > before.version)
+            ):
                 raise self._overtaken() from error
             raise
-
-    def _log_files(self, *, after: Snapshot | None) -> list[str]:
-        names = self.folder.files("_delta_log")
-        return [
-            f"_delta_log/{name}"
-            for name in names
-            if after is None or (name[:20].isdigit() and int(name[:20]) > after.version)
-        ]
-
-    def _table_is_newer(self, than: Snapshot | None) -> bool:
-        return self.exists() and (than is None or self.table().version() > than.version)
 
     def transact(
         self,
@@ -337,7 +328,7 @@ class Store:
         properties = CommitProperties(
             max_commit_retries=0, app_transactions=[Transaction(APPLICATION, number, now)]
         )
-        wanted = _delta_schema(self.library, schema)
+        wanted = self.library.Schema.from_arrow(pl.Schema(schema))
         if before is None:
             create_table_with_add_actions(
                 self._location(),
@@ -527,7 +518,11 @@ class Store:
                 raise
             if not self._is_committed(state, names, error):
                 self.folder.remove(names)
-                raise error if isinstance(error, StoreError) else self._unwritten(error) from error
+                if isinstance(error, StoreError):
+                    raise
+                raise StoreError(
+                    f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
+                ) from error
         self.folder.remove([f"_evals/{FIRST}"])
         self._tidy()
 
@@ -544,11 +539,6 @@ class Store:
         if snapshot is None:
             return False
         return snapshot.state == state and {part.name for part in snapshot.parts} >= set(names)
-
-    def _unwritten(self, error: BaseException) -> StoreError:
-        return StoreError(
-            f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
-        )
 
     def _remove_abandoned(self) -> int:
         """Remove old data files that the log does not name: a run that was killed left them."""
@@ -600,14 +590,6 @@ def _check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
         _check_nested(column, instance(dtype.inner), depth + 1)
 
 
-def _delta_schema(library: Any, schema: Mapping[str, pl.DataType]) -> Schema:
-    return library.Schema.from_arrow(pl.Schema(schema))
-
-
-def _polars_schema(schema: Schema) -> dict[str, pl.DataType]:
-    return dict(pl.Schema(schema.to_arrow()))
-
-
 def _is_part(name: str) -> bool:
     return name.startswith("part-") and name.endswith(".parquet") and not re.search(r"[/\\%]|\.\.", name)
 
@@ -616,14 +598,6 @@ def find_store(path: str | Path, storage_options: Mapping[str, str] | None = Non
     """Read the last commit of a store; None if there is none."""
     folder = open_folder(path, storage_options)
     return Store(folder).read() if "_delta_log" in folder.folders() else None
-
-
-def read_store(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Snapshot:
-    """Read the last commit of a store."""
-    snapshot = find_store(path, storage_options)
-    if snapshot is None:
-        raise StoreError(f"there is no store of scores at {str(path)!r}")
-    return snapshot
 
 
 def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
@@ -642,4 +616,7 @@ def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = 
     LazyFrame
         The rows of the last complete run, whatever a run does meanwhile.
     """
-    return read_store(path, storage_options).scan()
+    snapshot = find_store(path, storage_options)
+    if snapshot is None:
+        raise StoreError(f"there is no store of scores at {str(path)!r}")
+    return snapshot.scan()
