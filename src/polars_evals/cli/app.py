@@ -300,9 +300,15 @@ def maintain(
             show(json.dumps(done, indent=2) if as_json else text)
             return
         before, removed = done["files_before"], done["removed"]
+        is_merged = done["files"] < before
+        merged = (
+            f"merged {counted(before, 'data file')} into {done['files']:,}"
+            if is_merged
+            else "merged no data files"
+        )
         text = (
-            f"Deleted {counted(done['forgotten'], 'old row')}; merged {counted(before, 'data file')} into "
-            f"{done['files']:,}; removed {counted(removed, 'replaced file')}; "
+            f"Deleted {counted(done['forgotten'], 'old row')}; {merged}; "
+            f"removed {counted(removed, 'replaced file')}; "
             f"{counted(done['rows'], 'row')} in {done['store']}"
         )
         show(json.dumps(done, indent=2) if as_json else text)
