@@ -19,7 +19,19 @@ from polars_evals.traces.reading import read_traces
 
 SUITE, JOB = "evals.toml", "job.toml"
 # Columns that say what a row is, and no group of rows.
-ROLES = {*"trace_id item_id input expected model version source_file source_row source_broken".split()}
+ROLES = {
+    *[
+        "trace_id",
+        "item_id",
+        "input",
+        "expected",
+        "model",
+        "version",
+        "source_file",
+        "source_row",
+        "source_broken",
+    ]
+}
 # How many columns of groups are proposed.
 MOST_SLICED = 3
 
