@@ -16,22 +16,11 @@ from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
 from polars_evals.traces.reading import read_traces
+from polars_evals.traces.tables import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"
 # Columns that say what a row is, and no group of rows.
-ROLES = {
-    *[
-        "trace_id",
-        "item_id",
-        "input",
-        "expected",
-        "model",
-        "version",
-        "source_file",
-        "source_row",
-        "source_broken",
-    ]
-}
+ROLES = {"trace_id", "item_id", "input", "expected", "model", "version", "source_broken", *SOURCE}
 # How many columns of groups are proposed.
 MOST_SLICED = 3
 
