@@ -80,6 +80,13 @@ class NewerStoreError(StoreError):
     """A newer version wrote the store: nothing is wrong with it, and nothing of it may be dropped."""
 
 
+class DamagedStoreError(StoreError):
+    """Something of the store is missing or changed: says what, and what to do."""
+
+    def __str__(self) -> str:
+        return ". ".join(self.args)
+
+
 @dataclass(frozen=True)
 class State:
     """What the store knows beside its rows."""
@@ -449,17 +456,20 @@ class Store:
         try:
             snapshot = self.load()
         except Exception as error:
-            raise self.broken(f"no version of it is sound: {one_line(error)}") from error
+            reason = error.args[0] if isinstance(error, DamagedStoreError) else one_line(error)
+            raise StoreError(
+                f"no version of the store is sound: {reason}. Restore it from a copy, or name another path"
+            ) from error
         lost = self.damaged(snapshot)
         self.commit(snapshot, replace(snapshot.state, inputs={}), snapshot.schema, [], [*lost])
         return self.load()
 
     def broken(self, what: str) -> StoreError:
         """Say that the store is not what a run left there."""
-        return StoreError(
-            f"the store {self.address!r} is damaged and was left as it is: {what}. "
+        return DamagedStoreError(
+            f"the store {self.address!r} is damaged and was left as it is: {what}",
             "`polars-evals maintain JOB --restore` steps back to the last sound version; or restore it "
-            "from a copy, or name another path to start anew"
+            "from a copy, or name another path to start anew",
         )
 
     def _overtaken(self) -> StoreError:
