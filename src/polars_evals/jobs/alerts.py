@@ -109,22 +109,24 @@ class Alert(Table):
 
     def _execute(self, message: Mapping[str, Any]) -> None:
         """Run the command, with the message on its input and the main things in its environment."""
-        told = {f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")}
+        variables = {
+            f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")
+        }
         # Files, not pipes: what the command leaves running in the background would hold those open.
-        with TemporaryFile() as given, TemporaryFile() as said:
+        with TemporaryFile() as given, TemporaryFile() as stderr_file:
             given.write(json.dumps(message, ensure_ascii=False).encode(errors="backslashreplace"))
             given.seek(0)
             done = subprocess.run(
                 self.command,
                 stdin=given,
                 stdout=subprocess.DEVNULL,
-                stderr=said,
-                env={**os.environ, **told},
+                stderr=stderr_file,
+                env={**os.environ, **variables},
                 timeout=60,
                 check=False,
             )
-            said.seek(0)
-            last = said.read()[-200:].decode(errors="replace").strip()
+            stderr_file.seek(0)
+            last = stderr_file.read()[-200:].decode(errors="replace").strip()
         if done.returncode:
             raise OSError(f"it ended with exit code {done.returncode}: {last}")
 

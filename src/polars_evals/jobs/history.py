@@ -213,8 +213,8 @@ def _due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> 
         return ways
     if not last.alert:
         return []
-    told = _sent_ways(folder, last.name)
-    return [way for way in ways if way not in told]
+    sent = _sent_ways(folder, last.name)
+    return [way for way in ways if way not in sent]
 
 
 def _message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:

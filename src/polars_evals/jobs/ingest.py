@@ -49,11 +49,6 @@ class Source:
         return cls(file, relative(file, folder), Entry(about.st_size, about.st_mtime_ns))
 
     @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return self.entry.size
-
-    @property
     def _is_packed(self) -> bool:
         return self.file.lower().endswith(PACKED)
 
@@ -149,8 +144,8 @@ class Ingest:
             for one in sources:
                 if one.file in reading.failed:
                     change = one.change()
-                    reason = reading.failed[one.file]
-                    self.failures[one.name] = change or self._by_own_name(one, paths, reason)
+                    reason = reading.failed[one.file].replace(paths[one.file], one.file)
+                    self.failures[one.name] = change or reason
                     if one.file in reading.strays and not change:
                         self.strays.append(one)
                 elif one.file in reading.left_out:
@@ -160,7 +155,7 @@ class Ingest:
                 return
             frame, schema, added = self._query(reading, sources)
             # The rows of other small files are few, however long they are.
-            longest = [paths[one.file] for one in sources if one.size > SMALL_BYTES or one._is_packed]
+            longest = [paths[one.file] for one in sources if one.entry.size > SMALL_BYTES or one._is_packed]
             parts = write_parts(frame, folder, self.suite.metadata, read=longest)
         except (InputError, *READ_ERRORS) as error:
             # A half needs the room.
@@ -219,15 +214,11 @@ class Ingest:
         if change := source.change():
             self.failures[source.name] = change
         elif isinstance(error, InputError) or self._is_at_fault(source, paths):
-            self.failures[source.name] = self._by_own_name(source, paths, one_line(error))
+            self.failures[source.name] = one_line(error).replace(paths[source.file], source.file)
         else:
             raise StoreError(
                 f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
             ) from error
-
-    def _by_own_name(self, source: Source, paths: Mapping[str, str], reason: str) -> str:
-        """Say what is wrong with a file, by its own name also where a copy was read."""
-        return reason.replace(paths[source.file], source.file)
 
     def _is_at_fault(self, source: Source, paths: Mapping[str, str]) -> bool:
         """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
@@ -289,14 +280,14 @@ class Ingest:
 
     def notes(self) -> list[str]:
         """Say what was left out, and which records cannot be read."""
-        said = [
+        notes = [
             f"{name}: {counted(count, 'record')} cannot be read: no output, and `error` names the line"
             for name, count in list(self.broken.items())[:NAMED]
         ]
         for reason in dict.fromkeys(self.left_out.values()):
             files = [name for name, why in self.left_out.items() if why == reason]
-            said.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
-        return said
+            notes.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
+        return notes
 
     def _widen(self) -> None:
         """Write data files again that were written before another file turned whole numbers into others."""
@@ -334,17 +325,17 @@ def _broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
 
 def _batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
     """Put files together, up to a number and a size: small ones, and large ones."""
-    sizes = {one.file: one.size * (UNPACKED if one._is_packed else 1) for one in sources}
+    sizes = {one.file: one.entry.size * (UNPACKED if one._is_packed else 1) for one in sources}
     for is_small, (most, largest) in ((True, SMALL_BATCH), (False, LARGE_BATCH)):
         batch, size = list[Source](), 0
         for source in sources:
-            own = sizes[source.file]
-            if (own <= SMALL_BYTES) != is_small:
+            file_size = sizes[source.file]
+            if (file_size <= SMALL_BYTES) != is_small:
                 continue
-            if batch and (len(batch) == most or size + own > largest):
+            if batch and (len(batch) == most or size + file_size > largest):
                 yield batch
                 batch, size = [], 0
             batch.append(source)
-            size += own
+            size += file_size
         if batch:
             yield batch

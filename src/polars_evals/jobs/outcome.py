@@ -113,21 +113,21 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Return the result as lines of text, most important first."""
-        told = (
+        lines = (
             [f"nothing new since {self.same_as}; the status is still: {self.status}"] if self.same_as else []
         )
         gates = sorted(self.gates, key=lambda one: one.status != FAILED)
-        told += [text for one in gates for text in one.texts()]
+        lines += [text for one in gates for text in one.texts()]
         files = list(self.failures.items())
-        told += [f"not read: {name}: {reason}" for name, reason in files[:LISTED]]
+        lines += [f"not read: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
-            told.append(f"not read: {counted(len(files) - LISTED, 'more file')}")
-        told += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
-        told += [f"note: {note}" for note in self.notes]
+            lines.append(f"not read: {counted(len(files) - LISTED, 'more file')}")
+        lines += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
+        lines += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
-            told.append(self.comparison.headline)
+            lines.append(self.comparison.headline)
         # What to look at is said last, and must not be cut off.
-        return [line(text, LONGEST) for text in [*told, self.headline]]
+        return [line(text, LONGEST) for text in [*lines, self.headline]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary."""
@@ -160,7 +160,7 @@ class Outcome:
 
     def to_markdown(self) -> str:
         """Return gates, inputs and comparison as Markdown."""
-        told = "\n".join(f"- {inert(text)}" for text in self.lines())
+        lines = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
         states = [one.status for one in self.gates]
         broken = states.count(FAILED)
@@ -168,7 +168,7 @@ class Outcome:
         if broken:
             first = "a gate failed" if broken == 1 else f"{broken} gates failed"
         aside = "; inputs were not read" if self.failures else ""
-        return f"## polars-evals: {first}{aside}\n\n{told}\n{body}"
+        return f"## polars-evals: {first}{aside}\n\n{lines}\n{body}"
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file."""
@@ -220,8 +220,8 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
         written.pop("step", None)
     if report.summary is not None:
         # The last one, as it lists the others.
-        told = replace(outcome, reports=written, unwritten=unwritten)
-        attempt("summary", report.summary, lambda file: write_file(file, told.to_json(), options))
+        final = replace(outcome, reports=written, unwritten=unwritten)
+        attempt("summary", report.summary, lambda file: write_file(file, final.to_json(), options))
     return replace(outcome, reports=written, unwritten=unwritten)
 
 

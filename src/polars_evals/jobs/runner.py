@@ -158,20 +158,20 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
             newest=job.store.newest,
             version=None if job.compare is None else job.compare.version,
         )
-        settled, updated = _without_outdated(
+        current, updated = _without_outdated(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
-        expiry = expire(job.retention, before, settled, schema, list(ingest.rows))
+        expiry = expire(job.retention, before, current, schema, list(ingest.rows))
         remaining = [
-            one for part in settled for one in expiry.remains(part, schema, folder, job.suite.metadata)
+            one for part in current for one in expiry.remains(part, schema, folder, job.suite.metadata)
         ]
         after = _merge_small(remaining, schema, folder, job.suite.metadata) if ingest.parts else remaining
         outcome = Outcome(
             store=store.address,
             rows=_count_rows(after),
-            added=max(0, _count_rows(settled) - _count_rows(live) - expiry.fresh),
+            added=max(0, _count_rows(current) - _count_rows(live) - expiry.fresh),
             updated=updated,
-            replaced=_replaced_rows(lost, ingest.parts),
+            replaced=lost.filter(pl.col(PART).is_in([part.path for part in ingest.parts])).height,
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
@@ -313,11 +313,6 @@ def _merge_small(
         return parts
     joined = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata, read=small)
     return [part for part in parts if part not in small] + joined
-
-
-def _replaced_rows(lost: pl.DataFrame, staged: Sequence[Part]) -> int:
-    """Count the rows of a run that are not stored, because a newer row has the same key."""
-    return lost.filter(pl.col(PART).is_in([part.path for part in staged])).height
 
 
 def _next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:

@@ -75,7 +75,7 @@ def score_files(
             for file, reason in unread.items():
                 raise InputError(reason if file in reason else f"{file}: {reason}")
             written, reading = _score_into(work, source, paths, suite)
-        told = summary(written, suite)
+        found = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
             open_folder(folder, source.storage_options).take(str(written), name)
@@ -85,7 +85,7 @@ def score_files(
         "output": output,
         "files": len(reading.files),
         "left_out": {**listing.left_out, **reading.left_out},
-        **told,
+        **found,
     }
 
 
@@ -115,8 +115,8 @@ def _check_file(source: Input, file: str, path: str) -> None:
         if one.frame is not None:
             one.frame.select(pl.all().null_count()).collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
-        told = without_query(str(error))
-        raise InputError(told if file in told else f"cannot read {file!r}: {told}") from None
+        reason = without_query(str(error))
+        raise InputError(reason if file in reason else f"cannot read {file!r}: {reason}") from None
 
 
 @contextmanager

@@ -480,10 +480,10 @@ class Store:
     def _check_place(self) -> None:
         """Refuse a folder of something else, or of a store whose commits are gone."""
         files, folders = self.folder.files(), self.folder.folders()
-        own = "_evals" in folders
+        has_runs = "_evals" in folders
         # A first run that was killed may leave anything of its own but a commit.
-        first = own and FIRST in self.folder.files("_evals")
-        known = ["_evals", *(["_delta_log"] if first or (own and self.exists()) else [])]
+        first = has_runs and FIRST in self.folder.files("_evals")
+        known = ["_evals", *(["_delta_log"] if first or (has_runs and self.exists()) else [])]
         strangers = [name for name in [*files, *folders] if name not in known and not _is_part(name)]
         if strangers:
             raise StoreError(

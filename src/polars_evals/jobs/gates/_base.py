@@ -179,16 +179,16 @@ class Gate(Table, ABC):
 
     def result(self, seen: GateInput) -> GateResult:
         """Judge the gate, or skip it if there is nothing to judge yet. A gate that judged nothing fails."""
-        lone = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
+        absent = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
-            if lone:
-                return GateResult(self.name, FAILED, tuple(lone))
+            if absent:
+                return GateResult(self.name, FAILED, tuple(absent))
             return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
         found = self.judge(seen)
         if not found.judged:
             reason = found.reason or f"there is no {found.about} to judge"
             return GateResult(self.name, FAILED, (reason,), 0, found.about)
-        objections = (*(lone if self.waits_for_candidate else ()), *found.objections)
+        objections = (*(absent if self.waits_for_candidate else ()), *found.objections)
         return GateResult(self.name, FAILED if objections else PASSED, objections, found.judged, found.about)
 
     @classmethod

@@ -48,8 +48,8 @@ Items = Annotated[
 
 
 def _aggregates_of(context: Context) -> tuple[str, ...]:
-    asked = () if context.compare is None else context.compare.aggregates or ()
-    return tuple(str(one.name) for one in asked)
+    given = () if context.compare is None else context.compare.aggregates or ()
+    return tuple(str(one.name) for one in given)
 
 
 class _ComparisonGate(Gate):
@@ -60,8 +60,8 @@ class _ComparisonGate(Gate):
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
         """Add the aggregates, the measures, and the shares of answers that failed."""
-        asked = () if context.compare is None else context.compare.measures
-        measures = KNOWN if asked == AUTO else asked
+        given = () if context.compare is None else context.compare.measures
+        measures = KNOWN if given == AUTO else given
         return (*context.metrics, *_aggregates_of(context), *measures, *OUTCOMES)
 
     def looked_at(self, seen: GateInput) -> pl.Expr:
@@ -76,9 +76,9 @@ class _ComparisonGate(Gate):
             every = seen.compared().summary.filter(pl.col("metric") == seen.metrics[0])
             return Findings(int(every["n"].sum()), [], about)
         whole = rows.filter(pl.col("slice").is_null()) if self.by is None else rows
-        lone = nothing_compared(seen.compared(), whole)
+        missing = nothing_compared(seen.compared(), whole)
         judged = int(whole.select(_compared_rows().sum()).item())
-        return Findings(judged, [*lone, *objections], about, "; ".join(lone))
+        return Findings(judged, [*missing, *objections], about, "; ".join(missing))
 
 
 class FailOn(_ComparisonGate):
@@ -270,7 +270,7 @@ class MustNotFlip(Gate):
         )
         compared = compare_spec(rows, watched)
         flips = compared.flips.filter(pl.col("flip") == "newly_failing")
-        lone = [
+        missing = [
             f"{one} {metric}: has none of the items that must not flip"
             for one in absent
             for metric in self.metrics(seen)
@@ -279,12 +279,12 @@ class MustNotFlip(Gate):
             version: set(rows.filter(as_text(seen.schema, spec.version) == version).select(item).to_series())
             for version in (spec.baseline, *candidates)
         }
-        lone += [
+        missing += [
             f"{one} has no rows of {listed(sorted(unseen))}, which must not flip"
             for one in candidates
             if (unseen := items[spec.baseline] - items[one])
         ]
-        return Findings(int(compared.summary["n"].sum()), [*lone, *self.flipped(flips)], "item")
+        return Findings(int(compared.summary["n"].sum()), [*missing, *self.flipped(flips)], "item")
 
     def flipped(self, flips: pl.DataFrame) -> Iterator[str]:
         for (candidate, metric), rows in flips.group_by("candidate", "metric", maintain_order=True):
