@@ -253,7 +253,7 @@ def compare(
     with explained():
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.judging import timeline_of
+        from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
         spec = options.comparison_spec(given)
@@ -455,9 +455,10 @@ def maintain(
         if restore:
             text = f"restored {done['store']} to version {done['version']}: {rows}"
         else:
+            before, after = done["files_before"], done["files"]
+            merged = f"{counted(before, 'data file')} into {after:,}" if after < before else "no data files"
             text = (
-                f"Deleted {counted(done['forgotten'], 'old row')}; "
-                f"merged {counted(done['files_before'], 'data file')} into {done['files']:,}; "
+                f"Deleted {counted(done['forgotten'], 'old row')}; merged {merged}; "
                 f"removed {counted(done['removed'], 'replaced file')}; {rows} in {done['store']}"
             )
         show(json.dumps(done, indent=2) if as_json else text)
