@@ -16,7 +16,7 @@ from polars_evals._polars import TIME_CASTS
 from polars_evals.traces.content import Kind, kind_of, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
 from polars_evals.traces.propose import as_options, propose, propose_columns
-from polars_evals.traces.read import sample
+from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
 
@@ -204,16 +204,6 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
         raise type(error)(said if file in said else f"cannot read {file!r}: {said}") from None
     return Seen(
         file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy, constant
-    )
-
-
-def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan a Parquet file, or a CSV file as texts."""
-    if kind == "parquet":
-        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
-    separator = "\t" if ".tsv" in file.lower() else ","
-    return pl.scan_csv(
-        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
     )
 
 

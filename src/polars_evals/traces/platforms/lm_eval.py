@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, marks, number
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -119,26 +119,19 @@ def _argument(record: Record, place: int) -> Any:
     return pairs[place][0] if len(pairs) > place and pairs[place] else record.get("doc")
 
 
-def _scores(held: Any) -> Scores:
-    return {name: (value, None) for name, value in held.items()} if isinstance(held, dict) else {}
-
-
 LM_EVAL = Platform(
     "lm_eval",
     "lm-eval samples",
     marks("doc_id filtered_resps", "doc_id resps target"),
-    {
-        "item_id": ("item",),
-        "trace_id": ("row as hash",),
-        "span_id": ("span",),
-        "ts": ("ts",),
-        "model": ("model",),
-        "input": ("asked",),
-        "output": ("answer as text",),
-        "expected": ("expected as text",),
-        "scores": ("scores",),
-    },
+    """
+    ts: model: scores:
+    item_id: item
+    trace_id: row|hash
+    span_id: span
+    input: asked
+    output: answer|text
+    expected: expected|text
+    """,
     unpack=_unpack,
-    scores=_scores,
     leave_out=r"/results_[^/]*\.json$",
 )

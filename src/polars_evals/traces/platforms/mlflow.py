@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, Scores, held, marks, score
+from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, held, marks
 
 
 def _read(value: Any) -> Any:
@@ -75,7 +75,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
             None,
         ),
         "metadata": metadata,
-        "assessments": _read(about.get("assessments")) or _read(about.get("info_assessments")),
+        "assessments": _newest_last(_read(about.get("assessments")) or _read(about.get("info_assessments"))),
         "state": about.get("state", about.get("status", about.get("info_state", about.get("info_status")))),
         "request_time": next(
             (
@@ -146,16 +146,6 @@ def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool
     }
 
 
-def _scores(entries: Any) -> Scores:
-    """Read feedback; of several by one name the newest counts."""
-    found: Scores = {}
-    for entry in _newest_last(entries):
-        feedback = entry.get("feedback")
-        if isinstance(feedback, dict) and (name := entry.get("assessment_name", entry.get("name"))):
-            found[str(name)] = score(feedback.get("value"))
-    return found
-
-
 def _newest_last(found: Any) -> list[dict[str, Any]]:
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     entries = [entry for entry in entries if entry.get("valid") is not False]
@@ -167,7 +157,7 @@ def _newest_last(found: Any) -> list[dict[str, Any]]:
 def _expected(record: Record) -> Any:
     """Find the newest expectation: `expected_response` if there is one, else the only one."""
     found = {}
-    for entry in _newest_last(record.get("assessments")):
+    for entry in record.get("assessments") or []:
         expectation = entry.get("expectation")
         if isinstance(expectation, dict):
             value = expectation.get("value")
@@ -197,32 +187,23 @@ MLFLOW = Platform(
         ),
         *("trace_id request response spans", "request_id request response spans"),
     ),
-    {
-        "item_id": ("metadata.mlflow.dataset.recordId", "metadata.dataset_record_id"),
-        "trace_id": ("trace_id",),
-        "span_id": ("span_id",),
-        "parent_id": ("parent_id",),
-        "session_id": ("metadata.mlflow.trace.session",),
-        "ts": ("start", "request_time"),
-        "end": ("end",),
-        "model": ("model", "metadata.model"),
-        "version": ("metadata.mlflow.modelId", "metadata.mlflow.source.git.commit"),
-        "input": ("input",),
-        "output": ("output",),
-        "expected": ("expected",),
-        "kind": ("kind",),
-        "status": ("status", "state"),
-        "status_message": ("status_message",),
-        "latency_ms": ("took",),
-        "input_tokens": ("usage.input_tokens", "usage.prompt_tokens"),
-        "output_tokens": ("usage.output_tokens", "usage.completion_tokens"),
-        "cost": ("cost.total_cost", "cost"),
-        "contexts": ("documents as contexts",),
-        "scores": ("assessments",),
-    },
+    """
+    trace_id: span_id: parent_id: end: input: output: expected: kind: status_message:
+    item_id: metadata.mlflow.dataset.recordId metadata.dataset_record_id
+    session_id: metadata.mlflow.trace.session
+    ts: start request_time
+    model: model metadata.model
+    version: metadata.mlflow.modelId metadata.mlflow.source.git.commit
+    status: status state
+    latency_ms: took
+    input_tokens: usage.input_tokens usage.prompt_tokens
+    output_tokens: usage.output_tokens usage.completion_tokens
+    cost: cost.total_cost cost
+    contexts: documents|contexts
+    scores: assessments
+    """,
     spans=True,
     unpack=_unpack_with_expected,
     json=("trace",),
-    scores=_scores,
     hint="mlflow.search_traces(include_spans=True) keeps the spans, where the answers are",
 )
