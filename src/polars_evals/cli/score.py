@@ -16,8 +16,8 @@ from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import read_all, summary
 from polars_evals.jobs.scoring import score_files as score_here
 from polars_evals.suite import Metric, Suite
+from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
 from polars_evals.wording import counted, did_you_mean
 
@@ -83,7 +83,7 @@ def score_there(source: Input, suite: Suite, output: str | Path, engine: str) ->
 
         files = source.files()
         for file in files:
-            if not is_parquet(file):
+            if kind_of(file) != "parquet":
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
         score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:

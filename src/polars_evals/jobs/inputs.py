@@ -17,12 +17,11 @@ from polars_evals.jobs.memory import NO_ROOM, refuse_long_lines, with_small_row_
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.content import ENDINGS
+from polars_evals.traces.content import ENDINGS, named_files
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import choose_files, platform_named
-from polars_evals.traces.files import named_files
-from polars_evals.traces.reading import Reading, read_traces
 from polars_evals.traces.rows import Rows
+from polars_evals.traces.scan import Reading, read_traces
 
 __all__ = ["CHANGED", "READ_ERRORS", "Input"]
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polars_evals._errors import InputError
-from polars_evals.traces.content import pieces
-from polars_evals.traces.files import is_parquet
+from polars_evals.traces.content import kind_of, pieces
 
 # How a full disk is told.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
@@ -49,7 +48,7 @@ def small_steps(longest: float) -> Iterator[int]:
 
 def row_bytes(file: str) -> float:
     """Return the size of a row where the rows of a file are longest, about."""
-    if is_parquet(file):
+    if kind_of(file) == "parquet":
         return max((size / rows for rows, size in row_groups(file)), default=1.0)
     return line_bytes(file)
 
@@ -60,7 +59,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     Unlike Polars, Arrow reads a row group page by page. What it cannot read, or not as Polars does, is left
     as it is.
     """
-    if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
+    if kind_of(file) != "parquet" or all(size <= LARGEST_ROW_GROUP for _, size in row_groups(file)):
         return file
     # The folders keep their names, for some formats say with them what is inside.
     copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -213,16 +215,12 @@ def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Itera
 
     def unpacked() -> Iterator[bytes]:
         if entry.compress_type == _ZSTANDARD:
-            # Older Pythons cannot unpack it.
-            kind, entry.compress_type = entry.compress_type, zipfile.ZIP_STORED
-            size, entry.file_size = entry.file_size, entry.compress_size
-            crc, entry.CRC = entry.CRC, 0
-            try:
-                with archive.open(entry) as stream:
-                    stream._expected_crc = None  # type: ignore[attr-defined]
-                    packed = stream.read()
-            finally:
-                entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
+            # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
+            stream = archive.fp
+            assert stream is not None
+            stream.seek(entry.header_offset + 26)
+            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
+            packed = stream.read(entry.compress_size)
             yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
             return
         with archive.open(entry) as stream:
@@ -267,8 +265,6 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
-    except RecursionError:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: its YAML is nested too deeply") from None
     if isinstance(value, dict):
         for keys in lists:
             inner: Any = value
@@ -278,12 +274,7 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 around.update({key: held for key, held in value.items() if key not in keys})
                 value = inner
                 break
-    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
-        try:
-            yield _written(record).encode()
-        except (ValueError, RecursionError) as error:
-            why = "refers to itself" if "ircular" in str(error) else "is nested too deeply"
-            raise pl.exceptions.ComputeError(f"cannot read {file!r}: record {number:,} {why}") from None
+    yield from (_written(record).encode() for record in (value if isinstance(value, list) else [value]))
 
 
 def _refuse_expanding(file: str, text: bytes) -> None:

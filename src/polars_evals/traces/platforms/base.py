@@ -78,9 +78,10 @@ class Platform:
     shows
         Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
     columns
-        Words: for each field its name with a colon, and the places that may hold it, best first; without
-        places, the field's own name. A place is `path`, or `path|reading`. A path is written `a.b[0].c`;
-        src/native/traces/path.hpp says what it finds. The readings are those of
+        Words, a line for what names a record, when and by what it was made, what it says, how it ended, and
+        what it took. For each field its name with a colon, and the places that may hold it, best first;
+        without places, the field's own name. A place is `path`, or `path|reading`. A path is written
+        `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
         src/native/traces/reading.hpp; each field has one that it takes by itself (`READINGS`).
     expand
         Makes the places that a word beginning with `@` stands for.
@@ -196,6 +197,11 @@ def listed(record: Any, name: str) -> list[Record]:
     """Return the objects of the list that a record holds under a name."""
     value = record.get(name) if isinstance(record, dict) else None
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def first(record: Mapping[str, Any], *names: str) -> Any:
+    """Return the first value of some names that is there and not null."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
 
 
 def number(value: Any) -> float | None:

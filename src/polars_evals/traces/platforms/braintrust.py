@@ -20,22 +20,15 @@ BRAINTRUST = Platform(
     "Braintrust export",
     marks("root_span_id span_id"),
     """
-    span_id: input: output: expected: scores:
-    item_id: dataset_record_id dataset_record
-    trace_id: root_span_id
+    item_id: dataset_record_id dataset_record  trace_id: root_span_id  span_id:
     parent_id: span_parents[0] parent
     session_id: metadata.session_id metadata.thread_id metadata.conversation_id
-    ts: metrics.start created
-    end: metrics.end
-    model: metadata.model
+    ts: metrics.start created  end: metrics.end  latency_s: metrics.duration  model: metadata.model
     version: experiment_id
-    kind: span_attributes.type
-    error: error.message error
-    latency_s: metrics.duration
-    input_tokens: metrics.prompt_tokens
-    output_tokens: metrics.completion_tokens
-    cost: metrics.estimated_cost metrics.cost
-    contexts: output|contexts
+    input:  output:  expected:
+    kind: span_attributes.type  error: error.message error
+    input_tokens: metrics.prompt_tokens  output_tokens: metrics.completion_tokens
+    cost: metrics.estimated_cost metrics.cost  contexts: output|contexts  scores:
     """,
     spans=True,
     unpack=_unpack,

@@ -29,15 +29,11 @@ DEEPEVAL = Platform(
     "DeepEval test cases",
     marks("input actual_output", "input actualOutput", "testCases", "input actual_output expected_output"),
     """
-    input: scores:
     item_id: additionalMetadata.id additional_metadata.id id
-    model: model additionalMetadata.model additional_metadata.model
-    output: actualOutput|text actual_output|text
-    expected: expectedOutput|text expected_output|text
     latency_s: completionTime completion_time
-    cost: tokenCost token_cost
-    tool_calls: calls
-    contexts: contexts|contexts
+    model: model additionalMetadata.model additional_metadata.model
+    input:  output: actualOutput|text actual_output|text  expected: expectedOutput|text expected_output|text
+    cost: tokenCost token_cost  tool_calls: calls  contexts: contexts|contexts  scores:
     """,
     unpack=_unpack,
     lists=(("testCases",), ("test_cases",), ("goldens",), ("testRunData", "testCases")),

@@ -73,13 +73,10 @@ HELM = Platform(
     "HELM scenario state",
     marks("instance request result", "instance request train_trial_index", "request_states"),
     """
-    ts: model: input: error:
-    item_id: item
-    trace_id: row|hash
-    output: output|text
-    expected: expected|references
-    finish_reason: finish
-    latency_s: took
+    item_id: item  trace_id: row|hash
+    ts:  latency_s: took  model:
+    input:  output: output|text  expected: expected|references
+    error:  finish_reason: finish
     """,
     unpack=_unpack,
     lists=(("request_states",),),

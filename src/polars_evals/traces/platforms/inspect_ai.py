@@ -73,21 +73,12 @@ INSPECT = Platform(
     "Inspect log or samples_df",
     marks("sample_id eval_id epoch", "id epoch messages scores", "id epoch input target output"),
     """
-    input: scores:
-    item_id: item id
-    trace_id: uuid sample_id
-    ts: started_at created eval_created
-    end: completed_at
-    model: model eval_model output.model
-    version: task_version eval_version
-    output: answer
-    expected: target|target
-    error: error.message error
-    finish_reason: output.choices[0].stop_reason stop_reason
-    latency_s: total_time working_time
-    input_tokens: usage.input_tokens
-    output_tokens: usage.output_tokens
-    tool_calls: calls|calls
+    item_id: item id  trace_id: uuid sample_id
+    ts: started_at created eval_created  end: completed_at  latency_s: total_time working_time
+    model: model eval_model output.model  version: task_version eval_version
+    input:  output: answer  expected: target|target
+    error: error.message error  finish_reason: output.choices[0].stop_reason stop_reason
+    input_tokens: usage.input_tokens  output_tokens: usage.output_tokens  tool_calls: calls|calls  scores:
     """,
     unpack=_unpack,
     lists=(("samples",),),

@@ -67,32 +67,20 @@ LANGFUSE = Platform(
         *("id timestamp projectId public", "trace observations"),
     ),
     """
-    item_id: @experiment_item_id @dataset_item_id metadata.dataset_item_id
-    trace_id: @trace_id
-    span_id: id
-    parent_id: @parent_observation_id
-    session_id: @session_id
-    ts: @start_time
-    end: @end_time
-    model: @provided_model_name model
+    item_id: @experiment_item_id @dataset_item_id metadata.dataset_item_id  trace_id: @trace_id  span_id: id
+    parent_id: @parent_observation_id  session_id: @session_id
+    ts: @start_time  end: @end_time  latency_s: latency  model: @provided_model_name model
     version: version release @prompt_version
-    input: input
-    output: output|stated
+    input:  output: output|stated
     expected: @experiment_item_expected_output|stated metadata.expected_output metadata.expected
         metadata.reference
-    kind: type
-    status: level
-    status_message: @status_message
-    finish_reason: metadata.finish_reason
-    latency_s: latency
+    kind: type  status: level  status_message: @status_message  finish_reason: metadata.finish_reason
     input_tokens: @usage_details.input @provided_usage_details.input @input_usage usage.input promptTokens
         usageDetails.prompt_tokens
     output_tokens: @usage_details.output @provided_usage_details.output @output_usage usage.output
         completionTokens usageDetails.completion_tokens
-    cost: @total_cost @cost_details.total @calculated_total_cost
-    tool_calls: output
-    contexts: output|contexts
-    scores: scores
+    cost: @total_cost @cost_details.total @calculated_total_cost  tool_calls: output
+    contexts: output|contexts  scores:
     """,
     expand=_either,
     spans=True,

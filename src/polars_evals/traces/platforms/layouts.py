@@ -219,11 +219,12 @@ GENERIC = Platform(
     "columns with the canonical names",
     marks("output", "input output", "output expected", "input output expected"),
     """
-    item_id: item_id|text trace_id: trace_id|text span_id: span_id|text session_id: session_id|text
-    ts: ts|text model: model|text version: version|text input: input|text output: output|text
-    kind: kind|text error: error|text finish_reason: finish_reason|text latency_ms: latency_ms|text
-    input_tokens: input_tokens|text output_tokens: output_tokens|text cost: cost|text
-    question: input|item expected: expected|references tool_calls: tool_calls|json contexts: contexts|json
+    item_id: item_id|text  trace_id: trace_id|text  span_id: span_id|text  session_id: session_id|text
+    ts: ts|text  latency_ms: latency_ms|text  model: model|text  version: version|text
+    question: input|item  input: input|text  output: output|text  expected: expected|references
+    kind: kind|text  error: error|text  finish_reason: finish_reason|text
+    input_tokens: input_tokens|text  output_tokens: output_tokens|text  cost: cost|text
+    tool_calls: tool_calls|json  contexts: contexts|json
     """,
     common=True,
 )
@@ -234,21 +235,11 @@ LAYOUTS = (
         "DeepEval traces",
         marks("uuid baseSpans startTime", "uuid llmSpans startTime", "uuid agentSpans startTime"),
         """
-        input: output: status: error:
-        item_id: metadata.item_id
-        trace_id: trace
-        span_id: uuid
-        parent_id: parent
-        session_id: threadId
-        ts: startTime
-        end: endTime
-        model: model metadata.model
-        version: metadata.version
-        expected: expectedOutput
-        kind: type
-        input_tokens: inputTokenCount
-        output_tokens: outputTokenCount
-        contexts: retrievalContext|contexts
+        item_id: metadata.item_id  trace_id: trace  span_id: uuid  parent_id: parent  session_id: threadId
+        ts: startTime  end: endTime  model: model metadata.model  version: metadata.version
+        input:  output:  expected: expectedOutput
+        kind: type  status:  error:
+        input_tokens: inputTokenCount  output_tokens: outputTokenCount  contexts: retrievalContext|contexts
         """,
         spans=True,
         unpack=_traced,
@@ -259,14 +250,13 @@ LAYOUTS = (
         "ragas experiment",
         (),
         """
-        scores:
         item_id: id sample_id
-        model: model model_name
-        version: experiment
+        model: model model_name  version: experiment
         input: user_input|text question|text query|text input|text prompt|text
         output: response|text answer|text output|text model_response|text completion|text prediction|text
         expected: reference|references ground_truth|references expected_output|references
             expected_answer|references expected|references target|references
+        scores:
         """,
         shows=_experiment,
         unpack=_experimented,
@@ -277,11 +267,10 @@ LAYOUTS = (
         "DSPy evaluation",
         (),
         """
-        model: version: scores:
         item_id: item_id id
-        input: asked
-        output: answer
-        expected: wanted|reference
+        model:  version:
+        input: asked  output: answer  expected: wanted|reference
+        scores:
         """,
         shows=_compared,
         unpack=_evaluated,
@@ -292,11 +281,9 @@ LAYOUTS = (
         "MMLU-Pro results",
         marks("question options answer answer_index pred"),
         """
-        model:
         item_id: question_id
-        input: question|text
-        output: pred|text
-        expected: answer|text
+        model:
+        input: question|text  output: pred|text  expected: answer|text
         """,
     ),
     Platform(
@@ -304,10 +291,9 @@ LAYOUTS = (
         "IFEval responses",
         (),
         """
-        model:
         item_id: key
-        input: prompt|text
-        output: response|text
+        model:
+        input: prompt|text  output: response|text
         """,
         shows=lambda names, file: (
             ("prompt", "response")
@@ -320,13 +306,10 @@ LAYOUTS = (
         "results of the RAG evaluator of Azure's samples",
         marks("question truth answer context"),
         """
-        model: version: scores:
         item_id: id
-        input: question|text
-        output: answer|text
-        expected: truth|text
-        latency_s: latency
-        contexts: contexts|contexts
+        latency_s: latency  model:  version:
+        input: question|text  output: answer|text  expected: truth|text
+        contexts: contexts|contexts  scores:
         """,
         unpack=_rated,
     ),
@@ -335,14 +318,10 @@ LAYOUTS = (
         "TruLens records",
         marks("app_id record_id input output", "app_version record_id input output"),
         """
-        ts: model: input: output: scores:
-        item_id: input_id
-        trace_id: record_id
-        session_id: conversation_id
-        version: app_version app_id
-        expected: ground_truth expected
-        latency_s: latency
-        cost: total_cost
+        item_id: input_id  trace_id: record_id  session_id: conversation_id
+        ts:  latency_s: latency  model:  version: app_version app_id
+        input:  output:  expected: ground_truth expected
+        cost: total_cost  scores:
         """,
         unpack=_recorded,
     ),
@@ -351,13 +330,11 @@ LAYOUTS = (
         "MT-bench or Arena-Hard answers",
         marks("question_id model_id choices", "uid model messages tstamp", "uid ans_id model messages"),
         """
-        item_id: question_id uid
-        trace_id: answer_id ans_id
-        ts: tstamp
-        model: model_id model
+        item_id: question_id uid  trace_id: answer_id ans_id
+        ts: tstamp  model: model_id model
         input: messages[0].content|text
-        output: choices[0].turns[-1].content|text choices[0].turns[-1]|text
-            messages[-1].content.answer|text messages|chat
+        output: choices[0].turns[-1].content|text choices[0].turns[-1]|text messages[-1].content.answer|text
+            messages|chat
         """,
     ),
     Platform(
@@ -377,13 +354,10 @@ LAYOUTS = (
         "BFCL results",
         marks("id result input_token_count", "id result latency"),
         """
-        model:
         item_id: id
+        latency_s: latency  model:
         output: answer|text
-        tool_calls: calls|calls
-        latency_s: latency
-        input_tokens: input_token_count
-        output_tokens: output_token_count
+        input_tokens: input_token_count  output_tokens: output_token_count  tool_calls: calls|calls
         """,
         unpack=_function_calls,
     ),
@@ -392,15 +366,10 @@ LAYOUTS = (
         "tau-bench trajectories",
         marks("task_id traj reward", "task_id messages reward_info", "task_id messages termination_reason"),
         """
-        item_id: task_id
-        trace_id: id
-        ts: start_time timestamp
-        model: agent
-        input: info.task.instruction|text
-        output: traj|said messages|said
-        tool_calls: traj|calls messages|calls
-        latency_s: duration
-        cost: agent_cost
+        item_id: task_id  trace_id: id
+        ts: start_time timestamp  latency_s: duration  model: agent
+        input: info.task.instruction|text  output: traj|said messages|said
+        cost: agent_cost  tool_calls: traj|calls messages|calls
         """,
         unpack=_simulated,
         lists=(("simulations",),),
@@ -413,12 +382,11 @@ LAYOUTS = (
             "inputs error_message error_stacktrace",
         ),
         """
-        model: output: scores:
         item_id: source_case_name name
-        input: inputs
-        expected: expected_output
+        latency_s: task_duration  model:
+        input: inputs  output:  expected: expected_output
         error: error_message
-        latency_s: task_duration
+        scores:
         """,
         unpack=_report,
         lists=(("cases",), ("failures",)),
@@ -428,11 +396,10 @@ LAYOUTS = (
         "lighteval details",
         marks("doc metric model_response"),
         """
-        ts: model: scores:
         item_id: item
-        input: input|text
-        output: answer|text
-        expected: expected|references
+        ts:  model:
+        input: input|text  output: answer|text  expected: expected|references
+        scores:
         """,
         unpack=_details,
         several=True,
@@ -442,12 +409,10 @@ LAYOUTS = (
         "ADK evaluation results",
         marks("eval_set_id eval_id final_eval_status"),
         """
-        ts: scores:
-        item_id: item
-        session_id: session
-        input: input|text
-        output: answer|text
-        expected: expected|text
+        item_id: item  session_id: session
+        ts:
+        input: input|text  output: answer|text  expected: expected|text
+        scores:
         """,
         unpack=_agent_case,
         lists=(("eval_case_results",),),
@@ -459,11 +424,9 @@ LAYOUTS = (
         """
         item_id: sample_id
         model: model_id
-        input: input.raw|text
-        output: output.raw[0]|text output.raw|text
+        input: input.raw|text  output: output.raw[0]|text output.raw|text
         expected: input.reference|references
-        input_tokens: token_usage.input_tokens
-        output_tokens: token_usage.output_tokens
+        input_tokens: token_usage.input_tokens  output_tokens: token_usage.output_tokens
         """,
     ),
     Platform(
@@ -471,19 +434,11 @@ LAYOUTS = (
         "OpenAI Agents SDK traces",
         marks("object trace_id span_data", "data[].trace_id data[].span_data"),
         """
-        parent_id:
-        trace_id: trace_id id
-        span_id: id
-        session_id: group_id
-        ts: started_at
-        end: ended_at
-        model: span_data.model span_data.response.model
-        input: span_data.input
-        output: span_data.output span_data.response
-        kind: span_data.type
-        error: error.data.error error.message
-        input_tokens: span_data.usage.input_tokens
-        output_tokens: span_data.usage.output_tokens
+        trace_id: trace_id id  span_id: id  parent_id:  session_id: group_id
+        ts: started_at  end: ended_at  model: span_data.model span_data.response.model
+        input: span_data.input  output: span_data.output span_data.response
+        kind: span_data.type  error: error.data.error error.message
+        input_tokens: span_data.usage.input_tokens  output_tokens: span_data.usage.output_tokens
         """,
         spans=True,
         unpack=_sent,
@@ -498,10 +453,8 @@ LAYOUTS = (
         ),
         """
         item_id: key recordId
-        ts: processed_time
-        model: response.modelVersion response.model_version modelOutput.model
-        input: request modelInput
-        output: response modelOutput
+        ts: processed_time  model: response.modelVersion response.model_version modelOutput.model
+        input: request modelInput  output: response modelOutput
         error: error.errorMessage error.message status
         input_tokens: response.usageMetadata.promptTokenCount modelOutput.usage.input_tokens
         output_tokens: response.usageMetadata.candidatesTokenCount modelOutput.usage.output_tokens
@@ -512,14 +465,12 @@ LAYOUTS = (
         "chats",
         marks("messages", "conversations", "conversation", "messages response"),
         """
-        trace_id: version: error:
-        item_id: item_id id custom_id
-        session_id: session_id conversation_id
-        ts: ts timestamp created_at created
-        model: model metadata.model generator
+        item_id: item_id id custom_id  trace_id:  session_id: session_id conversation_id
+        ts: ts timestamp created_at created  model: model metadata.model generator  version:
         input: messages conversations conversation
         output: output response completion messages|chat conversations|chat conversation|chat
         expected: expected reference ground_truth target
+        error:
         """,
         common=True,
     ),
@@ -528,13 +479,11 @@ LAYOUTS = (
         "ragas samples",
         marks("user_input response", "user_input reference", "question answer contexts"),
         """
-        model: version: scores:
         item_id: id sample_id
-        input: user_input question
-        output: response answer user_input|chat
+        model:  version:
+        input: user_input question  output: response answer user_input|chat
         expected: reference ground_truth
-        tool_calls: user_input
-        contexts: retrieved_contexts|contexts contexts|contexts
+        tool_calls: user_input  contexts: retrieved_contexts|contexts contexts|contexts  scores:
         """,
         unpack=_sampled,
         lists=(("samples",), ("dataset",)),
@@ -545,11 +494,9 @@ LAYOUTS = (
         "AlpacaEval outputs",
         marks("instruction output generator", "instruction output_1 output_2", "instruction output dataset"),
         """
-        version:
         item_id: instruction|item
-        model: generator generator_2
-        input: instruction|text
-        output: output|text output_2|text
+        model: generator generator_2  version:
+        input: instruction|text  output: output|text output_2|text
         expected: expected|text reference|text output_1|text
         """,
         common=True,
@@ -566,21 +513,15 @@ LAYOUTS = (
             *("id call_type messages response model", "litellm_call_id messages"),
         ),
         """
-        model: kind:
         item_id: metadata.item_id metadata.requester_metadata.item_id
         trace_id: trace_id litellm_trace_id id request_id litellm_call_id
-        span_id: id request_id litellm_call_id
-        session_id: session_id metadata.session_id
-        ts: startTime start_time
-        end: endTime end_time
+        span_id: id request_id litellm_call_id  session_id: session_id metadata.session_id
+        ts: startTime start_time  end: endTime end_time  latency_s: response_time  model:
         version: metadata.version
-        input: messages proxy_server_request.messages input
-        output: response original_response
-        error: error_str error_information.error_message exception
-        latency_s: response_time
+        input: messages proxy_server_request.messages input  output: response original_response
+        kind:  error: error_str error_information.error_message exception
         input_tokens: prompt_tokens response.usage.prompt_tokens
-        output_tokens: completion_tokens response.usage.completion_tokens
-        cost: response_cost spend
+        output_tokens: completion_tokens response.usage.completion_tokens  cost: response_cost spend
         """,
         lists=(("data",),),
     ),
@@ -593,28 +534,21 @@ LAYOUTS = (
             "span_id otel_status_code",
         ),
         """
-        trace_id: span_id:
-        item_id: attributes.dataset_item_id attributes.case_name
-        parent_id: parent_span_id
-        session_id: attributes.gen_ai.conversation.id attributes.session.id
-        ts: start_timestamp
-        end: end_timestamp
+        item_id: attributes.dataset_item_id attributes.case_name  trace_id:  span_id:
+        parent_id: parent_span_id  session_id: attributes.gen_ai.conversation.id attributes.session.id
+        ts: start_timestamp  end: end_timestamp  latency_s: duration
         model: attributes.gen_ai.response.model attributes.gen_ai.request.model attributes.model_name
         version: service_version
-        input: attributes.gen_ai.input.messages attributes.request_data
-            attributes.pydantic_ai.all_messages attributes.all_messages_events attributes.events
-            attributes.prompt
+        input: attributes.gen_ai.input.messages attributes.request_data attributes.pydantic_ai.all_messages
+            attributes.all_messages_events attributes.events attributes.prompt
         output: attributes.gen_ai.output.messages attributes.final_result attributes.response_data
             attributes.pydantic_ai.all_messages attributes.all_messages_events attributes.events
         expected: attributes.expected_output
-        kind: attributes.gen_ai.operation.name
-        status: otel_status_code
+        kind: attributes.gen_ai.operation.name  status: otel_status_code
         status_message: exception_message otel_status_message
         finish_reason: attributes.gen_ai.response.finish_reasons[0]
-        latency_s: duration
         input_tokens: attributes.gen_ai.usage.input_tokens
-        output_tokens: attributes.gen_ai.usage.output_tokens
-        cost: attributes.operation.cost
+        output_tokens: attributes.gen_ai.usage.output_tokens  cost: attributes.operation.cost
         """,
         spans=True,
         lists=(("rows",), ("data",)),

@@ -45,14 +45,11 @@ OPENAI_EVALS = Platform(
     "OpenAI evals log",
     marks("run_id event_id sample_id type data", "spec", "spec run_id", "run_id event_id"),
     """
-    trace_id: model: input: output: expected: kind: scores:
-    item_id: sample_id
-    span_id: event_id
-    parent_id: parent
-    ts: created_at
-    error: failed
-    input_tokens: usage.prompt_tokens
-    output_tokens: usage.completion_tokens
+    item_id: sample_id  trace_id:  span_id: event_id  parent_id: parent
+    ts: created_at  model:
+    input:  output:  expected:
+    kind:  error: failed
+    input_tokens: usage.prompt_tokens  output_tokens: usage.completion_tokens  scores:
     """,
     spans=True,
     unpack=_unpack,

@@ -139,20 +139,12 @@ PROMPTFOO = Platform(
         frozenset({"Grader Reason", "Status", "Score"}),
     ),
     """
-    ts: model: scores:
-    item_id: item
-    trace_id: id row|hash
-    session_id: metadata.sessionId response.sessionId
-    version: promptId
-    input: prompt.raw|asked
-    output: response.output
-    expected: expected|text
-    error: failed
-    finish_reason: response.finishReason
-    latency_ms: latencyMs
+    item_id: item  trace_id: id row|hash  session_id: metadata.sessionId response.sessionId
+    ts:  latency_ms: latencyMs  model:  version: promptId
+    input: prompt.raw|asked  output: response.output  expected: expected|text
+    error: failed  finish_reason: response.finishReason
     input_tokens: response.tokenUsage.prompt tokenUsage.prompt
-    output_tokens: response.tokenUsage.completion tokenUsage.completion
-    cost: cost response.cost
+    output_tokens: response.tokenUsage.completion tokenUsage.completion  cost: cost response.cost  scores:
     """,
     unpack=_unpack,
     shows=_headed,

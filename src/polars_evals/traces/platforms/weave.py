@@ -89,21 +89,15 @@ WEAVE = Platform(
     "Weave calls",
     marks("op_name trace_id inputs output", "op_name project_id inputs output"),
     """
-    trace_id: parent_id: model: output: kind: cost: scores:
-    item_id: attributes.dataset_item_id example.id
-    span_id: id
+    item_id: attributes.dataset_item_id example.id  trace_id:  span_id: id  parent_id:
     session_id: thread_id
-    ts: started_at
-    end: ended_at
-    version: attributes.version model_version
-    input: inputs
-    expected: example.expected example.target example.expected_output example.reference
-        example.ground_truth inputs.expected inputs.target inputs.expected_output inputs.reference
-        inputs.ground_truth
-    error: exception
-    latency_ms: latency
+    ts: started_at  end: ended_at  latency_ms: latency  model:  version: attributes.version model_version
+    input: inputs  output:
+    expected: example.expected example.target example.expected_output example.reference example.ground_truth
+        inputs.expected inputs.target inputs.expected_output inputs.reference inputs.ground_truth
+    kind:  error: exception
     input_tokens: usage.prompt_tokens usage.input_tokens
-    output_tokens: usage.completion_tokens usage.output_tokens
+    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:
     """,
     spans=True,
     unpack=_weave,

@@ -1,4 +1,4 @@
-"""Agents of the OpenAI Agents SDK: traces as a processor of one's own writes them, and as the SDK sends them."""
+"""The OpenAI Agents SDK: traces as a processor of one's own writes them, and as the SDK sends them."""
 
 import asyncio
 import json
@@ -75,7 +75,9 @@ async def main(address):
 
 with serve() as address, serve(Ingest) as backend:
     own = BatchTraceProcessor(Lines())
-    sends = BatchTraceProcessor(BackendSpanExporter(api_key="none", endpoint=f"{backend}/ingest"), max_batch_size=64)
+    sends = BatchTraceProcessor(
+        BackendSpanExporter(api_key="none", endpoint=f"{backend}/ingest"), max_batch_size=64
+    )
     set_trace_processors([own, sends])
     asyncio.run(main(address))
     own.shutdown()

@@ -22,7 +22,6 @@ openlit.init(service_name="assistant", environment="tests", disable_metrics=True
 trace.get_tracer_provider().add_span_processor(SimpleSpanProcessor(kept))
 
 
-
 def spans_of(questions):
     kept.clear()
     with serve() as address:
@@ -42,7 +41,6 @@ def console(spans, name):
     (folder / name).write_text("".join(lines), encoding="utf-8")
 
 
-
 def with_ids(held, key=None):
     """Write ids as the collector does: hexadecimal."""
     if isinstance(held, dict):
@@ -56,16 +54,13 @@ spans = spans_of(ASKED)
 console(spans, "console.jsonl")
 collected = with_ids(MessageToDict(encode_spans(spans), use_integers_for_enums=True))
 (folder / "otlp.jsonl").write_text(json.dumps(collected) + "\n", encoding="utf-8")
-console(spans_of(["failed"]), "failed.jsonl")
 FIELDS = ["model", "input", "output", "error", "finish_reason", "input_tokens", "output_tokens", "tool_calls"]
-FAILED = ["model", "output", "error"]
 write_truth(
     folder,
     f"openlit {version} with openai over a fake endpoint",
     [
         export("console.jsonl", FIELDS, questions=ASKED),
         export("otlp.jsonl", FIELDS, questions=ASKED),
-        export("failed.jsonl", FAILED, questions=["failed"], note="a failed call does not say its question"),
     ],
     logged(expected=None, scores={}, cost=None, contexts=[]),
 )
