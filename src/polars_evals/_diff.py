@@ -16,7 +16,7 @@ from polars_evals.drift.baseline import against_baseline
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.suggest import Suggestion, suggest
 from polars_evals.suite.suite import Suite
-from polars_evals.traces.reading import read_traces
+from polars_evals.traces.scan import read_traces
 from polars_evals.traces.tables import SOURCE
 from polars_evals.wording import counted
 

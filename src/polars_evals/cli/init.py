@@ -15,7 +15,7 @@ from polars_evals.drift.slices import searchable
 from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
-from polars_evals.traces.reading import read_traces
+from polars_evals.traces.scan import read_traces
 from polars_evals.traces.tables import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"

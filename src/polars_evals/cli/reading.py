@@ -17,8 +17,8 @@ from polars_evals.cli.options import AUTO
 from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
+from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
 from polars_evals.wording import counted, did_you_mean
 
@@ -87,7 +87,7 @@ def _score_there(source: Input, suite: Suite, output: str | Path, engine: str) -
 
         files = source.files()
         for file in files:
-            if not is_parquet(file):
+            if kind_of(file) != "parquet":
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
         cluster.score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
