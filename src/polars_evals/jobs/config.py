@@ -23,7 +23,7 @@ from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
 from polars_evals.suite.aggregate import Aggregate
-from polars_evals.suite.declared import Table, Text, Texts, read
+from polars_evals.suite.declared import Table, Text, Texts, read_table
 from polars_evals.suite.files import Aggregates, parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.dataset import Dataset, scan_dataset
@@ -341,11 +341,11 @@ class Job:
 def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     """Read all sections."""
     source, folder = str(path), path.parent.resolve()
-    tables = read(JobTable, config, source)
+    tables = read_table(JobTable, config, source)
 
     def section(kind: type[TableT], name: str) -> TableT:
         entries = getattr(tables, name)
-        found = read(kind, entries, f"{source}: [{name}]", folder)
+        found = read_table(kind, entries, f"{source}: [{name}]", folder)
         if "storage_options" in kind.model_fields:
             options = Options({**(tables.storage_options or {}), **(found.storage_options or {})})  # type: ignore[attr-defined]
             found = found.model_copy(update={"storage_options": options or None})
@@ -416,7 +416,7 @@ def _read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
         except ValueError as error:
             has_metrics = entries.keys() & {"metric", "evaluators", "type"}
             raise ValueError(f"{error}{'' if has_metrics else '; `path` names a suite file'}") from None
-    given = read(SuiteFile, entries, where, folder)
+    given = read_table(SuiteFile, entries, where, folder)
     return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polars_evals._errors import InputError
+from polars_evals._polars import GZIP
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
@@ -41,7 +42,7 @@ LARGEST_ROW_GROUP = 128 << 20
 
 # How much of a file of lines is looked at, unless it is packed by gzip or Zstandard.
 SAMPLES, SAMPLE_BYTES = 32, 1 << 18
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+PACKED = {GZIP: "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 # The longest line that is read from one, and the size below which none can be that long.
 LONGEST_LINE = 256 << 20
 SMALLEST_PACKED = 16 << 10
