@@ -116,13 +116,9 @@ def test_the_page_on_architecture_names_files_that_exist_and_every_module() -> N
 def test_the_recipes_name_what_is_there() -> None:
     """Files, folders and names in the code, as far as they are no placeholders."""
     page = (DOCS / "architecture.md").read_text("utf-8").partition("## Recipes")[2]
-    roots = (
-        ROOT,
-        ROOT / "src" / "polars_evals",
-        ROOT / "src" / "polars_evals" / "drift",
-        ROOT / "tests/traces/real",
-    )
-    code = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "polars_evals").rglob("*.py"))
+    package = ROOT / "src" / "polars_evals"
+    near = [ROOT, package, *package.glob("**/"), ROOT / "tests" / "traces" / "real"]
+    code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
     for name in set(re.findall(r"`([^`\s]+)`", page)):
         if "/" in name or name.endswith((".py", ".md", ".hpp")):
             assert "<" in name or any((root / name).exists() for root in near), name
