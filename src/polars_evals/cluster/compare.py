@@ -102,7 +102,7 @@ def compare_on(engine: Engine[D], data: D, options: SpecOptions, max_items: int 
         needed += _searched(engine, data, may_be_searched(schema, {*needed}))
     read = _read_by_aggregates(schema, resolved.aggregates)
     rows = Rows(schema, spec.version, tuple(resolved.versions), spec.item, texts=OUTPUT in read)
-    scored, note = _collect(engine, data, needed, rows, survey, max_items)
+    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
     found = drift.compare(scored, **options)
     return replace(found, notes=(*found.notes, *note))
 
@@ -120,7 +120,7 @@ def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: i
     read = _read_by_aggregates(schema, tuple(stored(schema)) if given is None else aggregates_of(given))
     needed = [name for name in (*roles.values(), *results, ERROR, FINISH, OUTPUT, *read) if name in schema]
     rows = Rows(schema, options["version"], tuple(survey.versions), options["item"], texts=OUTPUT in read)
-    scored, note = _collect(engine, data, needed, rows, survey, max_items)
+    scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
     found = drift.rank(scored, **options)
     return replace(found, notes=(*found.notes, *note))
 
@@ -233,10 +233,10 @@ def _some_values(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _collect(
-    engine: Engine[D], data: D, needed: Sequence[str], rows: Rows, survey: Survey, max_items: int
+    engine: Engine[D], data: D, needed: Sequence[str], rows: Rows, *, count: int, max_items: int
 ) -> tuple[pl.DataFrame, list[str]]:
     """Bring the needed columns and rows to the driver, with a note where it is a share of the items."""
-    note, count = [], survey.rows(rows.versions)
+    note = []
     if count > max_items:
         if rows.item is None:
             raise ValueError(
