@@ -144,13 +144,28 @@ class Estimand:
         safe_low, safe_high = self.safe(np.where(np.isnan(self.se), np.nan, quantile))
         unknown = np.isnan(self.se)
         safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
-        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
-        # The end towards 0 is where the test of equal changes ends, so that both agree.
-        half = constant_half(self.difference, self.effective, *self.room, alpha=alpha)
-        bounded = self.constant & np.isfinite(self.reach)
-        low = np.where(bounded & (self.difference > 0), np.fmax(low, self.difference - half), low)
-        high = np.where(bounded & (self.difference < 0), np.fmin(high, self.difference + half), high)
+        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
         return self.clipped(low, high, safe_low, safe_high)
+
+    def without_spread(
+        self, low: Floats, high: Floats, safe_low: Floats, safe_high: Floats, alpha: float
+    ) -> tuple[Floats, Floats]:
+        """
+        Replace intervals of equal changes by those that allow for what is unseen.
+
+        The end towards 0 is where the test of equal changes ends, so that both agree, also for many looks:
+        its p-value is the inverse of a martingale. Values without bounds have this interval on both sides.
+        """
+        half = constant_half(self.difference, self.effective, *self.room, alpha=alpha)
+        changed, bounded = self.constant & (self.difference != 0), np.isfinite(self.reach)
+        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
+        near_low, near_high = self.difference - half, self.difference + half
+        rose, fell = changed & (self.difference > 0), changed & (self.difference < 0)
+        low = np.where(rose & bounded, np.fmax(low, near_low), np.where(changed & ~bounded, near_low, low))
+        high = np.where(
+            fell & bounded, np.fmin(high, near_high), np.where(changed & ~bounded, near_high, high)
+        )
+        return low, high
 
     def sequence(self, alpha: float) -> tuple[Floats, ...]:
         """Return the same for all looks together, while units are added."""
@@ -159,9 +174,12 @@ class Estimand:
         _, quantile = sequential_interval(np.zeros_like(one), one, df, self.effective, alpha=alpha)
         low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
         safe_low, safe_high = self.safe(quantile)
-        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
-        found = self.clipped(low, high, safe_low, safe_high)
-        return tuple(np.where(np.isfinite(end) & np.isfinite(quantile), end, np.nan) for end in found)
+        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
+        low, high, safe_low, safe_high = self.clipped(low, high, safe_low, safe_high)
+        known, both = np.isfinite(quantile), np.isfinite(low) & np.isfinite(high)
+        both &= known | (self.constant & (self.difference != 0))
+        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
+        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
 
     def p_value(self) -> Floats:
         """Return the p-value of the t test; without spread, of the same change in all units."""
@@ -222,6 +240,9 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     }
     for name in made.keys() - {"p_value", "p_test", "p_sequential"}:
         (made[name],) = one.clipped(made[name])
+    for name in ("p_value", "p_test", "p_sequential"):
+        # A probability too small for a float is not 0.
+        made[name] = np.maximum(made[name], np.finfo(np.float64).tiny)
     for name in ("p_test", "p_sequential"):
         made[name] = np.where(small, np.nan, made[name])
     sign, few = floats(rows["sign"]), floats(about["fewest"]) < FEWEST
