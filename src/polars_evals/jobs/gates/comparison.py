@@ -13,11 +13,11 @@ from pydantic import BeforeValidator, Field
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
 from polars_evals.drift.answers import OUTCOMES, can_tell
 from polars_evals.drift.columns import as_text
+from polars_evals.drift.comparison import falls
 from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.jobs.gates.base import (
     ONE_OR_MORE,
     SKIPPED,
-    TOLERANCE,
     Amount,
     Context,
     Evidence,
@@ -228,25 +228,18 @@ class MaxDrop(MeasuredGate):
     bound: Amount = Field(alias="max_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_drop"
+    relative: ClassVar[bool] = False
 
     @classmethod
     def known(cls, context: Context) -> tuple[str, ...]:
         """Add the aggregates."""
         return (*context.metrics, *aggregates_of(context))
 
-    def limit(self, before: float) -> float:
-        """Return by how much a value may fall."""
-        return self.bound
-
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
         """Look at the mean score and at the pass rate."""
-        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
-            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
-            if before is None or after is None:
-                continue
-            drop, limit = before - after, self.limit(before)
-            if drop > limit + TOLERANCE:
-                yield f"{name} {before:.4g} → {after:.4g}, a drop of {drop:.4g}, more than {limit:.4g}"
+        for value, before, after, limit in falls(row, self.bound, relative=self.relative):
+            name = "score" if value == MEAN else "pass rate"
+            yield f"{name} {before:.4g} → {after:.4g}, a drop of {before - after:.4g}, more than {limit:.4g}"
 
 
 class MaxRelativeDrop(MaxDrop):
@@ -255,10 +248,7 @@ class MaxRelativeDrop(MaxDrop):
     bound: Amount = Field(alias="max_relative_drop", description="a number from 0 on")
 
     rule: ClassVar[str] = "max_relative_drop"
-
-    def limit(self, before: float) -> float:
-        """Return by how much a value may fall."""
-        return self.bound * before
+    relative: ClassVar[bool] = True
 
 
 class MustNotFlip(Gate):

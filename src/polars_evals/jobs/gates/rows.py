@@ -13,8 +13,9 @@ from pydantic import Field
 from polars_evals._errors import ConfigError
 from polars_evals.drift.answers import ERROR, error_of
 from polars_evals.drift.columns import as_text
+from polars_evals.drift.comparison import TOLERANCE
 from polars_evals.drift.inference.intervals import wilson
-from polars_evals.jobs.gates.base import TOLERANCE, Evidence, Findings, Gate, Number, subject
+from polars_evals.jobs.gates.base import Evidence, Findings, Gate, Number, subject
 from polars_evals.suite.declared import Fraction, Table, Text
 from polars_evals.wording import counted, have
 
