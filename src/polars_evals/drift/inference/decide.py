@@ -7,7 +7,6 @@ row has the verdict that its components give it, and a comparison the one that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,66 +60,33 @@ def combine(verdicts: Iterable[str]) -> str:
     return NO_CHANGE if found == {NO_CHANGE} else INCONCLUSIVE
 
 
-def worst(verdicts: Iterable[str]) -> str:
-    """Return the worst of some verdicts; of none, that nothing can be concluded."""
-    return min(verdicts, key=VERDICTS.index, default=INCONCLUSIVE)
-
-
-@dataclass(frozen=True)
-class Estimand:
+class Means:
     """Components that are means, as arrays over rows."""
 
-    difference: Floats
-    se: Floats
-    df: Floats
-    effective: Floats
-    units: Floats
-    skew: Floats
-    permutation: Floats
-    wild: Floats
-    level: Floats
-    # The least and the greatest value, NaN without bounds; others may be impossible or only unseen.
-    bounds: tuple[Floats, Floats]
-    # The largest difference that is possible.
-    most: Floats
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame) -> Estimand:
-        """Read the columns of components."""
-        return cls(
-            difference=floats(rows["difference"]),
-            se=floats(rows["se"]),
-            df=floats(rows["df"]),
-            effective=floats(rows["effective"]),
-            units=floats(rows["units"]),
-            skew=floats(rows["skew"]),
-            permutation=floats(rows["p_permutation"]),
-            wild=floats(rows["p_wild"]),
-            level=floats(rows["baseline_value"]),
-            bounds=(floats(rows["least"]), floats(rows["greatest"])),
-            most=floats(rows["most"]),
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self.difference, self.se, self.df, self.effective, self.units, self.skew, level, low, high = (
+            floats(rows[name])
+            for name in (
+                "difference",
+                "se",
+                "df",
+                "effective",
+                "units",
+                "skew",
+                "baseline_value",
+                "least",
+                "greatest",
+            )
         )
-
-    @property
-    def reach(self) -> Floats:
-        """The largest change of a unit; NaN without bounds."""
-        return np.asarray(self.bounds[1] - self.bounds[0])
-
-    @property
-    def constant(self) -> Mask:
-        """Where all units changed by the same amount."""
-        return np.asarray(self.se == 0)
-
-    @property
-    def statistic(self) -> Floats:
-        """Student's t; 0 without spread, which is judged by itself."""
-        return np.where(self.constant, 0.0, self.difference / self.se)
-
-    @property
-    def room(self) -> tuple[Floats, Floats]:
-        """How far a score can fall and rise on average; NaN without bounds."""
-        low, high = self.bounds
-        return np.asarray(self.level - low), np.asarray(high - self.level)
+        self.permutation, self.wild, self.most = (
+            floats(rows[name]) for name in ("p_permutation", "p_wild", "most")
+        )
+        # The largest change of a unit; and how far a score can fall and rise on average; NaN without bounds.
+        self.reach, self.room = high - low, (level - low, high - level)
+        # Where all units changed by the same amount.
+        self.constant = self.se == 0
+        # Student's t; 0 without spread, which is judged by itself.
+        self.statistic = np.where(self.constant, 0.0, self.difference / self.se)
 
     def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
         """Keep intervals within what is possible."""
@@ -212,7 +178,7 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
     about = facts[rows["row"]]
     rows = _with_rules(rows, about, spec)
-    one = Estimand.of(rows)
+    one = Means(rows)
     own = rows["quantile"].is_not_null().to_numpy()
     small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
     low, high, safe_low, safe_high = _intervals(rows, about, one, spec.alpha)
@@ -283,7 +249,7 @@ def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> 
     return rows.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
 
 
-def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> Mask:
+def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> Mask:
     """Return where no result could be significant: so few units that differ, or so few rows."""
     from scipy.special import comb
 
@@ -295,7 +261,7 @@ def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: fl
     return (smallest > alpha) | (floats(about["fewest"]) < FEWEST) | np.isnan(one.se)
 
 
-def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> tuple[Floats, ...]:
+def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> tuple[Floats, ...]:
     """Return the intervals at a level; of pass rates, Tango's for flips of independent items."""
     found = one.intervals(alpha)
     labels = floats(about["baseline_labels"])
