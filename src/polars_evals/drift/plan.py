@@ -10,8 +10,8 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
+from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
 from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have, listed
 

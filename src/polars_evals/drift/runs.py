@@ -11,8 +11,8 @@ import polars as pl
 from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.inference.intervals import wilson
+from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
