@@ -122,6 +122,12 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
+def is_packed(path: str) -> bool:
+    """Say whether a file of this machine is packed by gzip or Zstandard."""
+    with open(path, "rb") as stream:
+        return stream.read(4).startswith((GZIP, ZSTD))
+
+
 def _head(path: str) -> bytes:
     with open(path, "rb") as stream:
         head = stream.read(_HEAD_BYTES)
