@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
@@ -27,7 +28,9 @@ from polars_evals.wording import left_out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_evals.drift.columns import Frame
+    import numpy.typing as npt
+
+    from polars_evals.drift.columns import Frame, Schema
     from polars_evals.suite.measure import Measures
 
 
@@ -59,10 +62,28 @@ class Rows:
         """The versions in their order."""
         return self.frame["version"].unique().sort().to_list()
 
+    def baseline(self, version: str, value: Any, schema: Schema) -> str | None:
+        """Return the name of the baseline, or raise where the column `version` does not have it."""
+        if value is None:
+            return None
+        name = columns.version_text(schema, version, value)
+        if name not in self.versions:
+            raise columns.absent("baseline", name, version, self.versions)
+        return name
+
     @property
     def names(self) -> list[str]:
         """Everything that has values, in the order of rows."""
         return [*self.metrics, *self.measures]
+
+
+def cluster_codes(frame: pl.DataFrame) -> npt.NDArray[np.int64] | None:
+    """Return the number of each row's cluster, where there are any; a row without one is one of its own."""
+    if "cluster" not in frame.columns:
+        return None
+    code = pl.col("cluster").rank("dense").cast(pl.Int64)
+    codes = frame.select(code.fill_null(-1 - pl.int_range(pl.len()))).to_series()
+    return np.unique(codes.to_numpy(), return_inverse=True)[1]
 
 
 def read_rows(

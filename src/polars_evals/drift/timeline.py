@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from polars_evals._polars import format_text, offset_by, truncate
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.adjust import mix_differs
 from polars_evals.drift.answers import WORDS
@@ -22,7 +21,7 @@ from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.pair import slice_name
-from polars_evals.drift.result import Result
+from polars_evals.drift.result import Plotted
 from polars_evals.drift.rows import read_rows
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.rows import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
-    from polars_evals.report import TimelinePlots
+    from polars_evals.report import TimelinePlots  # noqa: F401
     from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]
@@ -868,7 +867,7 @@ def _nothing_after(reference: int | Period, filled: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timeline(Result):
+class Timeline(Plotted["TimelinePlots"]):
     """
     Scores over time, as `timeline` found them.
 
@@ -888,6 +887,8 @@ class Timeline(Result):
         The same for pass rates, where labels tell more than the scores do.
     period
         The first and the last time in the data.
+    plot
+        Charts: `scores` and `pass_rates`.
     notes
         What was left out or needs care, in words.
     settings
@@ -895,9 +896,9 @@ class Timeline(Result):
     """
 
     summary: pl.DataFrame
-    windows: pl.DataFrame
     segments: pl.DataFrame
     pass_segments: pl.DataFrame
+    windows: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
@@ -916,18 +917,3 @@ class Timeline(Result):
         if "improved" in everywhere:
             return "improved"
         return "no_change" if set(everywhere) == {"no_change"} else "inconclusive"
-
-    @property
-    def plot(self) -> TimelinePlots:
-        """Charts of this timeline: `scores` and `pass_rates`."""
-        plots: TimelinePlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {
-            "summary": self.summary,
-            "segments": self.segments,
-            "pass_segments": self.pass_segments,
-            "windows": self.windows,
-        }
