@@ -8,9 +8,8 @@ import polars as pl
 
 from polars_evals._polars import format_text
 from polars_evals.drawing import drawing
-from polars_evals.drift.answers import HAS_ANSWER
+from polars_evals.drift.answers import HAS_ANSWER, scores_of_answers
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
-from polars_evals.drift.read import scores
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:
@@ -51,12 +50,13 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     if spec.item is None or not spec.names:
         return pl.LazyFrame(schema=_schema(spec))
     slices, names = slice_columns(spec.traits), list(spec.names)
+    scored = scores_of_answers(schema, spec.metrics, spec.unanswered)
     rows = table.select(
         as_text(schema, spec.version).alias("version"),
         item_key(schema, spec.item).alias("item"),
         *(as_text(schema, name).alias(f"by:{name}") for name in slices),
         *(text_of(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
-        *(one for one in scores(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+        *(one for one in scored if one.meta.output_name() != HAS_ANSWER),
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.

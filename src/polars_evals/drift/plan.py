@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import columns
+from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
-from polars_evals.drift.rows import read_rows
 from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have, listed
 

@@ -16,8 +16,8 @@ from polars_evals.drift.components import influence_of_items
 from polars_evals.drift.inference import NEGLIGIBLE, floats
 from polars_evals.drift.inference.clusters import one_mean
 from polars_evals.drift.inference.multiple import benjamini_hochberg
+from polars_evals.drift.read import cluster_codes, read_rows
 from polars_evals.drift.result import Plotted
-from polars_evals.drift.rows import cluster_codes, read_rows
 from polars_evals.drift.spec import aggregates_of, counts_in
 from polars_evals.wording import counted, verb
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeAggregates, SomeMeasures, Unanswered
     from polars_evals.report import RankingPlots  # noqa: F401
 

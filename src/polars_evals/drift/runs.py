@@ -10,8 +10,8 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.inference.intervals import share_interval
+from polars_evals.drift.read import cluster_codes, read_rows
 from polars_evals.drift.result import Plotted
-from polars_evals.drift.rows import cluster_codes, read_rows
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, get_args
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import OUTCOMES, needed_for_answers
+from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
@@ -210,11 +210,7 @@ class ComparisonSpec:
             columns.require(schema, name, "adjust")
         for name, column in self.truths_of(metrics).items():
             columns.require(schema, column, f"truth of {name}")
-        for name in self.measures_in(schema):
-            columns.require_number(schema, name, "measures")
-            if name in metrics or name in OUTCOMES:
-                what = "a metric" if name in metrics else "a built-in row about answers"
-                raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
+        require_measures(schema, self.measures_in(schema), metrics)
         return metrics
 
     def aggregates_in(self, schema: Schema) -> dict[str, pl.Expr]:

@@ -21,8 +21,8 @@ from polars_evals.drift.inference.decide import VERDICTS
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.pair import slice_name
+from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
-from polars_evals.drift.rows import read_rows
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.written import Written
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
     from polars_evals.report import TimelinePlots  # noqa: F401
     from polars_evals.suite.measure import Measure
