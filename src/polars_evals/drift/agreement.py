@@ -12,7 +12,7 @@ import polars as pl
 from scipy.special import ndtr, stdtrit
 
 from polars_evals.drift import columns
-from polars_evals.drift.inference import NEGLIGIBLE, slopes
+from polars_evals.drift.inference import NEGLIGIBLE, floats, slopes
 from polars_evals.drift.inference.intervals import share_interval
 from polars_evals.drift.result import Plotted
 from polars_evals.wording import counted, did_you_mean, have, listed, shown
@@ -520,16 +520,11 @@ def _interval(value: float, variance: float, n: int, alpha: float, *, clip: bool
 
 def _verdicts(ratings: pl.Series) -> Floats | None:
     """Return verdicts as 1 and 0, NaN where there is none; None if these are no verdicts."""
-    if ratings.dtype == pl.Boolean:
-        return ratings.cast(pl.Float64).to_numpy()
-    if ratings.dtype.is_numeric():
-        values = ratings.cast(pl.Float64).fill_nan(None)
-        return values.to_numpy() if values.drop_nulls().is_in([0.0, 1.0]).all() else None
-    if ratings.dtype == pl.String or isinstance(ratings.dtype, pl.Enum | pl.Categorical):
-        words = ratings.cast(pl.String)
-        if words.drop_nulls().is_in(columns.LABELS).all():
-            return (words == "pass").cast(pl.Float64).to_numpy()
-    return None
+    ratings = ratings.fill_nan(None) if ratings.dtype.is_float() else ratings
+    found = columns.verdicts(ratings)
+    if found is None or found.null_count() > ratings.null_count():
+        return None
+    return floats(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

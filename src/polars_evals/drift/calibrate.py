@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from polars_evals.drift.columns import Frame, Schema
+    from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
     from polars_evals.report import CalibrationPlots  # noqa: F401
 
@@ -169,31 +169,22 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
     rows = columns.collect(
         frame.select(
             *(pl.col(f"{name}_score").cast(pl.Float64).alias(f"{name}:score") for name in metrics),
-            _truth(schema, truth).alias("truth"),
             pl.col(truth).alias("said"),
         ),
         metrics,
     )
-    strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
+    verdicts = None if schema[truth].is_float() else columns.verdicts(rows["said"])
+    if verdicts is None:
+        raise pl.exceptions.InvalidOperationError(
+            f"truth={truth!r} is {schema[truth]}; verdicts are {TRUTHS}"
+        )
+    strange = rows["said"].filter(verdicts.is_null()).drop_nulls()
     if strange.len():
         raise pl.exceptions.InvalidOperationError(
             f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is not a verdict; verdicts are {TRUTHS}"
         )
-    return rows.select("truth", *(pl.col(f"{name}:score").alias(name) for name in metrics))
-
-
-def _truth(schema: Schema, name: str) -> pl.Expr:
-    """Return the human verdict as a boolean, null where it is none."""
-    dtype = schema[name]
-    if dtype == pl.Boolean:
-        return pl.col(name)
-    if dtype.is_integer():
-        words = ["0", "1"]
-    elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
-        words = columns.LABELS
-    else:
-        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {TRUTHS}")
-    return pl.col(name).cast(pl.String).cast(pl.Enum(words), strict=False).to_physical().cast(pl.Boolean)
+    scores = (pl.col(f"{name}:score").alias(name) for name in metrics)
+    return rows.select(verdicts.alias("truth"), *scores)
 
 
 def agreement_words(kappa: float) -> str:

@@ -364,8 +364,7 @@ def _log_mean(values: list[Floats]) -> Floats:
 
 
 def _log_sum(values: Floats) -> float:
-    top = float(values.max())
-    return top + float(np.log(np.exp(values - top).sum())) if np.isfinite(top) else -np.inf
+    return float(np.logaddexp.reduce(values))
 
 
 def _inflation(products: Floats, squares: Floats, windows: Floats, excess: Floats | float = np.inf) -> Floats:
