@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DRAWS = 20_000
 FEWEST_UNITS = 2
 # How far apart versions are before anything is known, in standard errors.
-PRIOR = 1.0
+PRIOR = 1.5
 SUMMARY: dict[str, Any] = {
     "metric": pl.String, "version": pl.String, "n": pl.Int64, "mean": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64,
