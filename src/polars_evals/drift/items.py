@@ -61,7 +61,7 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     ).filter(pl.col("item").is_not_null())
     # Repeats are averaged; their texts are those of the first.
     answers = rows.group_by("version", "item", maintain_order=True).agg(
-        *(pl.col(f"{name}:score").mean() for name in names),
+        *(_average(f"{name}:score") for name in names),
         *(pl.col(f"{name}:pass").mean() for name in names),
         pl.col(f"text:{OWN}").first(),
     )
@@ -113,6 +113,15 @@ def _one_metric(pairs: pl.LazyFrame, name: str, spec: ResolvedSpec, slices: Sequ
         pl.col(f"text:{OWN}:before").alias("baseline_output"),
         pl.col(f"text:{OWN}").alias("candidate_output"),
         *(f"output_{version}" for version in spec.versions),
+    )
+
+
+def _average(name: str) -> pl.Expr:
+    """Average repeats, without the last digits: the streaming engine adds up in any order."""
+    return (
+        pl.when(pl.col(name).count() > 1)
+        .then(pl.col(name).mean().round_sig_figs(14))
+        .otherwise(pl.col(name).drop_nulls().first())
     )
 
 
@@ -194,22 +203,18 @@ def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.Da
         found = frame.filter(b.fill_null(False) | c.fill_null(False))
         parts.append(_entries(found, candidate, m, missing, pl.lit("no score")))
     unknown = observations.rows.lazy().filter(pl.col("item").is_null())
-    counted = unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows"))
-    parts.append(rows_without_item(counted, candidate))
-    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
-
-
-def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
-    """Return the entries of `rows` that have no `item`, by `side` (true: candidate)."""
-    return _entries(
-        counted,
-        candidate,
-        None,
-        pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-        pl.when(pl.col("rows") == 1)
-        .then(pl.lit("1 row without an item"))
-        .otherwise(format_text("{} rows without an item", "rows")),
+    parts.append(
+        _entries(
+            unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows")),
+            candidate,
+            None,
+            pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+            pl.when(pl.col("rows") == 1)
+            .then(pl.lit("1 row without an item"))
+            .otherwise(format_text("{} rows without an item", "rows")),
+        )
     )
+    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
 
 
 def _entries(

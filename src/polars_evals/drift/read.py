@@ -160,8 +160,8 @@ def read_rows(
 
 
 def _select(
-    table: pl.LazyFrame, keys: Mapping[str, pl.Expr], metrics: Sequence[str], measures: Measures, unanswered: str,
-    *, count_answers: bool = True,
+    table: pl.LazyFrame, keys: Mapping[str, pl.Expr], metrics: Sequence[str], measures: Measures,
+    unanswered: str, *, count_answers: bool = True,
 ) -> pl.DataFrame:  # fmt: skip
     """Read columns by name, and the values of metrics, measures and, if they are counted, answers."""
     schema = table.collect_schema()

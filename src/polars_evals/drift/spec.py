@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
+from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
@@ -91,7 +92,8 @@ class Quantity:
         with 0, where it has none.
         """
         if self.kind == "metric":
-            inside = lowest is not None and highest is not None and lowest >= 0 and highest <= 1
+            off = NEGLIGIBLE
+            inside = lowest is not None and highest is not None and lowest >= -off and highest <= 1 + off
             return (*self.bounds, self.bounds[1] - self.bounds[0]) if inside else (None, None, inf)
         low, high = self.bounds
         seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)

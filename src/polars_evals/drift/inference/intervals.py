@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_evals.drift.inference import floats
-
 if TYPE_CHECKING:
-    import polars as pl
-
     from polars_evals.drift.inference import Floats
 
 
@@ -110,11 +106,6 @@ def skewed_p(t: Floats, df: Floats, skew: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         corrected = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
         return np.where(corrected * t > 0, 2 * stdtr(df, -np.abs(corrected)), 1.0)
-
-
-def tests_of(rows: pl.DataFrame, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """Return interval and p-value of each row's difference."""
-    return t_interval(floats(rows["difference"]), floats(rows["se"]), floats(rows["df"]), alpha)
 
 
 def score_interval(
