@@ -23,12 +23,11 @@ from polars_evals._errors import InputError
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.content import ENDINGS, pieces
+from polars_evals.traces.content import ENDINGS, kind_of, named_files, pieces
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import choose_files, platform_named
-from polars_evals.traces.files import is_parquet, named_files
-from polars_evals.traces.reading import Reading, read_traces
 from polars_evals.traces.rows import Rows
+from polars_evals.traces.scan import Reading, read_traces
 
 # How a full disk is told.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
@@ -61,7 +60,7 @@ def small_steps(longest: float) -> Iterator[int]:
 
 def row_bytes(file: str) -> float:
     """Return the size of a row where the rows of a file are longest, about."""
-    if is_parquet(file):
+    if kind_of(file) == "parquet":
         return max((size / rows for rows, size in _row_groups(file)), default=1.0)
     return _line_bytes(file)
 
@@ -72,7 +71,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     Unlike Polars, Arrow reads a row group page by page. What it cannot read, or not as Polars does, is left
     as it is.
     """
-    if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
+    if kind_of(file) != "parquet" or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
         return file
     # The folders keep their names, for some formats say with them what is inside.
     copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)

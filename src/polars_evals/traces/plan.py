@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +11,7 @@ from typing import Any, NamedTuple, get_args
 import polars as pl
 
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, Seen, Sorting, Told, choose_files, platform_named, tell_all
-from polars_evals.traces.files import expand, file_models, named_files
+from polars_evals.traces.detect import Detection, Seen, Told, sort_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
 from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, refuse_deep
@@ -287,30 +287,26 @@ def make_plan(
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Tell the files, group them, and check what the user named; a file that cannot be read is an error."""
-    named = platform_named(format_name)
-    files, left_out = choose_files(expand(path, storage_options), named)
-    found = tell_all(files, named, named_files(path), storage_options, output=columns.get("output"))
+    found = sort_files(path, format_name, storage_options, output=columns.get("output"))
     for error in found.failed.values():
         raise error
-    return plan_of(found, left_out, columns, keep, storage_options)
+    return plan_of(found.told, found.left_out, columns, keep, storage_options)
 
 
 def plan_of(
-    found: Sorting,
+    told: Sequence[Told],
     left_out: Mapping[str, str],
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Group the files that were told, and check what the user named."""
-    groups = group_files(found.told)
-    formats = dict.fromkeys(one.platform.name for one in found.told)
-    reasons = dict.fromkeys(one.reason for one in found.told)
+    groups = group_files(told)
     detection = Detection(
-        "+".join(formats),
-        "; ".join(reasons),
-        tuple(one.seen.file for one in found.told),
-        {**left_out, **found.left_out},
+        "+".join(dict.fromkeys(one.platform.name for one in told)),
+        "; ".join(dict.fromkeys(one.reason for one in told)),
+        tuple(one.seen.file for one in told),
+        left_out,
     )
     plan = ScanPlan(detection, groups, columns, keep, storage_options)
     for name, mapped in columns.items():
@@ -407,3 +403,48 @@ def _require_output(groups: Sequence[Group]) -> None:
 
 def _head(place: Candidate) -> str:
     return place.path.partition(".")[0].partition("[")[0]
+
+
+# What tells files apart and is no name of a model: dates, times and ids, and the numbers of parts.
+_STAMP = re.compile(
+    r"\d{4}-?\d{2}-?\d{2}(?:[T_ -]?\d{2}[-:_.]?\d{2}(?:[-:_.]?\d{2}(?:\.\d+)?)?)?Z?"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
+_PART = re.compile(
+    r"(?:part|chunk|shard|batch|split|page|file|data|outputs?|results?|samples?|traces?|spans?|export|logs?|day)?"
+    r"[\W_]*\d*(?:[\W_]*of[\W_]*\d+)?",
+    re.IGNORECASE,
+)
+
+
+def file_models(files: Sequence[str]) -> dict[str, str]:
+    """Name the models of files that name none, by the folder or by the name that tells the files apart.
+
+    Dates, times, ids and numbers of parts are no names.
+
+    Examples
+    --------
+    >>> file_models(["runs/llama-7b/out.json", "runs/llama-13b/out.json"])
+    {'runs/llama-7b/out.json': 'llama-7b', 'runs/llama-13b/out.json': 'llama-13b'}
+    >>> file_models(["gpt-4_2026-01-02.jsonl", "o1_2026-01-03.jsonl"])
+    {'gpt-4_2026-01-02.jsonl': 'gpt-4', 'o1_2026-01-03.jsonl': 'o1'}
+    >>> file_models(["2026-01-02.jsonl", "2026-01-03.jsonl"])
+    {}
+    """
+    parts = {file: re.split(r"[/\\]", os.path.abspath(file) if "://" not in file else file) for file in files}
+    stems = {file: _STAMP.sub("", _stem(path[-1])).strip(" _-.") for file, path in parts.items()}
+    if len(files) > 1 and len(set(stems.values())) == len(files):
+        # Each file has a name of its own, unless folders of several files tell the models.
+        folders = {tuple(path[:-1]) for path in parts.values()}
+        if len(folders) in (1, len(files)):
+            return {} if all(_PART.fullmatch(stem) for stem in stems.values()) else stems
+    for level in range(2, max(map(len, parts.values()), default=0) + 1):
+        names = {file: path[-level] if len(path) >= level else "" for file, path in parts.items()}
+        bare = {_STAMP.sub("", name).strip(" _-.") for name in names.values()}
+        if len(bare) > 1 and not all(_PART.fullmatch(name) for name in bare):
+            return names
+    return {}
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"(\.[A-Za-z]\w{1,7}){1,2}$", "", name)

@@ -46,40 +46,15 @@ CANONICAL: Mapping[str, pl.DataType] = {
 }
 
 # What the platforms call the kinds of a span.
-_KINDS: Mapping[str, tuple[str, ...]] = {
-    "llm": (
-        *(
-            "llm",
-            "generation",
-            "chat_model",
-            "chat",
-            "text_completion",
-            "completion",
-            "generate_content",
-            "model",
-        ),
-        *("ai.generatetext.dogenerate", "ai.streamtext.dostream", "ai.generateobject.dogenerate", "response"),
-    ),
-    "tool": ("tool", "execute_tool", "ai.toolcall"),
-    "agent": ("agent", "invoke_agent", "create_agent"),
-    "retriever": ("retriever", "reranker", "retrieval"),
-    "embedding": ("embedding", "embeddings"),
-    "chain": (
-        *(
-            "chain",
-            "span",
-            "workflow",
-            "task",
-            "parser",
-            "prompt",
-            "unknown",
-            "event",
-            "evaluator",
-            "guardrail",
-            "eval",
-        ),
-        *("score", "function", "ai.generatetext", "ai.streamtext", "ai.generateobject"),
-    ),
+_KINDS: Mapping[str, str] = {
+    "llm": "llm generation chat_model chat text_completion completion generate_content model response "
+    "ai.generatetext.dogenerate ai.streamtext.dostream ai.generateobject.dogenerate",
+    "tool": "tool execute_tool ai.toolcall",
+    "agent": "agent invoke_agent create_agent",
+    "retriever": "retriever reranker retrieval",
+    "embedding": "embedding embeddings",
+    "chain": "chain span workflow task parser prompt unknown event evaluator guardrail eval score function "
+    "ai.generatetext ai.streamtext ai.generateobject",
 }
 _ERRORS = ("error", "failed", "status_code_error", "2", "traceststatus.error", "exception")
 
@@ -159,7 +134,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
     status = pl.col("@status").str.to_lowercase().str.split(".").list.last()
     failed = pl.when(status.is_in(_ERRORS)).then(pl.coalesce("@status_message", pl.lit("error")))
     kind = pl.col("@kind").str.to_lowercase()
-    names = {word: name for name, words in _KINDS.items() for word in words}
+    names = {word: name for name, words in _KINDS.items() for word in words.split()}
     took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
     place = format_text("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
     typed = {

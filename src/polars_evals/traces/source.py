@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +26,7 @@ from polars_evals.traces.read import (
     read_text,
     record_frames,
     refuse_deep,
+    scan_table,
 )
 
 if TYPE_CHECKING:
@@ -77,13 +78,9 @@ class Table:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
-                pl.scan_csv(
-                    self.copies.get(file, file),
-                    glob=False,
-                    infer_schema=False,
-                    separator="\t" if ".tsv" in file.lower() else ",",
-                    storage_options=storage_options,
-                ).with_columns(pl.lit(file).alias(FILE))
+                scan_table(self.copies.get(file, file), "csv", storage_options).with_columns(
+                    pl.lit(file).alias(FILE)
+                )
                 for file in self.files
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
@@ -222,22 +219,7 @@ class Stream:
         """Scan the files: the fields that are used, as texts."""
         text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
         schema = pl.Schema({**text, NUMBER: pl.Int64()})
-
-        def source(
-            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            wanted = list(schema) if columns is None else columns
-            # Who wants a few rows need not wait for those of other files.
-            for frame in self._frames(wanted, storage_options, BATCH_BYTES if rows is None else 0):
-                found = frame if predicate is None else frame.filter(predicate)
-                if rows is not None:
-                    found = found.head(rows)
-                    rows -= found.height
-                yield found.select(wanted)
-                if rows == 0:
-                    return
-
-        scan = register_io_source(source, schema=schema)
+        scan = scan_frames(schema, lambda wanted, at_once: self._frames(wanted, storage_options, at_once))
         return scan.with_columns(folder_value(key) for key in self.hive)
 
     def _frames(
@@ -286,30 +268,58 @@ class Stream:
             yield pl.concat(held)
 
 
+def scan_frames(
+    schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
+) -> pl.LazyFrame:
+    """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = list(schema) if columns is None else columns
+        # A caller who wants a few rows does not wait for those of other files.
+        for frame in frames(wanted, BATCH_BYTES if rows is None else 0):
+            found = frame if predicate is None else frame.filter(predicate)
+            if rows is not None:
+                found = found.head(rows)
+                rows -= found.height
+            yield found.select(wanted)
+            if rows == 0:
+                return
+
+    return register_io_source(source, schema=schema)
+
+
 def merge_schemas(
-    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
+    left: Mapping[str, pl.DataType], right: Mapping[str, pl.DataType], *, widen: bool = False
 ) -> dict[str, pl.DataType] | None:
     """Merge columns, which may come and go; None where a type changes."""
     merged = dict(left)
     for name, dtype in right.items():
-        both = merge_types(left.get(name, dtype), dtype)
+        both = merge_types(left.get(name, dtype), dtype, widen=widen)
         if both is None:
             return None
         merged[name] = both
     return merged
 
 
-def merge_types(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
-    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
+def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
+    """
+    Find the type that both can be read as; None where there is none.
+
+    A column without values takes any type, structs take all fields. With `widen`, numbers become floats.
+    """
     if left == right or isinstance(right, pl.Null):
         return left
     if isinstance(left, pl.Null):
         return right
+    if widen and left.is_numeric() and right.is_numeric():
+        return pl.Float64()
     if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
-        fields = merge_schemas(_members(left), _members(right))
+        fields = merge_schemas(_members(left), _members(right), widen=widen)
         return None if fields is None else pl.Struct(fields)
     if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = merge_types(instance(left.inner), instance(right.inner))
+        inner = merge_types(instance(left.inner), instance(right.inner), widen=widen)
         return None if inner is None else pl.List(inner)
     return None
 
