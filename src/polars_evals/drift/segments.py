@@ -27,6 +27,8 @@ MOST_ALIKE = 0.9
 BIAS = 8.0
 
 SIGMAS = 3.0
+# A single window that stands out further is cut before changes are looked for.
+FAR = 4.0
 # A change may begin at any window: this share of the error is for the first one after the reference, the rest
 # for all, about equally for as many as EARLY and then less and less.
 FIRST = 0.25
@@ -105,12 +107,12 @@ def winsorized(windows: Windows, reference: Reference) -> Windows:
     """
     Cut the means of single windows that stand far out.
 
-    Days may have effects with heavy tails, and one such day is no change of the level. A mean is cut at three
+    Days may have effects with heavy tails, and one such day is no change of the level. A mean is cut at four
     deviations beyond the reference mean and the window before it, whichever is nearer: what lasts is
     cut in its first window only. Nothing that comes later is used, so what was found stays found.
     """
     filled = windows.n > 0
-    mean, reach = windows.mean[filled], SIGMAS * deviations(windows, reference)[filled]
+    mean, reach = windows.mean[filled], FAR * deviations(windows, reference)[filled]
     before = np.concatenate([[reference.mean], mean[:-1]])
     low, high = np.minimum(before, reference.mean) - reach, np.maximum(before, reference.mean) + reach
     cut = windows.mean.copy()
