@@ -376,7 +376,7 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
     lines = [*_paragraph(_state(status.now), width), *_told(status.now, fold), ""]
     lines += _fitted(Table.of("", runs), width, None, "") or ["no run is on record"]
     for run in status.runs:
-        if run.notes and not run.verdicts and run.exit_code > 1:
+        if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
             lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
     if status.runs:
         aside = status.runs[-1].failures.items()
