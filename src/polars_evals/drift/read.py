@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
@@ -31,6 +32,8 @@ from polars_evals.wording import counted, have, left_out, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
 
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.spec import ComparisonSpec, ResolvedSpec
@@ -67,10 +70,28 @@ class Rows:
         """The versions in their order."""
         return self.frame["version"].unique().sort().to_list()
 
+    def baseline(self, version: str, value: Any, schema: Schema) -> str | None:
+        """Return the name of the baseline, or raise where the column `version` does not have it."""
+        if value is None:
+            return None
+        name = columns.version_text(schema, version, value)
+        if name not in self.versions:
+            raise columns.absent("baseline", name, version, self.versions)
+        return name
+
     @property
     def names(self) -> list[str]:
         """Everything that has values, in the order of rows."""
         return [*self.metrics, *self.measures]
+
+
+def cluster_codes(frame: pl.DataFrame) -> npt.NDArray[np.int64] | None:
+    """Return the number of each row's cluster, where there are any; a row without one is one of its own."""
+    if "cluster" not in frame.columns:
+        return None
+    code = pl.col("cluster").rank("dense").cast(pl.Int64)
+    codes = frame.select(code.fill_null(-1 - pl.int_range(pl.len()))).to_series()
+    return np.unique(codes.to_numpy(), return_inverse=True)[1]
 
 
 def read_rows(

@@ -31,6 +31,16 @@ def wilson(
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
+def share_interval(
+    value: float, variance: float, n: float, alpha: float, df: float = np.inf
+) -> tuple[float, float]:
+    """Return Wilson's interval of a share, with the items that its variance is worth; `n` without one."""
+    # Shares vary at most as much as yes and no do; where they do not vary at all, that is the safe guess.
+    worth = max(value * (1 - value) / variance if variance > 0 else n, 1e-9)
+    low, high = wilson(value * worth, worth, alpha, df)
+    return float(low), float(high)
+
+
 def mcnemar(failing: Floats, passing: Floats) -> Floats:
     """Return the exact two-sided p-value of the flips in one direction against the other."""
     from scipy.special import bdtr
