@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "arrow.hpp"
+#include "columns.hpp"
 #include "text.hpp"
 
 namespace pe {

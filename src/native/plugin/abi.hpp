@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../core/arrow.hpp"
+#include "../core/columns.hpp"
 
 #if defined(_WIN32)
 #define PE_EXPORT extern "C" __declspec(dllexport)

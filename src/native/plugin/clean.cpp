@@ -5,11 +5,10 @@
 #include "../clean/choice.hpp"
 #include "../clean/code.hpp"
 #include "../clean/extract.hpp"
-#include "../clean/number.hpp"
 #include "../clean/reasoning.hpp"
 #include "../json/document.hpp"
-#include "../json/field.hpp"
-#include "functions.hpp"
+#include "../json/tape.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {

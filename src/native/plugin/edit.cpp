@@ -3,12 +3,9 @@
 
 #include "../core/batches.hpp"
 #include "../core/rounding.hpp"
-#include "../edit/damerau.hpp"
-#include "../edit/hamming.hpp"
-#include "../edit/jaro.hpp"
+#include "../edit/distances.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../edit/texts.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -125,10 +122,6 @@ std::unique_ptr<Function> make_hamming(const Value& options) {
 }
 std::unique_ptr<Function> make_jaro_winkler(const Value& options) {
     return std::make_unique<EditMetric>("jaro_winkler", options, measure_jaro_winkler, Over::nothing);
-}
-
-void use_sigma_table(const Value& options) {
-    if (options.has("sigma")) unicode::sigma_table = &unicode::sigma_1_35;
 }
 
 }  // namespace pe::plugin

@@ -7,7 +7,7 @@
 
 #include "abi.hpp"
 #include "function.hpp"
-#include "functions.hpp"
+#include "../unicode/characters.hpp"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -34,10 +34,10 @@ void note_error() noexcept {
     }
 }
 
-std::unique_ptr<Function> make_function(Make make, const std::uint8_t* kwargs, std::size_t size) {
-    const Value options = Value::unpickle(kwargs, size);
-    use_sigma_table(options);
-    return make(options);
+std::unique_ptr<Function> make_function(Make make, const Options& options) {
+    // Lowercases as the Polars does that made the plan, where that is an old one.
+    if (options.root().has("sigma")) unicode::sigma_bits = unicode::sigma_1_35;
+    return make(options.root());
 }
 
 void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSchema* out, const std::uint8_t* kwargs, std::size_t size) {
@@ -45,7 +45,7 @@ void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSche
     try {
         Dtypes dtypes;
         for (std::size_t i = 0; i < count; ++i) dtypes.push_back(columns + i);
-        Field field = make_function(make, kwargs, size)->type(dtypes);
+        Field field = make_function(make, Options(kwargs, size))->type(dtypes);
         field.name = columns[0].name;
         write_schema(field, out);
     } catch (...) {
@@ -67,7 +67,8 @@ void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_
         std::vector<Input> inputs;
         inputs.reserve(count);
         for (std::size_t i = 0; i < count; ++i) inputs.emplace_back(columns + i);
-        const std::unique_ptr<Function> function = make_function(make, kwargs, size);
+        const Options options(kwargs, size);
+        const std::unique_ptr<Function> function = make_function(make, options);
         Dtypes dtypes;
         for (const Input& input : inputs) dtypes.push_back(&input.dtype());
         Field field = function->type(dtypes);

@@ -4,9 +4,50 @@
 #include <memory>
 #include <vector>
 
+#include "../core/table.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
-#include "../core/table.hpp"
+
+#define PE_FUNCTIONS(define) \
+    define(levenshtein, make_levenshtein) \
+    define(osa, make_osa) \
+    define(indel, make_indel) \
+    define(damerau_levenshtein, make_damerau_levenshtein) \
+    define(hamming, make_hamming) \
+    define(jaro_winkler, make_jaro_winkler) \
+    define(rouge, make_words) \
+    define(jaccard, make_words) \
+    define(recall, make_words) \
+    define(token_f1, make_words) \
+    define(bleu, make_words) \
+    define(chrf, make_words) \
+    define(gleu, make_words) \
+    define(wer, make_words) \
+    define(response, make_words) \
+    define(words, make_words) \
+    define(exact_match, make_exact_match) \
+    define(contains, make_contains) \
+    define(starts_with, make_starts_with) \
+    define(ends_with, make_ends_with) \
+    define(length_between, make_length_between) \
+    define(similarity, make_similarity) \
+    define(cer, make_cer) \
+    define(json_match, make_json_match) \
+    define(choice, make_choice) \
+    define(numeric_match, make_numeric_match) \
+    define(given, make_given) \
+    define(pairs, make_pairs) \
+    define(paired, make_paired) \
+    define(levenshtein_distance, make_levenshtein_distance) \
+    define(cosine, make_cosine) \
+    define(recall_at_k, make_recall_at_k) \
+    define(precision_at_k, make_precision_at_k) \
+    define(ndcg, make_ndcg) \
+    define(reciprocal_rank, make_reciprocal_rank) \
+    define(clean, make_clean) \
+    define(as_text_lists, make_as_text_lists) \
+    define(as_json, make_as_json) \
+    define(json_readable, make_json_readable)
 
 namespace pe::plugin {
 
@@ -25,5 +66,11 @@ using Make = std::unique_ptr<Function> (*)(const Value& options);
 
 // How many threads a call may use: those of Polars' own pool. The module sets it; else it is told as Polars tells it.
 std::size_t thread_count();
+
+// All functions of the plugin, once: the name that plans have, and what makes the function of its options.
+
+#define PE_DECLARE(name, make) std::unique_ptr<Function> make(const Value& options);
+PE_FUNCTIONS(PE_DECLARE)
+#undef PE_DECLARE
 
 }  // namespace pe::plugin

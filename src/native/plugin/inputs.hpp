@@ -14,7 +14,6 @@
 #include "../core/columns.hpp"
 #include "abi.hpp"
 #include "dtype.hpp"
-#include "written.hpp"
 
 namespace pe::plugin {
 

@@ -9,7 +9,7 @@
 #include "../core/batches.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
 #include "vectors.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {

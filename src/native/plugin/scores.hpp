@@ -99,7 +99,7 @@ class TextMetric : public Function {
 public:
     TextMetric(std::string name, const Value& options, std::vector<Field> details, const char* expected_name = "expected")
         : common(options), name_(std::move(name)), details_(std::move(details)), expected_name_(expected_name),
-          has_words_(options.has("words") && options["words"].flag()) {}
+          has_words_(options.is_set("words")) {}
 
     Field type(const Dtypes& columns) const override {
         if (summary.alone) check_texts(name_, "output", *columns[0], accepts);

@@ -5,13 +5,13 @@
 
 #include "../core/batches.hpp"
 #include "../clean/choice.hpp"
-#include "../clean/number.hpp"
+#include "../clean/extract.hpp"
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../json/equal.hpp"
+#include "../json/document.hpp"
 #include "../unicode/lowercase.hpp"
 #include "../words/ngram_cosine.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -71,9 +71,9 @@ public:
         : TextMetric(name, options, {}),
           comparison_(comparison),
           folds_(!options["case_sensitive"].flag()),
-          trims_(options.has("trim") && options["trim"].flag()),
-          joins_white_(options.has("normalize_whitespace") && options["normalize_whitespace"].flag()),
-          negates_(options.has("negate") && options["negate"].flag()) {
+          trims_(options.is_set("trim")),
+          joins_white_(options.is_set("normalize_whitespace")),
+          negates_(options.is_set("negate")) {
         if (comparison == Comparison::equal || comparison == Comparison::contains) accepts = Accepts::numbers;
         // "Not any" holds when the negated score of every value is 1.0, "not all" when that of one is.
         if (comparison == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
@@ -381,9 +381,9 @@ public:
         : common_(options),
           metric_(options["metric"].text()),
           expected_(options["expected"].text()),
-          negates_(options.has("negate") && options["negate"].flag()) {
-        summary_.worst = negates_ || (options.has("worst") && options["worst"].flag());
-        summary_.alone = options.has("alone") && options["alone"].flag();
+          negates_(options.is_set("negate")) {
+        summary_.worst = negates_ || (options.is_set("worst"));
+        summary_.alone = options.is_set("alone");
         if (options.has("places")) details_.push_back({"place", Type::whole});
     }
     Field type(const Dtypes& columns) const override {

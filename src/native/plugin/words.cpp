@@ -5,15 +5,9 @@
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../core/pairs.hpp"
-#include "../words/bleu.hpp"
-#include "../words/chrf.hpp"
-#include "../words/gleu.hpp"
-#include "../words/response.hpp"
-#include "../words/rouge.hpp"
-#include "../words/token_f1.hpp"
-#include "../words/word_sets.hpp"
-#include "functions.hpp"
+#include "../core/batches.hpp"
+#include "../words/metrics.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -103,7 +97,7 @@ std::unique_ptr<WordMetric> tabled(const Value& options, Kernel kernel, double S
 
 // Words that a regular expression found come joined.
 Tokenizer tokenizer_of(const Value& options, Tokenizer automatic = Tokenizer::automatic) {
-    if (options.has("words") && options["words"].flag()) return Tokenizer::separated;
+    if (options.is_set("words")) return Tokenizer::separated;
     return named_tokenizer(options["tokenizer"], automatic);
 }
 
@@ -299,7 +293,7 @@ public:
     explicit WordFunction(const Value& options)
         : is_one_(!options.has("metrics")),
           name_(options["metric"].text()),
-          has_words_(options.has("words") && options["words"].flag()) {
+          has_words_(options.is_set("words")) {
         if (is_one_) metrics_.push_back(make_metric(options, needs_));
         else
             for (const Value& metric : options["metrics"].items()) {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "../core/arrow.hpp"
+#include "../core/columns.hpp"
 
 namespace nb = nanobind;
 

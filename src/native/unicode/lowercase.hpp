@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "../core/portable.hpp"
-#include "bytes.hpp"
 #include "decode.hpp"
 #include "padded.hpp"
 
