@@ -1,5 +1,7 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
-#include "traces/bind.hpp"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
 #include "edit/levenshtein/targets.hpp"
 #include "plugin/function.hpp"
 #include "words/porter.hpp"
@@ -10,6 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+namespace nb = nanobind;
 
 namespace pe {
 namespace {

@@ -73,18 +73,6 @@ private:
     Structure value_{};
 };
 
-// What one consumer takes: whoever comes later would find what is no longer there.
-class TakenOnce {
-protected:
-    void take() {
-        if (is_taken_) throw std::invalid_argument("the columns are for one Arrow consumer, and were taken before");
-        is_taken_ = true;
-    }
-
-private:
-    bool is_taken_ = false;
-};
-
 // All chunks of a column. Nothing is copied: the buffers stay the producer's until this is destroyed.
 class ArrowChunks {
 public:
@@ -188,61 +176,36 @@ private:
     const Text* texts_;
 };
 
-// A list array of strings ("+L" or "+l").
-class TextListArray {
+// The texts of a column, whose chunks stand behind one row number.
+class TextColumn {
 public:
-    TextListArray(const ArrowArray& array, const ArrowSchema& schema)
-        : large_(schema.format == std::string("+L")),
-          offset_(static_cast<std::size_t>(array.offset)),
-          buffers_(array.buffers),
-          values_(*array.children[0], schema.children[0]->format) {}
-    bool is_valid(std::size_t row) const { return is_set(buffers_[0], offset_ + row); }
-    std::size_t begin(std::size_t row) const { return at(offset_ + row); }
-    std::size_t end(std::size_t row) const { return at(offset_ + row + 1); }
-    const TextArray& values() const { return values_; }
-
-private:
-    std::size_t at(std::size_t index) const {
-        return large_ ? static_cast<std::size_t>(static_cast<const std::int64_t*>(buffers_[1])[index])
-                      : static_cast<std::size_t>(static_cast<const std::int32_t*>(buffers_[1])[index]);
-    }
-    bool large_;
-    std::size_t offset_;
-    const void** buffers_;
-    TextArray values_;
-};
-
-// The chunks of a column behind one row number.
-template <class Array>
-class Chunked {
-public:
-    explicit Chunked(ArrowChunks chunks) : owner_(std::make_unique<ArrowChunks>(std::move(chunks))) {
+    explicit TextColumn(ArrowChunks chunks) : owner_(std::make_unique<ArrowChunks>(std::move(chunks))) {
         for (const Owned<ArrowArray>& chunk : owner_->chunks()) add(*chunk.operator->(), owner_->schema());
     }
     // Of somebody else's chunks, which must live longer.
-    Chunked(ArrowArray* const* chunks, std::size_t count, const ArrowSchema& schema) {
+    TextColumn(ArrowArray* const* chunks, std::size_t count, const ArrowSchema& schema) {
         for (std::size_t i = 0; i < count; ++i) add(*chunks[i], schema);
     }
-    explicit Chunked(std::vector<Text> texts) : texts_(std::move(texts)), size_(texts_.size()) {
+    explicit TextColumn(std::vector<Text> texts) : texts_(std::move(texts)), size_(texts_.size()) {
         if (size_ == 0) return;
         arrays_.emplace_back(texts_.data());
         starts_.push_back(0);
     }
-    Chunked(Chunked&&) = default;
-    Chunked& operator=(Chunked&&) = default;
+    TextColumn(TextColumn&&) = default;
+    TextColumn& operator=(TextColumn&&) = default;
     std::size_t size() const { return size_; }
 
     // Moves over the rows of a column in order, from any row. A column of one row stands for every row.
     class Cursor {
     public:
-        Cursor(const Chunked& column, std::size_t row) : column_(&column), single_(column.size_ == 1) {
+        Cursor(const TextColumn& column, std::size_t row) : column_(&column), single_(column.size_ == 1) {
             if (single_ || column.size_ == 0) return;
             const auto& starts = column.starts_;
             chunk_ = static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), row) - starts.begin()) - 1;
             row_ = row - starts[chunk_];
             find_end();
         }
-        const Array& array() const { return column_->arrays_[chunk_]; }
+        const TextArray& array() const { return column_->arrays_[chunk_]; }
         std::size_t row() const { return row_; }
         void next() {
             if (single_ || ++row_ < end_) return;
@@ -257,7 +220,7 @@ public:
             const auto& starts = column_->starts_;
             end_ = (chunk_ + 1 < starts.size() ? starts[chunk_ + 1] : column_->size_) - starts[chunk_];
         }
-        const Chunked* column_;
+        const TextColumn* column_;
         bool single_;
         std::size_t chunk_ = 0, row_ = 0, end_ = 0;
     };
@@ -265,23 +228,16 @@ public:
 private:
     void add(const ArrowArray& chunk, const ArrowSchema& schema) {
         if (chunk.length == 0) return;
-        arrays_.push_back(make(chunk, schema));
+        arrays_.emplace_back(chunk, schema.format);
         starts_.push_back(size_);
         size_ += static_cast<std::size_t>(chunk.length);
     }
-    static Array make(const ArrowArray& array, const ArrowSchema& schema) {
-        if constexpr (std::is_same_v<Array, TextArray>) return TextArray(array, schema.format);
-        else return Array(array, schema);
-    }
     std::unique_ptr<ArrowChunks> owner_;
     std::vector<Text> texts_;
-    std::vector<Array> arrays_;
+    std::vector<TextArray> arrays_;
     std::vector<std::size_t> starts_;
     std::size_t size_ = 0;
 };
-
-using TextColumn = Chunked<TextArray>;
-using TextListColumn = Chunked<TextListArray>;
 
 // Rows of a result made of two columns: equal lengths, or a length of one that stands for all.
 inline std::size_t broadcast_size(std::size_t left, std::size_t right) {

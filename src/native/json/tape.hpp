@@ -110,6 +110,13 @@ struct Value {
     void each(Visit&& visit) const {
         for (std::uint32_t child = index + 1; child < node().next; child = (*tape)[child].next) visit(Value{tape, child});
     }
+    // Whether `holds` for each, up to the first one for which it does not.
+    template <class Holds>
+    bool all(Holds&& holds) const {
+        std::uint32_t child = index + 1;
+        while (child < node().next && holds(Value{tape, child})) child = (*tape)[child].next;
+        return child >= node().next;
+    }
     Value at(std::int64_t wanted) const {
         if (!is(Kind::array)) return {};
         if (wanted < 0) wanted += count();

@@ -13,7 +13,6 @@
 #include "../core/columns.hpp"
 #include "../core/portable.hpp"
 #include "../core/text.hpp"
-#include "number.hpp"
 
 namespace pe::plugin {
 
@@ -166,31 +165,38 @@ inline void append_decimal(const void* bytes, int scale, std::string& out) {
     out += digits;
 }
 
+// Calls `visit(number)` with a number of the type that a format names: integers, and floats but for halves. False for others.
+template <class Visit>
+bool visit_number(char format, const Visit& visit) {
+    switch (format) {
+        case 'c': return visit(std::int8_t{}), true;
+        case 'C': return visit(std::uint8_t{}), true;
+        case 's': return visit(std::int16_t{}), true;
+        case 'S': return visit(std::uint16_t{}), true;
+        case 'i': return visit(std::int32_t{}), true;
+        case 'I': return visit(std::uint32_t{}), true;
+        case 'l': return visit(std::int64_t{}), true;
+        case 'L': return visit(std::uint64_t{}), true;
+        case 'f': return visit(float{}), true;
+        case 'g': return visit(double{}), true;
+        default: return false;
+    }
+}
+
 // A number or a Boolean, `row` counted from the array's offset.
 inline void append_scalar(const ArrowArray& array, Dtype dtype, std::size_t row, std::string& out) {
     row += static_cast<std::size_t>(array.offset);
     const void* const data = array.buffers[1];
-    const auto number = [&](auto kind) {
+    const bool is_written = visit_number(dtype.format[0], [&](auto kind) {
         using Number = decltype(kind);
         const Number value = static_cast<const Number*>(data)[row];
         if constexpr (std::is_floating_point_v<Number>) append_real(value, out);
         else out += std::to_string(value);
-    };
-    switch (dtype.format[0]) {
-        case 'b': return void(out += is_set(data, row) ? "true" : "false");
-        case 'c': return number(std::int8_t{});
-        case 'C': return number(std::uint8_t{});
-        case 's': return number(std::int16_t{});
-        case 'S': return number(std::uint16_t{});
-        case 'i': return number(std::int32_t{});
-        case 'I': return number(std::uint32_t{});
-        case 'l': return number(std::int64_t{});
-        case 'L': return number(std::uint64_t{});
-        case 'e': return append_real(half(static_cast<const std::uint16_t*>(data)[row]), out);
-        case 'f': return number(float{});
-        case 'g': return number(double{});
-        default: return append_decimal(static_cast<const char*>(data) + 16 * row, scale_of(dtype), out);
-    }
+    });
+    if (is_written) return;
+    if (dtype.format[0] == 'b') out += is_set(data, row) ? "true" : "false";
+    else if (dtype.format[0] == 'e') append_real(half(static_cast<const std::uint16_t*>(data)[row]), out);
+    else append_decimal(static_cast<const char*>(data) + 16 * row, scale_of(dtype), out);
 }
 
 inline void append_json_text(Text text, std::string& out) {

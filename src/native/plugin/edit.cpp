@@ -63,8 +63,8 @@ enum class Over { longer, both, nothing };
 
 class EditMetric : public TextMetric {
 public:
-    EditMetric(const char* name, const Value& options, Distances measure, Over over = Over::longer)
-        : TextMetric(name, options, over == Over::nothing ? lengths : distance_and_lengths),
+    EditMetric(const Value& options, Distances measure, Over over)
+        : TextMetric(options, over == Over::nothing ? lengths : distance_and_lengths),
           measure_(measure), over_(over), options_(edit_options(options)) {
         summary.decimals = decimals_of(options);
     }
@@ -105,23 +105,15 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Function> make_levenshtein(const Value& options) {
-    return std::make_unique<EditMetric>("levenshtein", options, measure_batch<LevenshteinMeasure>);
-}
-std::unique_ptr<Function> make_osa(const Value& options) {
-    return std::make_unique<EditMetric>("osa", options, measure_batch<OsaMeasure>);
-}
-std::unique_ptr<Function> make_indel(const Value& options) {
-    return std::make_unique<EditMetric>("indel", options, measure_batch<IndelMeasure>, Over::both);
-}
-std::unique_ptr<Function> make_damerau_levenshtein(const Value& options) {
-    return std::make_unique<EditMetric>("damerau_levenshtein", options, measure_each<&EditScratch::damerau>);
-}
-std::unique_ptr<Function> make_hamming(const Value& options) {
-    return std::make_unique<EditMetric>("hamming", options, measure_each<&EditScratch::hamming>);
-}
-std::unique_ptr<Function> make_jaro_winkler(const Value& options) {
-    return std::make_unique<EditMetric>("jaro_winkler", options, measure_jaro_winkler, Over::nothing);
+std::unique_ptr<Function> make_edit(const Value& options) {
+    using Kind = std::pair<Distances, Over>;
+    const auto [measure, over] = options["metric"].choose<Kind>({{"levenshtein", {measure_batch<LevenshteinMeasure>, Over::longer}},
+                                                                 {"osa", {measure_batch<OsaMeasure>, Over::longer}},
+                                                                 {"indel", {measure_batch<IndelMeasure>, Over::both}},
+                                                                 {"damerau_levenshtein", {measure_each<&EditScratch::damerau>, Over::longer}},
+                                                                 {"hamming", {measure_each<&EditScratch::hamming>, Over::longer}},
+                                                                 {"jaro_winkler", {measure_jaro_winkler, Over::nothing}}});
+    return std::make_unique<EditMetric>(options, measure, over);
 }
 
 }  // namespace pe::plugin

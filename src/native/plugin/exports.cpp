@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "abi.hpp"
+#include "inputs.hpp"
 #include "function.hpp"
 #include "../unicode/characters.hpp"
 

@@ -9,12 +9,12 @@
 #include "options.hpp"
 
 #define PE_FUNCTIONS(define) \
-    define(levenshtein, make_levenshtein) \
-    define(osa, make_osa) \
-    define(indel, make_indel) \
-    define(damerau_levenshtein, make_damerau_levenshtein) \
-    define(hamming, make_hamming) \
-    define(jaro_winkler, make_jaro_winkler) \
+    define(levenshtein, make_edit) \
+    define(osa, make_edit) \
+    define(indel, make_edit) \
+    define(damerau_levenshtein, make_edit) \
+    define(hamming, make_edit) \
+    define(jaro_winkler, make_edit) \
     define(rouge, make_words) \
     define(jaccard, make_words) \
     define(recall, make_words) \
@@ -25,10 +25,10 @@
     define(wer, make_words) \
     define(response, make_words) \
     define(words, make_words) \
-    define(exact_match, make_exact_match) \
-    define(contains, make_contains) \
-    define(starts_with, make_starts_with) \
-    define(ends_with, make_ends_with) \
+    define(exact_match, make_comparison) \
+    define(contains, make_comparison) \
+    define(starts_with, make_comparison) \
+    define(ends_with, make_comparison) \
     define(length_between, make_length_between) \
     define(similarity, make_similarity) \
     define(cer, make_cer) \
@@ -40,10 +40,10 @@
     define(paired, make_paired) \
     define(levenshtein_distance, make_levenshtein_distance) \
     define(cosine, make_cosine) \
-    define(recall_at_k, make_recall_at_k) \
-    define(precision_at_k, make_precision_at_k) \
-    define(ndcg, make_ndcg) \
-    define(reciprocal_rank, make_reciprocal_rank) \
+    define(recall_at_k, make_ranked_ids) \
+    define(precision_at_k, make_ranked_ids) \
+    define(ndcg, make_ranked_ids) \
+    define(reciprocal_rank, make_ranked_ids) \
     define(clean, make_clean) \
     define(as_text_lists, make_as_text_lists) \
     define(as_json, make_as_json) \

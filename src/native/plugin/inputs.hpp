@@ -12,8 +12,24 @@
 #include <vector>
 
 #include "../core/columns.hpp"
-#include "abi.hpp"
 #include "dtype.hpp"
+
+// The C interface between Polars and the functions of a plugin: version 0.1, which Polars 1.35 to 2.x speak.
+#if defined(_WIN32)
+#define PE_EXPORT extern "C" __declspec(dllexport)
+#else
+#define PE_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+extern "C" {
+struct SeriesExport {
+    ArrowSchema* field;
+    ArrowArray** arrays;
+    std::size_t len;
+    void (*release)(SeriesExport*);
+    void* private_data;
+};
+}
 
 namespace pe::plugin {
 
@@ -100,14 +116,16 @@ inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin
     }
 }
 
-inline TextColumn read_texts(const Input& input) {
-    if (is_plain_text(input.dtype())) return input.text_chunks();
+// All texts of a column, be they written for it or not.
+inline std::vector<Text> all_texts(const Input& input) {
     std::vector<Text> texts;
     texts.reserve(input.size());
     for (std::size_t i = 0; i < input.chunks(); ++i)
-        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts,
-                     input.written());
-    return TextColumn(std::move(texts));
+        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts, input.written());
+    return texts;
+}
+inline TextColumn read_texts(const Input& input) {
+    return is_plain_text(input.dtype()) ? input.text_chunks() : TextColumn(all_texts(input));
 }
 
 // Where the values of each row are.

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "../json/tape.hpp"
-#include "number.hpp"
 
 namespace pe::plugin {
 

@@ -67,16 +67,19 @@ enum class Comparison { equal, contains, starts, ends };
 
 class TextComparison : public TextMetric {
 public:
-    TextComparison(const char* name, const Value& options, Comparison comparison)
-        : TextMetric(name, options, {}),
-          comparison_(comparison),
+    explicit TextComparison(const Value& options)
+        : TextMetric(options, {}),
+          comparison_(options["metric"].choose<Comparison>({{"exact_match", Comparison::equal},
+                                                            {"contains", Comparison::contains},
+                                                            {"starts_with", Comparison::starts},
+                                                            {"ends_with", Comparison::ends}})),
           folds_(!options["case_sensitive"].flag()),
           trims_(options.is_set("trim")),
           joins_white_(options.is_set("normalize_whitespace")),
           negates_(options.is_set("negate")) {
-        if (comparison == Comparison::equal || comparison == Comparison::contains) accepts = Accepts::numbers;
+        if (comparison_ == Comparison::equal || comparison_ == Comparison::contains) accepts = Accepts::numbers;
         // "Not any" holds when the negated score of every value is 1.0, "not all" when that of one is.
-        if (comparison == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
+        if (comparison_ == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
     }
 
 protected:
@@ -144,7 +147,7 @@ void for_each_half(const TextColumn& output, const TextColumn& expected, const R
 class LengthBetween : public TextMetric {
 public:
     explicit LengthBetween(const Value& options)
-        : TextMetric("length_between", options, {{"length", Type::whole}}),
+        : TextMetric(options, {{"length", Type::whole}}),
           least_(options["minimum"].is_null() ? 0 : options["minimum"].count()),
           most_(options["maximum"].is_null() ? std::numeric_limits<std::size_t>::max() : options["maximum"].count()),
           counts_words_(options["unit"].text() == "words") {
@@ -172,7 +175,7 @@ private:
 class NgramSimilarity : public TextMetric {
 public:
     explicit NgramSimilarity(const Value& options)
-        : TextMetric("similarity", options, {}),
+        : TextMetric(options, {}),
           options_{options["unit"].text() == "words", !options["case_sensitive"].flag(), options["n"].count(),
                    named_tokenizer(options["tokenizer"], words::Tokenizer::automatic_whitespace)} {}
 
@@ -191,7 +194,7 @@ private:
 class CharacterErrors : public TextMetric {
 public:
     explicit CharacterErrors(const Value& options)
-        : TextMetric("cer", options,
+        : TextMetric(options,
                      {{"substitutions", Type::whole}, {"insertions", Type::whole}, {"deletions", Type::whole}, {"length", Type::whole}}),
           folds_(!options["case_sensitive"].flag()) {}
 
@@ -242,7 +245,7 @@ private:
 class JsonMatch : public TextMetric {
 public:
     explicit JsonMatch(const Value& options)
-        : TextMetric("json_match", options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
+        : TextMetric(options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
           subset_(options["subset"].flag()) {
         accepts = Accepts::objects;
     }
@@ -273,7 +276,7 @@ private:
 class Choice : public TextMetric {
 public:
     explicit Choice(const Value& options)
-        : TextMetric("choice", options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
+        : TextMetric(options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
           choices_(options["choices"].texts()) {
         accepts = Accepts::numbers;
     }
@@ -316,7 +319,7 @@ private:
 class NumericMatch : public TextMetric {
 public:
     explicit NumericMatch(const Value& options)
-        : TextMetric("numeric_match", options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
+        : TextMetric(options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
           abs_tol_(options["abs_tol"].real()),
           rel_tol_(options["rel_tol"].real()) {
         accepts = Accepts::numbers;
@@ -498,10 +501,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Function> make_exact_match(const Value& options) { return std::make_unique<TextComparison>("exact_match", options, Comparison::equal); }
-std::unique_ptr<Function> make_contains(const Value& options) { return std::make_unique<TextComparison>("contains", options, Comparison::contains); }
-std::unique_ptr<Function> make_starts_with(const Value& options) { return std::make_unique<TextComparison>("starts_with", options, Comparison::starts); }
-std::unique_ptr<Function> make_ends_with(const Value& options) { return std::make_unique<TextComparison>("ends_with", options, Comparison::ends); }
+std::unique_ptr<Function> make_comparison(const Value& options) { return std::make_unique<TextComparison>(options); }
 std::unique_ptr<Function> make_length_between(const Value& options) { return std::make_unique<LengthBetween>(options); }
 std::unique_ptr<Function> make_similarity(const Value& options) { return std::make_unique<NgramSimilarity>(options); }
 std::unique_ptr<Function> make_cer(const Value& options) { return std::make_unique<CharacterErrors>(options); }
@@ -510,7 +510,6 @@ std::unique_ptr<Function> make_choice(const Value& options) { return std::make_u
 std::unique_ptr<Function> make_numeric_match(const Value& options) { return std::make_unique<NumericMatch>(options); }
 std::unique_ptr<Function> make_given(const Value& options) { return std::make_unique<Given>(options); }
 std::unique_ptr<Function> make_pairs(const Value& options) { return std::make_unique<PairTexts>(options); }
-
 std::unique_ptr<Function> make_paired(const Value& options) { return std::make_unique<PairedTexts>(options); }
 
 }  // namespace pe::plugin

@@ -63,6 +63,13 @@ private:
     static std::string written(Value value) { return value.is(Kind::string) ? value.text() : std::string(value.raw()); }
     static std::string word(Value value) { return value.is(Kind::string) ? value.text() : std::string(); }
 
+    // A new message. It moves when another one comes, as with the parts of a user's content.
+    Message& begin(Role role) {
+        Message& message = messages_.emplace_back();
+        message.role = role;
+        return message;
+    }
+
     bool gather(Value value, int depth) {
         if (!value || depth > deepest) return false;
         switch (value.kind()) {
@@ -81,31 +88,24 @@ private:
         const Value head = list.at(0);
         if (head.is(Kind::array)) {
             if (is_pair(head)) {
-                bool all = true;
-                list.each([&](Value pair) { all = all && is_pair(pair) && add_pair(pair); });
-                return all;
+                return list.all([&](Value pair) { return is_pair(pair) && add_pair(pair); });
             }
             return list.count() == 1 && gather(head, depth + 1);  // a batch of one
         }
         if (!head.is(Kind::object)) return false;
         if (list.count() == 1 && gather_object(head, depth + 1)) return true;
         if (is_calls(list)) {
-            Message message;
-            message.role = Role::assistant;
+            Message& message = begin(Role::assistant);
             list.each([&](Value call) { add_call(call, message); });
-            messages_.push_back(std::move(message));
             return true;
         }
         if (is_parts(list)) {
-            Message message;
-            message.role = Role::assistant;
+            Message& message = begin(Role::assistant);
             read_content(list, message);
-            messages_.push_back(std::move(message));
             return true;
         }
         const std::size_t before = messages_.size();
-        bool all = true;
-        list.each([&](Value entry) { all = all && add_message(entry, depth + 1); });
+        const bool all = list.all([&](Value entry) { return add_message(entry, depth + 1); });
         if (!all) messages_.resize(before);
         return all && messages_.size() > before;
     }
@@ -114,32 +114,23 @@ private:
                value.at(1).is(Kind::string) && role_named(value.at(0).text()) != Role::none;
     }
     bool add_pair(Value pair) {
-        Message message;
-        message.role = role_named(pair.at(0).text());
-        message.text = pair.at(1).text();
-        message.has_text = true;
-        messages_.push_back(std::move(message));
+        read_content(pair.at(1), begin(role_named(pair.at(0).text())));
         return true;
     }
     // Calls of tools without the message around them.
     static bool is_calls(Value list) {
-        bool all = true;
-        list.each([&](Value call) {
-            all = all && call.is(Kind::object) &&
-                  ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
-                   (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
+        return list.all([](Value call) {
+            return call.is(Kind::object) && ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
+                                             (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
         });
-        return all;
     }
     // Parts of a content without the message around them: known by their types.
     static bool is_parts(Value list) {
-        bool all = true;
-        list.each([&](Value part) {
+        return list.all([](Value part) {
             const std::string type = part.is(Kind::object) ? word(part.member("type")) : "";
-            all = all && (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
-                  !part.member("role") && (part.member("text") || part.member("content") || type != "text");
+            return (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
+                   !part.member("role") && (part.member("text") || part.member("content") || type != "text");
         });
-        return all;
     }
 
     bool gather_object(Value object, int depth) {
@@ -152,19 +143,14 @@ private:
             const Value choice = choices.at(0);
             if (choice.is(Kind::object)) {
                 if (add_message(choice, depth + 1)) return true;
-                if (const Value text = choice.member("text"); text.is(Kind::string)) return add_text(text, choice);
+                if (const Value text = choice.member("text"); text.is(Kind::string)) return add_said(text, choice);
             }
             return false;
         }
         if (const Value candidates = object.member("candidates"); candidates.is(Kind::array) && candidates.count()) {
             const Value candidate = candidates.at(0);
             if (!candidate.is(Kind::object) || !candidate.member("content").is(Kind::object)) return false;
-            Message message;
-            message.role = Role::assistant;
-            read_content(first(candidate.member("content"), {"parts", "text"}), message);
-            message.finish = word(first(candidate, {"finishReason", "finish_reason"}));
-            messages_.push_back(std::move(message));
-            return true;
+            return add_said(first(candidate.member("content"), {"parts", "text"}), candidate);
         }
         if (const Value contents = object.member("contents")) {
             add_system(object);
@@ -177,7 +163,7 @@ private:
             if (generation.is(Kind::array)) generation = generation.at(-1);
             if (!generation.is(Kind::object)) return false;
             if (const Value message = generation.member("message"); message && add_message(message, depth + 1)) return true;
-            if (const Value text = generation.member("text"); text.is(Kind::string)) return add_text(text, generation);
+            if (const Value text = generation.member("text"); text.is(Kind::string)) return add_said(text, generation);
             return false;
         }
         if (const Value output = object.member("output")) {
@@ -214,18 +200,13 @@ private:
         if (message.has_text && !message.text.empty()) messages_.push_back(std::move(message));
     }
     bool add_user(Value text) {
-        Message message;
-        message.role = Role::user;
-        read_content(text, message);
-        messages_.push_back(std::move(message));
+        read_content(text, begin(Role::user));
         return true;
     }
-    bool add_text(Value text, Value choice) {
-        Message message;
-        message.role = Role::assistant;
-        read_content(text, message);
+    bool add_said(Value content, Value choice) {
+        Message& message = begin(Role::assistant);
+        read_content(content, message);
         message.finish = word(first(choice, {"finish_reason", "finishReason"}));
-        messages_.push_back(std::move(message));
         return true;
     }
 
@@ -284,12 +265,10 @@ private:
     // Parts as Gemini writes them.
     static bool is_gemini(Value parts) {
         if (!parts.is(Kind::array) || parts.count() == 0) return false;
-        bool all = true;
-        parts.each([&](Value part) {
-            all = all && part.is(Kind::object) &&
-                  (part.member("text") || part.member("functionCall") || part.member("function_call") || part.member("inlineData"));
+        return parts.all([](Value part) {
+            return part.is(Kind::object) &&
+                   (part.member("text") || part.member("functionCall") || part.member("function_call") || part.member("inlineData"));
         });
-        return all;
     }
     // Why the last message ended, as what is around it says. There is none where only reasoning was there.
     void finish_last(std::string finish, bool wins) {
@@ -297,24 +276,13 @@ private:
         if (wins || messages_.back().finish.empty()) messages_.back().finish = std::move(finish);
     }
     static bool says_nothing_else(Value body) {
-        bool nothing = true;
-        body.each([&](Value member) {
-            nothing = nothing && (member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"));
-        });
-        return nothing;
+        return body.all([](Value member) { return member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"); });
     }
     // A message may be written as text: events of OpenTelemetry hold no objects.
     Value message_in(Value value) { return value.is(Kind::string) ? shelf_.opened(value) : value; }
     bool add_item(Value item, const std::string& type) {
-        Message message;
-        if (type == "function_call") {
-            message.role = Role::assistant;
-            add_call(item, message);
-        } else {
-            message.role = Role::tool;
-            read_content(item.member("output"), message);
-        }
-        messages_.push_back(std::move(message));
+        if (type == "function_call") add_call(item, begin(Role::assistant));
+        else read_content(item.member("output"), begin(Role::tool));
         return true;
     }
 

@@ -113,25 +113,17 @@ public:
     using Function = bool (FieldReader::*)(Value, std::string&);
 
     static Function named(const std::string& name) {
-        if (name == "text") return &FieldReader::text;
-        if (name == "word") return &FieldReader::word;
-        if (name == "json") return &FieldReader::json;
-        if (name == "answer") return &FieldReader::answer;
-        if (name == "said") return &FieldReader::said;
-        if (name == "stated") return &FieldReader::stated;
-        if (name == "chat") return &FieldReader::chat;
-        if (name == "decoded") return &FieldReader::decoded;
-        if (name == "parsed") return &FieldReader::parsed;
-        if (name == "opened") return &FieldReader::opened;
-        if (name == "reference") return &FieldReader::reference;
-        if (name == "references") return &FieldReader::references;
-        if (name == "target") return &FieldReader::target;
-        if (name == "asked") return &FieldReader::asked;
-        if (name == "item") return &FieldReader::item;
-        if (name == "hash") return &FieldReader::hash;
-        if (name == "calls") return &FieldReader::calls;
-        if (name == "contexts") return &FieldReader::contexts;
-        if (name == "finish") return &FieldReader::finish;
+        static constexpr std::pair<Text, Function> known[] = {
+            {"text", &FieldReader::text}, {"word", &FieldReader::word}, {"json", &FieldReader::json},
+            {"answer", &FieldReader::answer}, {"said", &FieldReader::said}, {"stated", &FieldReader::stated},
+            {"chat", &FieldReader::chat}, {"decoded", &FieldReader::decoded}, {"parsed", &FieldReader::parsed},
+            {"opened", &FieldReader::opened}, {"reference", &FieldReader::reference}, {"references", &FieldReader::references},
+            {"target", &FieldReader::target}, {"asked", &FieldReader::asked}, {"item", &FieldReader::item},
+            {"hash", &FieldReader::hash}, {"calls", &FieldReader::calls}, {"contexts", &FieldReader::contexts},
+            {"finish", &FieldReader::finish},
+        };
+        for (const auto& [known_name, function] : known)
+            if (known_name == name) return function;
         throw std::invalid_argument("no reading is called '" + name + "'");
     }
 
@@ -185,9 +177,7 @@ private:
     // An object or a list that holds nothing says nothing.
     static bool is_empty(Value value) {
         if (!value.is(Kind::object) && !value.is(Kind::array)) return false;
-        bool nothing = true;
-        value.each([&](Value member) { nothing = nothing && member.is(Kind::null); });
-        return nothing;
+        return value.all([](Value member) { return member.is(Kind::null); });
     }
     // The same where the platform writes the text "null" for none.
     bool stated(Value value, std::string& out) { return value.raw() != "\"null\"" && answer(value, out); }
@@ -217,10 +207,7 @@ private:
         return true;
     }
     static bool is_texts(Value value) {
-        if (!value.is(Kind::array) || value.count() == 0) return false;
-        bool all = true;
-        value.each([&](Value entry) { all = all && entry.is(Kind::string); });
-        return all;
+        return value.is(Kind::array) && value.count() > 0 && value.all([](Value entry) { return entry.is(Kind::string); });
     }
     bool reference(Value value, std::string& out) {
         if (const Value inner = value.is(Kind::string) ? shelf_.opened(value) : value; inner && is_empty(inner)) return false;
@@ -405,12 +392,12 @@ private:
                 }
         if (!value.is(Kind::array) || value.count() == 0) return false;
         std::string list;
-        bool all = true;
-        value.each([&](Value entry) {
+        const bool all = value.all([&](Value entry) {
             std::string context;
-            if (!context_of(entry, context)) all = false;
+            if (!context_of(entry, context)) return false;
             list.append(list.empty() ? "[" : ",");
             append_quoted(context, list);
+            return true;
         });
         if (!all) return false;
         out.append(list).push_back(']');
