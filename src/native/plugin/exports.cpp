@@ -13,6 +13,12 @@
 #include <sched.h>
 #endif
 
+#if defined(_WIN32)
+#define PE_EXPORT extern "C" __declspec(dllexport)
+#else
+#define PE_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
 namespace pe::plugin {
 namespace {
 
