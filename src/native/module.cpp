@@ -73,7 +73,8 @@ void ask_for_interrupt() {
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();
 #endif
     if (!InterruptSignal::came()) return;
-    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new calls.
+    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new
+    // calls.
     std::int64_t untold = 0;
     if (told_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {

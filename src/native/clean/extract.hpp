@@ -116,7 +116,9 @@ public:
     }
 
 private:
-    static bool is_in_number(char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/'; }
+    static bool is_in_number(char c) {
+        return unicode::is_ascii_digit(static_cast<unsigned char>(c)) || c == '.' || c == ',' || c == '/';
+    }
     struct Open {
         const char* begin;
         bool is_box;
@@ -157,7 +159,8 @@ private:
     std::size_t find_last(Text text, Text marker, std::size_t least) const {
         if (text.size() < marker.size()) return 0;
         const std::size_t rare = rarest(marker);
-        const char byte = marker[rare], other = !case_sensitive_ && byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 0x20) : byte;
+        const char byte = marker[rare],
+                   other = !case_sensitive_ && byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 0x20) : byte;
         for (std::size_t end = text.size() - marker.size() + rare + 1;;) {
             const std::size_t at = find_last_if(text.substr(0, end), [&](char c) { return (c == byte) | (c == other); });
             if (at == Text::npos || at < rare || at - rare + marker.size() <= least) return 0;
@@ -183,14 +186,15 @@ private:
     bool case_sensitive_;
 };
 
-// The part of a text that its last number is in, nothing where there is none, with what stands right before and behind it: what decides about signs
-// and units. The rest is for a regular expression, which need not see the whole text.
+// The part of a text that its last number is in, nothing where there is none, with what stands right before and behind it: what
+// decides about signs and units. The rest is for a regular expression, which need not see the whole text.
 class NumberWindow {
 public:
     Found operator()(Text text) const {
         const char* const begin = text.data();
         const char* const end = begin + text.size();
-        const std::size_t last = find_last_if(text, [](char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)); });
+        const std::size_t last =
+            find_last_if(text, [](char c) { return unicode::is_ascii_digit(static_cast<unsigned char>(c)); });
         if (last == Text::npos) return {};
         const char* const digit = begin + last + 1;
         const char* behind = digit;
@@ -209,7 +213,9 @@ public:
 
 private:
     static bool is_part(std::uint32_t code) {
-        if (code < 0x80) return unicode::is_ascii_digit(static_cast<unsigned char>(code)) || Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
+        if (code < 0x80)
+            return unicode::is_ascii_digit(static_cast<unsigned char>(code)) ||
+                   Text(".,eE+-$%").find(static_cast<char>(code)) != Text::npos;
         return code == 0x2212 || code == 0x20AC || code == 0xA3 || code == 0xA5;
     }
 };
@@ -255,7 +261,9 @@ public:
 private:
     // What \s matches in Polars' regular expressions.
     static bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 0x1C && code <= 0x1F); }
-    static bool is_digit(Text text, std::size_t at) { return at < text.size() && unicode::is_ascii_digit(static_cast<unsigned char>(text[at])); }
+    static bool is_digit(Text text, std::size_t at) {
+        return at < text.size() && unicode::is_ascii_digit(static_cast<unsigned char>(text[at]));
+    }
     static std::uint32_t code_at(Text text, std::size_t at, std::size_t& behind) {
         const char* here = text.data() + at;
         const std::uint32_t code = at < text.size() ? unicode::next(here, text.data() + text.size()) : 0;
@@ -264,7 +272,8 @@ private:
     }
     static bool is_word(std::uint32_t code) {
         if (code >= 0x80) return unicode::is_kind(code, unicode::kind_word);
-        return unicode::is_ascii_digit(static_cast<unsigned char>(code)) || unicode::is_ascii_letter(static_cast<unsigned char>(code)) || code == '_';
+        return unicode::is_ascii_digit(static_cast<unsigned char>(code)) ||
+               unicode::is_ascii_letter(static_cast<unsigned char>(code)) || code == '_';
     }
     static std::size_t behind_digits(Text text, std::size_t at) {
         while (is_digit(text, at)) ++at;
@@ -301,7 +310,9 @@ private:
         std::size_t behind;
         const std::uint32_t before = code_at(text, at, behind);
         if (!is_word(before)) {
-            const auto is_point = [&](std::size_t place) { return place < text.size() && text[place] == '.' && is_digit(text, place + 1); };
+            const auto is_point = [&](std::size_t place) {
+                return place < text.size() && text[place] == '.' && is_digit(text, place + 1);
+            };
             const std::size_t sign = behind_sign(text, behind);
             if (before != '.' && is_point(sign)) return behind_units(text, behind_digits(text, sign + 1));
             if (before != '.' && is_point(behind)) return behind_units(text, behind_digits(text, behind + 1));
@@ -330,7 +341,9 @@ private:
     static Text without_percent(Text text) {
         text.remove_suffix(1);
         const char* end = text.data() + text.size();
-        return !text.empty() && is_white(unicode::previous(text.data(), end)) ? Text(text.data(), static_cast<std::size_t>(end - text.data())) : text;
+        return !text.empty() && is_white(unicode::previous(text.data(), end))
+                   ? Text(text.data(), static_cast<std::size_t>(end - text.data()))
+                   : text;
     }
     static bool is_grouped(Text text) {
         std::size_t at = behind_digits(text, 0);
@@ -344,7 +357,8 @@ private:
     static bool has_minus(Text found) {
         std::size_t behind, further;
         const std::uint32_t first = code_at(found, 0, behind), second = code_at(found, behind, further);
-        return !unicode::is_ascii_digit(static_cast<unsigned char>(first < 0x80 ? first : 0)) && (second == '-' || second == 0x2212);
+        return !unicode::is_ascii_digit(static_cast<unsigned char>(first < 0x80 ? first : 0)) &&
+               (second == '-' || second == 0x2212);
     }
 
     std::string text_, digits_;

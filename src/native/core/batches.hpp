@@ -86,7 +86,8 @@ struct Batch {
     std::size_t size() const { return rows.size(); }
 
     // Becomes the rows from `begin` to `end`. Those with a null become null results instead.
-    void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end, Result& result) {
+    void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end,
+              Result& result) {
         resize(end - begin);
         std::size_t count = 0;
         TextColumn::Cursor left_at(left_column, begin), right_at(right_column, begin);

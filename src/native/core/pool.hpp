@@ -46,7 +46,8 @@ public:
 template <class SizeOf>
 class Dealer {
 public:
-    Dealer(std::size_t rows, std::size_t threads, SizeOf size_of) : rows_(rows), threads_(threads), size_of_(std::move(size_of)) {}
+    Dealer(std::size_t rows, std::size_t threads, SizeOf size_of)
+        : rows_(rows), threads_(threads), size_of_(std::move(size_of)) {}
 
     // The next rows, from `begin` to `end`; false when none is left, or nothing more is wanted.
     bool next(std::size_t& begin, std::size_t& end) {
@@ -87,8 +88,8 @@ public:
     std::size_t size() const { return size_; }
 
     // Calls `work()` on this thread and on threads of the pool that are free before it is over, and returns when all are over.
-    // `work` takes pieces of a common job until none is left, or until `is_stopped()`. Meanwhile this thread calls `watch()` now
-    // and then; if that throws, the job is stopped.
+    // `work` takes pieces of a common job until none is left, or until `is_stopped()`. Meanwhile this thread calls `watch()`
+    // now and then; if that throws, the job is stopped.
     void run(const std::function<void()>& work, const std::function<void()>& watch = interrupts.throw_if_wanted) {
         const Watched watched;
         Job job{work, 0, nullptr, {}, {false}};

@@ -113,8 +113,8 @@ private:
         const vector_kernels::Sequence<Symbol> left_rest{left.data + prefix, left.size - prefix};
         const vector_kernels::Sequence<Symbol> right_rest{right.data + prefix, right.size - prefix};
         const bool is_short = std::max(left_rest.size, right_rest.size) <= 64;
-        const Matches matches = is_short ? match_bits(left_rest, right_rest, reach, symbols)
-                                         : match_chains(left_rest, right_rest, reach, symbols);
+        const Matches matches =
+            is_short ? match_bits(left_rest, right_rest, reach, symbols) : match_chains(left_rest, right_rest, reach, symbols);
         if (prefix + matches.count == 0) return 0.0;
         const auto common = static_cast<double>(prefix + matches.count);
         double sum = common / static_cast<double>(left.size);
@@ -184,8 +184,8 @@ private:
     }
 
     std::vector<std::uint64_t> places_;  // by symbol; all zero between uses
-    std::vector<std::uint32_t> first_;  // by symbol: its first place that is not taken or out of reach; none between uses
-    std::vector<std::uint32_t> next_;   // by place: the next one of the same symbol
+    std::vector<std::uint32_t> first_;   // by symbol: its first place that is not taken or out of reach; none between uses
+    std::vector<std::uint32_t> next_;    // by place: the next one of the same symbol
     std::vector<std::uint8_t> is_taken_;
     std::vector<std::uint32_t> left_matches_, right_matches_;
 };

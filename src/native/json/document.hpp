@@ -18,8 +18,8 @@ namespace pe::json {
 struct JsonNode {
     Kind kind = Kind::null;
     bool negative = false;
-    Text key;                            // within an object
-    Text text;                           // a string without its escapes, true or false, or the digits of a number without zeros at either end
+    Text key;   // within an object
+    Text text;  // a string without its escapes, true or false, or the digits of a number without zeros at either end
     std::int64_t exponent = 0;           // the number is 0.digits * 10^exponent
     std::uint32_t first = 0, count = 0;  // where a container's children stand
 };

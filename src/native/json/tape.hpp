@@ -17,9 +17,9 @@ namespace pe::json {
 struct TapeNode {
     Kind kind;
     bool escaped = false, key_escaped = false;  // whether a string, a key, has escapes
-    std::uint32_t next = 0;                      // the index behind this value and all that it holds
-    std::uint32_t count = 0;                     // the values that it holds itself
-    Text key, raw;                               // the key without its quotes; the value as it is written
+    std::uint32_t next = 0;                     // the index behind this value and all that it holds
+    std::uint32_t count = 0;                    // the values that it holds itself
+    Text key, raw;                              // the key without its quotes; the value as it is written
 };
 
 class Tape {
@@ -71,7 +71,9 @@ private:
     // Whatever begins as a number does: tools that write traces have ways of their own. NaN is no value.
     bool number(const char*& at, const char* end) {
         const char* const begin = at;
-        const auto goes_on = [&] { return is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '+' || *at == '-'; };
+        const auto goes_on = [&] {
+            return is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '+' || *at == '-';
+        };
         if (skip(at, end, "NaN")) return literal(Kind::null, {begin, 3});
         skip(at, end, "-");
         if (!skip(at, end, "Infinity")) {

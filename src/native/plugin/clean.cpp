@@ -207,7 +207,9 @@ public:
         check_texts(name_, argument_.c_str(), *columns[0]);
         return {"", Type::texts};
     }
-    Column run(const std::vector<Input>& columns) const override { return column_of(lists_of(columns[0], is_list(columns[0].dtype())), columns[0].size(), true); }
+    Column run(const std::vector<Input>& columns) const override {
+        return column_of(lists_of(columns[0], is_list(columns[0].dtype())), columns[0].size(), true);
+    }
 
 protected:
     static TextLists lists_of(const Input& input, bool are_lists) {
@@ -252,10 +254,12 @@ public:
         const TextColumn texts = read_texts(columns[0]);
         Result result(texts.size());
         std::int64_t* readable = result.add_integers("readable", Result::Kind::flag);
-        for_each_batch<json::JsonDocument>(texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
-            for (std::size_t i = 0; i < batch.size(); ++i)
-                readable[batch.rows[i]] = document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
-        });
+        for_each_batch<json::JsonDocument>(
+            texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
+                for (std::size_t i = 0; i < batch.size(); ++i)
+                    readable[batch.rows[i]] =
+                        document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
+            });
         return make_flags(result, "readable");
     }
 

@@ -49,10 +49,9 @@ inline std::string name_of(Dtype dtype) {
     static constexpr struct {
         char format;
         const char* name;
-    } plain[] = {{'n', "Null"},   {'b', "Boolean"}, {'c', "Int8"},    {'C', "UInt8"},   {'s', "Int16"},
-                 {'S', "UInt16"}, {'i', "Int32"},   {'I', "UInt32"},  {'l', "Int64"},   {'L', "UInt64"},
-                 {'e', "Float16"}, {'f', "Float32"}, {'g', "Float64"}, {'z', "Binary"},  {'Z', "Binary"},
-                 {'u', "String"}, {'U', "String"}};
+    } plain[] = {{'n', "Null"},    {'b', "Boolean"}, {'c', "Int8"},   {'C', "UInt8"},  {'s', "Int16"},   {'S', "UInt16"},
+                 {'i', "Int32"},   {'I', "UInt32"},  {'l', "Int64"},  {'L', "UInt64"}, {'e', "Float16"}, {'f', "Float32"},
+                 {'g', "Float64"}, {'z', "Binary"},  {'Z', "Binary"}, {'u', "String"}, {'U', "String"}};
     const Text format = dtype.format;
     if (dtype.dictionary) return "Categorical";
     if (format.size() == 1)
@@ -101,7 +100,8 @@ void append_real(Real value, std::string& out) {
     char digits[40] = {};  // ends in a zero
     std::size_t size = 0;
 #if defined(PE_REAL_CHARS)
-    size = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific).ptr - digits);
+    size = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific).ptr -
+                                    digits);
 #else
     for (int precision = 0; precision < 18; ++precision) {
         size = static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%.*e", precision, static_cast<double>(value)));

@@ -46,7 +46,8 @@ std::unique_ptr<Function> make_function(Make make, const Options& options) {
     return make(options.root());
 }
 
-void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSchema* out, const std::uint8_t* kwargs, std::size_t size) {
+void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSchema* out, const std::uint8_t* kwargs,
+             std::size_t size) {
     *out = {};
     try {
         Dtypes dtypes;
@@ -67,7 +68,8 @@ void release_series(SeriesExport* self) {
     self->release = nullptr;
 }
 
-void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs, std::size_t size, SeriesExport* out) {
+void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs, std::size_t size,
+          SeriesExport* out) {
     *out = {};
     try {
         std::vector<Input> inputs;
@@ -116,14 +118,14 @@ std::size_t thread_count() {
 PE_EXPORT std::uint32_t _polars_plugin_get_version() { return pe::plugin::interface_version; }
 PE_EXPORT const char* _polars_plugin_get_last_error_message() { return pe::plugin::last_error.c_str(); }
 
-#define PE_EXPORT_FUNCTION(name, make_it)                                                                              \
-    PE_EXPORT void _polars_plugin_##name(SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs,         \
-                                         std::size_t size, SeriesExport* out, void*) {                                 \
-        pe::plugin::call(make_it, columns, count, kwargs, size, out);                                                  \
-    }                                                                                                                  \
-    PE_EXPORT void _polars_plugin_field_##name(const ArrowSchema* columns, std::size_t count, ArrowSchema* out,        \
-                                               const std::uint8_t* kwargs, std::size_t size) {                         \
-        pe::plugin::resolve(make_it, columns, count, out, kwargs, size);                                               \
+#define PE_EXPORT_FUNCTION(name, make_it)                                                                       \
+    PE_EXPORT void _polars_plugin_##name(SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs,  \
+                                         std::size_t size, SeriesExport* out, void*) {                          \
+        pe::plugin::call(make_it, columns, count, kwargs, size, out);                                           \
+    }                                                                                                           \
+    PE_EXPORT void _polars_plugin_field_##name(const ArrowSchema* columns, std::size_t count, ArrowSchema* out, \
+                                               const std::uint8_t* kwargs, std::size_t size) {                  \
+        pe::plugin::resolve(make_it, columns, count, out, kwargs, size);                                        \
     }
 
 using namespace pe::plugin;

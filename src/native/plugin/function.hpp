@@ -8,6 +8,7 @@
 #include "inputs.hpp"
 #include "options.hpp"
 
+// clang-format off
 #define PE_FUNCTIONS(define) \
     define(levenshtein, make_edit) \
     define(osa, make_edit) \
@@ -48,6 +49,7 @@
     define(as_text_lists, make_as_text_lists) \
     define(as_json, make_as_json) \
     define(json_readable, make_json_readable)
+// clang-format on
 
 namespace pe::plugin {
 

@@ -98,7 +98,8 @@ inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin
     const auto read = [&](auto code) {
         const auto* codes = static_cast<const decltype(code)*>(array.buffers[1]) + array.offset;
         for (std::size_t i = begin; i < end; ++i) {
-            const bool is_there = is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
+            const bool is_there =
+                is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
             out.push_back(is_there ? categories[codes[i]] : none);
         }
     };

@@ -55,19 +55,25 @@ public:
         const Text format = dtype_.format;
         const bool is_short = format == "tdD" || format == "tts" || format == "ttm";
         const auto offset = static_cast<std::size_t>(array.offset);
-        if (format == "b") return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], offset + i), false); });
-        if (writing_ == Writing::texts || is_decimal(dtype_)) return each(array, begin, end, [&](std::size_t i) { write_text(array, i); });
-        const bool is_known = visit_number(format[0] != 't' ? format[0] : is_short ? 'i' : 'l', [&](auto kind) {
-            using Number = decltype(kind);
-            const auto* values = static_cast<const Number*>(array.buffers[1]) + offset;
-            each(array, begin, end, [&](std::size_t i) {
-                const Number value = values[i];
-                if (writing_ == Writing::floats || std::is_floating_point_v<Number>) return write_float(static_cast<double>(value));
-                const bool is_negative = value < Number{0};
-                const auto bits = static_cast<std::uint64_t>(value);
-                write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
-            });
-        });
+        if (format == "b")
+            return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], offset + i), false); });
+        if (writing_ == Writing::texts || is_decimal(dtype_))
+            return each(array, begin, end, [&](std::size_t i) { write_text(array, i); });
+        const bool is_known = visit_number(format[0] != 't' ? format[0]
+                                           : is_short       ? 'i'
+                                                            : 'l',
+                                           [&](auto kind) {
+                                               using Number = decltype(kind);
+                                               const auto* values = static_cast<const Number*>(array.buffers[1]) + offset;
+                                               each(array, begin, end, [&](std::size_t i) {
+                                                   const Number value = values[i];
+                                                   if (writing_ == Writing::floats || std::is_floating_point_v<Number>)
+                                                       return write_float(static_cast<double>(value));
+                                                   const bool is_negative = value < Number{0};
+                                                   const auto bits = static_cast<std::uint64_t>(value);
+                                                   write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
+                                               });
+                                           });
         if (!is_known) throw std::invalid_argument("lists of the format '" + std::string(format) + "'");
     }
 
@@ -84,8 +90,10 @@ private:
     void write_text(const ArrowArray& array, std::size_t i) {
         if (writing_ == Writing::floats) {
             std::uint64_t words[2];
-            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * (static_cast<std::size_t>(array.offset) + i), 16);
-            const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 + static_cast<double>(words[0]);
+            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * (static_cast<std::size_t>(array.offset) + i),
+                        16);
+            const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 +
+                                 static_cast<double>(words[0]);
             return write_float(value / std::pow(10.0, scale_of(dtype_)));
         }
         std::string text;
@@ -147,7 +155,8 @@ TextLists read_tokens(const Input& input, Writing writing) {
 class Distance : public Function {
 public:
     explicit Distance(const Value& options)
-        : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max() : options["score_cutoff"].whole()) {
+        : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max()
+                                                    : options["score_cutoff"].whole()) {
         const std::vector<Value>& weights = options["weights"].items();
         insert_ = weights[0].whole();
         remove_ = weights[1].whole();
@@ -169,28 +178,31 @@ public:
         Result result(pairs.count());
         std::int64_t* distance = result.add_integers("distance");
         const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
-        for_each_batch<Kept<Scratch>>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-            if (is_uniform) {
-                scratch.results.resize(batch.size());
-                edit::levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited}, scratch.results.data(), scratch.kernel);
-            }
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                std::int64_t cost = 0;
-                if (is_uniform) cost = insert_ * scratch.results[i].distance;
-                else {
-                    unicode::decode(batch.left[i], false, unlimited, scratch.left);
-                    unicode::decode(batch.right[i], false, unlimited, scratch.right);
-                    cost = weighted(scratch);
+        for_each_batch<Kept<Scratch>>(
+            pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+                constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+                if (is_uniform) {
+                    scratch.results.resize(batch.size());
+                    edit::levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited},
+                                           scratch.results.data(), scratch.kernel);
                 }
-                distance[batch.rows[i]] = cut(cost);
-            }
-        });
+                for (std::size_t i = 0; i < batch.size(); ++i) {
+                    std::int64_t cost = 0;
+                    if (is_uniform) cost = insert_ * scratch.results[i].distance;
+                    else {
+                        unicode::decode(batch.left[i], false, unlimited, scratch.left);
+                        unicode::decode(batch.right[i], false, unlimited, scratch.right);
+                        cost = weighted(scratch);
+                    }
+                    distance[batch.rows[i]] = cut(cost);
+                }
+            });
         std::vector<std::int64_t> values(pairs.rows);
         std::vector<std::uint8_t> valid(pairs.rows);
         for (std::size_t row = 0; row < pairs.rows; ++row) {
             // The nearest of several references.
-            const std::size_t begin = pairs.form == Form::single ? row : pairs.starts[row], end = pairs.form == Form::single ? row + 1 : pairs.starts[row + 1];
+            const std::size_t begin = pairs.form == Form::single ? row : pairs.starts[row],
+                              end = pairs.form == Form::single ? row + 1 : pairs.starts[row + 1];
             for (std::size_t i = begin; i < end; ++i) {
                 if (!result.is_valid(i)) continue;
                 values[row] = valid[row] ? std::min(values[row], distance[i]) : distance[i];
@@ -213,7 +225,8 @@ private:
     }
     std::int64_t cut(std::int64_t distance) const { return distance > cutoff_ ? cutoff_ + 1 : distance; }
     std::int64_t weighted(Scratch& scratch) const {
-        return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(), insert_, remove_, substitute_, scratch.kernel);
+        return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(),
+                                          insert_, remove_, substitute_, scratch.kernel);
     }
     Column of_lists(const std::vector<Input>& columns) const {
         const std::size_t rows = count_rows(columns);
@@ -232,7 +245,9 @@ private:
                 for (std::size_t i = row.begin; i < row.end; ++i) {
                     // A null equals a null only.
                     if (!lists.has(i)) out.push_back(0);
-                    else out.push_back(numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
+                    else
+                        out.push_back(
+                            numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
                 }
             };
             for (std::size_t row = 0; row < rows && !is_stopped(); ++row) {
@@ -268,24 +283,25 @@ Vectors read_vectors(const Input& input) {
         std::size_t first, begin, rows;
     };
     std::vector<Chunk> chunks;
-    vectors.rows = read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
-        const char format = inner(input.dtype()).format[0];
-        const double* data = nullptr;
-        if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
-        else {
-            vectors.converted.emplace_back();
-            std::vector<double>& out = vectors.converted.back();
-            out.reserve(end - begin);
-            const bool is_number = visit_number(format, [&](auto kind) {
-                const auto* numbers = static_cast<const decltype(kind)*>(values.buffers[1]) + values.offset;
-                for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
-            });
-            if (!is_number) out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
-            data = out.data();
-        }
-        chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
-        before += end - begin;
-    });
+    vectors.rows =
+        read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
+            const char format = inner(input.dtype()).format[0];
+            const double* data = nullptr;
+            if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
+            else {
+                vectors.converted.emplace_back();
+                std::vector<double>& out = vectors.converted.back();
+                out.reserve(end - begin);
+                const bool is_number = visit_number(format, [&](auto kind) {
+                    const auto* numbers = static_cast<const decltype(kind)*>(values.buffers[1]) + values.offset;
+                    for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
+                });
+                if (!is_number) out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
+                data = out.data();
+            }
+            chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
+            before += end - begin;
+        });
     vectors.data.resize(vectors.rows.size());
     vectors.has_null.resize(vectors.rows.size());
     for (const Chunk& chunk : chunks) {
@@ -294,7 +310,8 @@ Vectors read_vectors(const Input& input) {
             const Bounds& bounds = vectors.rows[row];
             vectors.data[row] = chunk.data + (bounds.begin - chunk.first);
             for (std::size_t i = bounds.begin; validity && i < bounds.end && !vectors.has_null[row]; ++i)
-                vectors.has_null[row] = !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
+                vectors.has_null[row] =
+                    !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
             if (is_null(inner(input.dtype()))) vectors.has_null[row] = bounds.size() > 0;
         }
         done += chunk.rows;
@@ -319,7 +336,8 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                 if (!right.is_valid(b)) reason = Reason::no_expected;
                 else if (!left.is_valid(a)) reason = Reason::no_output;
                 else {
-                    const Cosine cosine = plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
+                    const Cosine cosine =
+                        plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
                     switch (cosine.comparison) {
                         case Comparison::no_expected: reason = Reason::no_expected; break;
@@ -347,9 +365,11 @@ public:
         const char* const names[] = {"output", "expected"};
         for (int i = 0; i < 2; ++i) {
             const Dtype dtype = *columns[static_cast<std::size_t>(i)];
-            const bool is_vector = is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
+            const bool is_vector =
+                is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
             if (!is_vector && !is_null(dtype))
-                throw Refused(std::string("cosine: `") + names[i] + "` must be a List or Array of numbers, got " + name_of(dtype));
+                throw Refused(std::string("cosine: `") + names[i] + "` must be a List or Array of numbers, got " +
+                              name_of(dtype));
         }
         return {"", Type::structure, result_fields(common_, {})};
     }
@@ -376,7 +396,8 @@ public:
                                                       {"precision_at_k", Ranking::precision},
                                                       {"ndcg", Ranking::ndcg},
                                                       {"reciprocal_rank", Ranking::reciprocal_rank}})),
-          common_(options), k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()),
+          common_(options),
+          k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()),
           is_exponential_(options.has("gain") && options["gain"].text() == "exponential") {}
 
     Field type(const Dtypes& columns) const override {
@@ -384,7 +405,8 @@ public:
         if (!is_list(left) && !is_null(left)) throw refused("output", left);
         if (!is_list(right) && format_of(right)[0] == '+') throw refused("expected", right);
         check_tokens(name_, left, right);
-        if (columns.size() > 2 && !is_null(*columns[2]) && !(is_list(*columns[2]) && (is_numeric(inner(*columns[2])) || is_null(inner(*columns[2])))))
+        if (columns.size() > 2 && !is_null(*columns[2]) &&
+            !(is_list(*columns[2]) && (is_numeric(inner(*columns[2])) || is_null(inner(*columns[2])))))
             throw Refused(name_ + ": `grades` must be a list of numbers, got " + name_of(*columns[2]));
         return {"", Type::structure, result_fields(common_, details)};
     }
@@ -439,7 +461,8 @@ public:
     }
 
 private:
-    static inline const std::vector<Field> details{{"hits", Type::whole}, {"relevant", Type::whole}, {"first_hit", Type::whole}};
+    static inline const std::vector<Field> details{
+        {"hits", Type::whole}, {"relevant", Type::whole}, {"first_hit", Type::whole}};
 
     Refused refused(const char* argument, Dtype dtype) const {
         return Refused(name_ + ": `" + argument + "` must be a list of ids, texts or numbers, got " + name_of(dtype));
@@ -454,7 +477,8 @@ private:
                           std::to_string(graded.size()) + " for " + std::to_string(ids) + " ids");
         if (grades.has_null[row]) throw Refused(name_ + ": `grades` must not have nulls in its lists");
         const double grade = grades.data[row][at];
-        if (!(grade >= 0) || std::isinf(grade)) throw Refused(name_ + ": `grades` must be 0 or more, got " + std::to_string(grade));
+        if (!(grade >= 0) || std::isinf(grade))
+            throw Refused(name_ + ": `grades` must be 0 or more, got " + std::to_string(grade));
         return is_exponential_ ? std::exp2(grade) - 1.0 : grade;
     }
     double score_of(std::size_t found, std::size_t relevant, std::size_t first, double gain, std::vector<double>& gains) const {

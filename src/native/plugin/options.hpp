@@ -84,12 +84,12 @@ private:
         for (std::size_t at = 0; at < size;) {
             std::size_t width = 0;
             switch (static_cast<unsigned char>(bytes[at++])) {
-                case 0x80: ++at; continue;      // PROTO
-                case 0x95: at += 8; continue;   // FRAME
-                case 0x8C: width = 1; break;    // SHORT_BINUNICODE
-                case 'X': width = 4; break;     // BINUNICODE
-                case 0x8D: width = 8; break;    // BINUNICODE8
-                default: continue;              // EMPTY_DICT, MEMOIZE, SETITEM, STOP
+                case 0x80: ++at; continue;     // PROTO
+                case 0x95: at += 8; continue;  // FRAME
+                case 0x8C: width = 1; break;   // SHORT_BINUNICODE
+                case 'X': width = 4; break;    // BINUNICODE
+                case 0x8D: width = 8; break;   // BINUNICODE8
+                default: continue;             // EMPTY_DICT, MEMOIZE, SETITEM, STOP
             }
             std::uint64_t length = 0;
             if (size - at < width) break;

@@ -72,10 +72,10 @@ Pairs read_pairs(const std::vector<Input>& columns, bool alone, bool words);
 
 // How the scores of pairs become those of rows.
 struct Summary {
-    bool worst = false;                // of several references, the one with the lowest rank counts
-    const char* rank = "score";        // the column that ranks them
-    int decimals = -1;                 // of averages over turns; below 0: 12
-    bool alone = false;                // there is no expected value to miss
+    bool worst = false;          // of several references, the one with the lowest rank counts
+    const char* rank = "score";  // the column that ranks them
+    int decimals = -1;           // of averages over turns; below 0: 12
+    bool alone = false;          // there is no expected value to miss
 };
 
 // The fields of a result, for its type.

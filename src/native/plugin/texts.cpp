@@ -22,8 +22,10 @@ bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 
 
 Text trim(Text text) {
     const char *begin = text.data(), *end = begin + text.size();
-    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {}
-    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {}
+    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {
+    }
+    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {
+    }
     return {begin, static_cast<std::size_t>(end - begin)};
 }
 
@@ -182,9 +184,11 @@ public:
 protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
-        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
-            for (std::size_t i = 0; i < batch.size(); ++i) score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
-        });
+        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result,
+                                                 [&](const Batch& batch, words::NgramCosine& cosine) {
+                                                     for (std::size_t i = 0; i < batch.size(); ++i)
+                                                         score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
+                                                 });
     }
 
 private:
@@ -194,8 +198,10 @@ private:
 class CharacterErrors : public TextMetric {
 public:
     explicit CharacterErrors(const Value& options)
-        : TextMetric(options,
-                     {{"substitutions", Type::whole}, {"insertions", Type::whole}, {"deletions", Type::whole}, {"length", Type::whole}}),
+        : TextMetric(options, {{"substitutions", Type::whole},
+                               {"insertions", Type::whole},
+                               {"deletions", Type::whole},
+                               {"length", Type::whole}}),
           folds_(!options["case_sensitive"].flag()) {}
 
 protected:
@@ -416,7 +422,8 @@ public:
             for (std::size_t i = 0; i < given.chunks(); ++i)
                 read(given.chunk(i), given.dtype(), 0, static_cast<std::size_t>(given.chunk(i).length));
         if (at == 1 && !is_list(given.dtype()))
-            for (; at < result.size(); ++at) set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
+            for (; at < result.size(); ++at)
+                set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
         for (std::size_t i = 0; i < result.size(); ++i) place[i] = static_cast<std::int64_t>(i);
         return make_result(pairs, result, common_, details_, summary_);
     }
@@ -425,8 +432,10 @@ private:
     void check_patterns(const Pairs& pairs, const Result& result) const {
         TextColumn::Cursor output(pairs.output, 0), pattern(pairs.expected, 0);
         for (std::size_t i = 0; i < result.size(); ++i, output.next(), pattern.next()) {
-            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row())) continue;
-            throw Refused(metric_ + ": a row of `" + expected_ + "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
+            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row()))
+                continue;
+            throw Refused(metric_ + ": a row of `" + expected_ +
+                          "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
         }
     }
     void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {

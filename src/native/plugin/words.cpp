@@ -74,8 +74,8 @@ private:
 
 // A kernel and the fields that are told beside the score: numbers first, then counts.
 template <class Kernel, class ScoreOf, class Tell>
-std::unique_ptr<WordMetric> made(const Value& options, Kernel kernel, ScoreOf score_of, std::initializer_list<const char*> reals,
-                                 const std::vector<std::string>& counts, Tell tell) {
+std::unique_ptr<WordMetric> made(const Value& options, Kernel kernel, ScoreOf score_of,
+                                 std::initializer_list<const char*> reals, const std::vector<std::string>& counts, Tell tell) {
     std::vector<Field> fields;
     for (const char* name : reals) fields.push_back({name, Type::real});
     for (const std::string& name : counts) fields.push_back({name, Type::whole});
@@ -111,9 +111,11 @@ std::unique_ptr<WordMetric> make_rouge(const Value& options, Needs& needs) {
     const auto measure = options["measure"].choose<double RougeResult::*>(
         {{"f1", &RougeResult::f1}, {"precision", &RougeResult::precision}, {"recall", &RougeResult::recall}});
     auto metric = made(
-        options, Rouge(rouge, needs), [measure](const RougeResult& scored) { return scored.*measure; }, {"precision", "recall", "f1"},
-        {"output_tokens", "expected_tokens", "overlap"}, [](const RougeResult& scored) -> std::vector<double> {
-            return {scored.precision, scored.recall, scored.f1, real(scored.output_tokens), real(scored.expected_tokens), real(scored.overlap)};
+        options, Rouge(rouge, needs), [measure](const RougeResult& scored) { return scored.*measure; },
+        {"precision", "recall", "f1"}, {"output_tokens", "expected_tokens", "overlap"},
+        [](const RougeResult& scored) -> std::vector<double> {
+            return {scored.precision,    scored.recall, scored.f1, real(scored.output_tokens), real(scored.expected_tokens),
+                    real(scored.overlap)};
         });
     // References are ranked by F1, whatever the measure.
     if (measure != &RougeResult::f1) metric->summary.rank = "f1";
@@ -132,8 +134,9 @@ std::vector<std::string> set_counts(bool has_all) {
 
 std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&)) {
     const bool has_all = score_of == jaccard_of;
-    return made(options, WordSets(tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs), score_of, {},
-                set_counts(has_all), [has_all](const SetSizes& sizes) { return told_of(sizes, has_all); });
+    return made(options,
+                WordSets(tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs),
+                score_of, {}, set_counts(has_all), [has_all](const SetSizes& sizes) { return told_of(sizes, has_all); });
 }
 std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of); }
 std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of); }
@@ -145,8 +148,10 @@ std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
                                                                    {"characters", Tokenizer::squad_characters}});
     return made(
         options, TokenF1(tokenizer, needs), [](const TokenF1Result& scored) { return scored.f1; }, {"precision", "recall"},
-        {"output_tokens", "expected_tokens", "overlap"}, [](const TokenF1Result& scored) -> std::vector<double> {
-            return {scored.precision, scored.recall, real(scored.output_tokens), real(scored.expected_tokens), real(scored.overlap)};
+        {"output_tokens", "expected_tokens", "overlap"},
+        [](const TokenF1Result& scored) -> std::vector<double> {
+            return {scored.precision, scored.recall, real(scored.output_tokens), real(scored.expected_tokens),
+                    real(scored.overlap)};
         });
 }
 
@@ -167,26 +172,32 @@ std::unique_ptr<WordMetric> make_bleu(const Value& options, Needs& needs) {
     bleu.details = options["details"].flag();
     return made(
         options, Bleu(bleu, needs), [](const BleuResult& scored) { return scored.score; }, {"brevity_penalty"},
-        with_overlaps({"output_tokens", "expected_tokens"}, bleu.max_ngram_order), [](const BleuResult& scored) {
-            return with_overlaps({scored.brevity_penalty, real(scored.output_tokens), real(scored.expected_tokens)}, scored.overlap);
+        with_overlaps({"output_tokens", "expected_tokens"}, bleu.max_ngram_order),
+        [](const BleuResult& scored) {
+            return with_overlaps({scored.brevity_penalty, real(scored.output_tokens), real(scored.expected_tokens)},
+                                 scored.overlap);
         });
 }
 
 std::unique_ptr<WordMetric> make_chrf(const Value& options, Needs& needs) {
-    const ChrfOptions chrf{options["char_order"].count(),  options["word_order"].count(),   options["beta"].real(),
-                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag(),
+    const ChrfOptions chrf{options["char_order"].count(), options["word_order"].count(), options["beta"].real(),
+                           options["lowercase"].flag(),   options["whitespace"].flag(),  options["eps_smoothing"].flag(),
                            options["details"].flag()};
     return made(
         options, Chrf(chrf, needs), [](const ChrfResult& scored) { return scored.score; }, {"precision", "recall"},
-        with_overlaps({"output_characters", "expected_characters"}, chrf.char_order), [](const ChrfResult& scored) {
-            return with_overlaps({scored.precision, scored.recall, real(scored.output_characters), real(scored.expected_characters)}, scored.overlap);
+        with_overlaps({"output_characters", "expected_characters"}, chrf.char_order),
+        [](const ChrfResult& scored) {
+            return with_overlaps(
+                {scored.precision, scored.recall, real(scored.output_characters), real(scored.expected_characters)},
+                scored.overlap);
         });
 }
 
 std::unique_ptr<WordMetric> make_gleu(const Value& options, Needs& needs) {
     const GleuOptions gleu{options["min_len"].count(), options["max_len"].count(), !options["case_sensitive"].flag()};
     return made(
-        options, Gleu(gleu, needs), [](const GleuResult& scored) { return scored.score; }, {}, {"overlap", "output_ngrams", "expected_ngrams"},
+        options, Gleu(gleu, needs), [](const GleuResult& scored) { return scored.score; }, {},
+        {"overlap", "output_ngrams", "expected_ngrams"},
         [](const GleuResult& scored) -> std::vector<double> {
             return {real(scored.overlap), real(scored.output_ngrams), real(scored.expected_ngrams)};
         });
@@ -207,12 +218,14 @@ std::unique_ptr<WordMetric> make_response(const Value& options, Needs& needs) {
     if (has_sets && response.tokenizer == Tokenizer::automatic) response.tokenizer = Tokenizer::whitespace;
     const auto score_of = [](const ResponseResult& scored) { return scored.score; };
     if (response.match == ResponseMatch::rouge)
-        return made(options, Response(response, needs), score_of, {"precision", "recall", "f1"}, {}, [](const ResponseResult& scored) -> std::vector<double> {
-            return {scored.rouge.precision, scored.rouge.recall, scored.rouge.f1};
-        });
+        return made(options, Response(response, needs), score_of, {"precision", "recall", "f1"}, {},
+                    [](const ResponseResult& scored) -> std::vector<double> {
+                        return {scored.rouge.precision, scored.rouge.recall, scored.rouge.f1};
+                    });
     const bool has_all = response.match == ResponseMatch::jaccard;
-    return made(options, Response(response, needs), score_of, {}, has_sets ? set_counts(has_all) : std::vector<std::string>(),
-                [=](const ResponseResult& scored) { return has_sets ? told_of(scored.words, has_all) : std::vector<double>(); });
+    return made(
+        options, Response(response, needs), score_of, {}, has_sets ? set_counts(has_all) : std::vector<std::string>(),
+        [=](const ResponseResult& scored) { return has_sets ? told_of(scored.words, has_all) : std::vector<double>(); });
 }
 
 // Errors of transcripts, over words.
@@ -244,9 +257,11 @@ std::unique_ptr<WordMetric> make_wer(const Value& options, Needs& needs) {
     const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer, !options["case_sensitive"].flag(), false}),
                            options["details"].flag(), is_automatic(tokenizer)};
     return made(
-        options, kernel, [](const WordErrors& scored) { return scored.score; }, {}, {"substitutions", "insertions", "deletions", "length"},
+        options, kernel, [](const WordErrors& scored) { return scored.score; }, {},
+        {"substitutions", "insertions", "deletions", "length"},
         [](const WordErrors& scored) -> std::vector<double> {
-            return {real(scored.counts.substitutions), real(scored.counts.insertions), real(scored.counts.deletions), real(scored.length)};
+            return {real(scored.counts.substitutions), real(scored.counts.insertions), real(scored.counts.deletions),
+                    real(scored.length)};
         });
 }
 
@@ -267,9 +282,7 @@ std::unique_ptr<WordMetric> make_metric(const Value& options, Needs& needs) {
 class WordFunction : public Function {
 public:
     explicit WordFunction(const Value& options)
-        : is_one_(!options.has("metrics")),
-          name_(options["metric"].text()),
-          has_words_(options.is_set("words")) {
+        : is_one_(!options.has("metrics")), name_(options["metric"].text()), has_words_(options.is_set("words")) {
         if (is_one_) metrics_.push_back(make_metric(options, needs_));
         else
             for (const Value& metric : options["metrics"].items()) {
@@ -304,7 +317,8 @@ public:
         all.rows = pairs.rows;
         all.add_no_validity();
         for (std::size_t i = 0; i < metrics_.size(); ++i)
-            all.children.push_back(make_result(pairs, results[i], metrics_[i]->common, metrics_[i]->fields, metrics_[i]->summary));
+            all.children.push_back(
+                make_result(pairs, results[i], metrics_[i]->common, metrics_[i]->fields, metrics_[i]->summary));
         return is_one_ ? std::move(all.children[0]) : std::move(all);
     }
 

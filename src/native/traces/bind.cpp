@@ -114,7 +114,8 @@ unsigned kind_bit(Value value) {
     }
 }
 
-void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader, TextColumns& out) {
+void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader,
+               TextColumns& out) {
     const std::size_t broken = plan.columns.size();
     Slots slots(plan);
     std::vector<char> has(broken);
@@ -143,8 +144,9 @@ void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, co
 }
 
 // Reads the records in pieces, which the threads of the pool take one after the other.
-nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns, const std::string& broken,
-                      std::size_t threads, const std::vector<std::pair<std::size_t, std::size_t>>& unless) {
+nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns,
+                      const std::string& broken, std::size_t threads,
+                      const std::vector<std::pair<std::size_t, std::size_t>>& unless) {
     const TextColumn records(read_chunks(texts));
     Plan plan;
     for (const auto& [name, candidates] : columns) {
@@ -287,8 +289,8 @@ void bind_traces(nb::module_& module) {
                 return nb::bytes(text.data(), text.size());
             },
             nb::lock_self());
-    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"),
-               nb::arg("unless") = std::vector<std::pair<std::size_t, std::size_t>>{});
+    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"),
+               nb::arg("threads"), nb::arg("unless") = std::vector<std::pair<std::size_t, std::size_t>>{});
     module.attr("TOO_DEEP") = too_deep;
     module.attr("DEEPEST") = json::Tape::deepest;
     module.def("key_kinds", &key_kinds, nb::arg("texts"));

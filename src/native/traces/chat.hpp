@@ -17,9 +17,9 @@ struct ToolCall {
 
 struct Message {
     Role role = Role::none;
-    std::string text;        // of all its text parts
-    bool has_text = false;   // whether it has any, be it empty
-    std::string other;       // its parts that are neither text nor calls, as they are written: images, files
+    std::string text;       // of all its text parts
+    bool has_text = false;  // whether it has any, be it empty
+    std::string other;      // its parts that are neither text nor calls, as they are written: images, files
     std::vector<ToolCall> calls;
     std::string finish;
 };
@@ -33,11 +33,14 @@ inline Role role_named(Text written) {
             if (name == one) return true;
         return false;
     };
-    if (is_one_of({"user", "human", "humanmessage", "humanmessagechunk", "user-prompt", "request", "customer"})) return Role::user;
-    if (is_one_of({"assistant", "ai", "model", "gpt", "bot", "chatbot", "chatgpt", "agent", "aimessage", "aimessagechunk", "response"}))
+    if (is_one_of({"user", "human", "humanmessage", "humanmessagechunk", "user-prompt", "request", "customer"}))
+        return Role::user;
+    if (is_one_of({"assistant", "ai", "model", "gpt", "bot", "chatbot", "chatgpt", "agent", "aimessage", "aimessagechunk",
+                   "response"}))
         return Role::assistant;
     if (is_one_of({"system", "developer", "systemmessage", "system-prompt"})) return Role::system;
-    if (is_one_of({"tool", "function", "toolmessage", "functionmessage", "tool_result", "ipython", "observation"})) return Role::tool;
+    if (is_one_of({"tool", "function", "toolmessage", "functionmessage", "tool_result", "ipython", "observation"}))
+        return Role::tool;
     return Role::none;
 }
 
@@ -110,8 +113,8 @@ private:
         return all && messages_.size() > before;
     }
     static bool is_pair(Value value) {
-        return value.is(Kind::array) && value.count() == 2 && value.at(0).is(Kind::string) &&
-               value.at(1).is(Kind::string) && role_named(value.at(0).text()) != Role::none;
+        return value.is(Kind::array) && value.count() == 2 && value.at(0).is(Kind::string) && value.at(1).is(Kind::string) &&
+               role_named(value.at(0).text()) != Role::none;
     }
     bool add_pair(Value pair) {
         read_content(pair.at(1), begin(role_named(pair.at(0).text())));
@@ -120,22 +123,25 @@ private:
     // Calls of tools without the message around them.
     static bool is_calls(Value list) {
         return list.all([](Value call) {
-            return call.is(Kind::object) && ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
-                                             (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
+            return call.is(Kind::object) &&
+                   ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
+                    (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
         });
     }
     // Parts of a content without the message around them: known by their types.
     static bool is_parts(Value list) {
         return list.all([](Value part) {
             const std::string type = part.is(Kind::object) ? word(part.member("type")) : "";
-            return (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
+            return (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" ||
+                    type == "reasoning") &&
                    !part.member("role") && (part.member("text") || part.member("content") || type != "text");
         });
     }
 
     bool gather_object(Value object, int depth) {
         if (add_message(object, depth)) return true;
-        if (const Value list = first(object, {"messages", "new_messages"}); list && (list.is(Kind::array) || list.is(Kind::string))) {
+        if (const Value list = first(object, {"messages", "new_messages"});
+            list && (list.is(Kind::array) || list.is(Kind::string))) {
             add_system(object);
             return gather(list, depth + 1);
         }
@@ -178,13 +184,14 @@ private:
     // What was asked under names of their own: {"system": "...", "prompt": "..."}.
     bool gather_prompt(Value object, int depth) {
         if (!first(object, systems)) return false;
-        const Value asked = first(object, {"prompt", "user_prompt", "input", "question", "query", "user", "user_input", "user_message"});
+        const Value asked =
+            first(object, {"prompt", "user_prompt", "input", "question", "query", "user", "user_input", "user_message"});
         if (!asked) return false;
         add_system(object);
         if (asked.is(Kind::string)) return add_user(asked);
         return gather(asked, depth + 1);
     }
-    static constexpr std::initializer_list<const char*> systems = {"system",       "instructions",      "systemInstruction",
+    static constexpr std::initializer_list<const char*> systems = {"system",        "instructions",       "systemInstruction",
                                                                    "system_prompt", "system_instruction", "systemPrompt"};
     // An entry of what OpenAI's Responses API takes and gives.
     static bool is_item(Value item) {
@@ -231,7 +238,8 @@ private:
         if (role == Role::none && (entry.member("content") || entry.member("kwargs"))) role = role_named(type);
         if (role == Role::none && (first(entry, {"message.content", "message.contents"}))) role = Role::assistant;
         if (role == Role::none && entry.member("parts")) role = role_named(word(entry.member("kind")));  // pydantic-ai
-        if (const Value content = entry.member("content"); content.is(Kind::object) && content.member("parts").is(Kind::array)) {
+        if (const Value content = entry.member("content");
+            content.is(Kind::object) && content.member("parts").is(Kind::array)) {
             // What ADK writes of a model's response: {"content": {"parts": [...], "role": "model"}}.
             if (role == Role::none) role = role_named(word(content.member("role")));
             if (role == Role::none) role = Role::assistant;
@@ -241,7 +249,8 @@ private:
         if (role == Role::none) {
             // A choice, or an OpenInference entry: {"message": {...}}.
             for (const char* name : {"message", "delta"})
-                if (const Value inner = message_in(entry.member(name)); inner.is(Kind::object) && add_message(inner, depth + 1)) {
+                if (const Value inner = message_in(entry.member(name));
+                    inner.is(Kind::object) && add_message(inner, depth + 1)) {
                     finish_last(word(first(entry, {"finish_reason", "finishReason", "stop_reason"})), true);
                     return true;
                 }
@@ -266,8 +275,8 @@ private:
     static bool is_gemini(Value parts) {
         if (!parts.is(Kind::array) || parts.count() == 0) return false;
         return parts.all([](Value part) {
-            return part.is(Kind::object) &&
-                   (part.member("text") || part.member("functionCall") || part.member("function_call") || part.member("inlineData"));
+            return part.is(Kind::object) && (part.member("text") || part.member("functionCall") ||
+                                             part.member("function_call") || part.member("inlineData"));
         });
     }
     // Why the last message ended, as what is around it says. There is none where only reasoning was there.
@@ -276,7 +285,8 @@ private:
         if (wins || messages_.back().finish.empty()) messages_.back().finish = std::move(finish);
     }
     static bool says_nothing_else(Value body) {
-        return body.all([](Value member) { return member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"); });
+        return body.all(
+            [](Value member) { return member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"); });
     }
     // A message may be written as text: events of OpenTelemetry hold no objects.
     Value message_in(Value value) { return value.is(Kind::string) ? shelf_.opened(value) : value; }
@@ -303,13 +313,13 @@ private:
         if (const Value inner = part.member("message_content"); inner.is(Kind::object)) return read_part(inner, message);
         const std::string type = word(first(part, {"type", "message_content.type", "part_kind", "kind"}));
         if (const Value thought = part.member("thought"); thought && thought.raw() == "true") return;  // Gemini
-        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse") ||
-            part.member("function_call").is(Kind::object))
+        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" ||
+            part.member("functionCall") || part.member("toolUse") || part.member("function_call").is(Kind::object))
             return add_call(part, message);
         if (type == "tool_result" || type == "tool_call_response" || type == "tool-return" || type == "tool-result" ||
             part.member("toolResult") || part.member("functionResponse") || part.member("function_response")) {
-            message.other.append(
-                written_or_empty(first(part, {"content", "response", "result", "output", "toolResult", "functionResponse", "function_response"})));
+            message.other.append(written_or_empty(first(
+                part, {"content", "response", "result", "output", "toolResult", "functionResponse", "function_response"})));
             if (message.role == Role::user) message.role = Role::tool;
             return;
         }
@@ -320,7 +330,8 @@ private:
             messages_.push_back(std::move(system));
             return;
         }
-        const bool is_text = type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
+        const bool is_text =
+            type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
         const Value text = first(part, {"text", "content", "message_content.text"});
         if (is_text && text.is(Kind::string)) {
             text.append_text(message.text);
@@ -356,7 +367,8 @@ private:
         add_named(name, call, message);
     }
     void add_named(Value name, Value call, Message& message) {
-        const Value arguments = first(call, {"arguments", "args", "input", "parameters", "tool_call.function.arguments", "function.arguments"});
+        const Value arguments =
+            first(call, {"arguments", "args", "input", "parameters", "tool_call.function.arguments", "function.arguments"});
         message.calls.push_back({name.text(), arguments ? written(arguments) : "{}"});
     }
 

@@ -38,9 +38,9 @@ public:
     }
 
 private:
-    static constexpr std::array<std::uint64_t, 8> start = {
-        0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
-        0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u};
+    static constexpr std::array<std::uint64_t, 8> start = {0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu,
+                                                           0xa54ff53a5f1d36f1u, 0x510e527fade682d1u, 0x9b05688c2b3e6c1fu,
+                                                           0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u};
 
     explicit Blake2b(std::size_t bytes) : state_(start) { state_[0] ^= 0x01010000u ^ bytes; }
 
@@ -114,12 +114,12 @@ public:
 
     static Function named(const std::string& name) {
         static constexpr std::pair<Text, Function> known[] = {
-            {"text", &FieldReader::text}, {"word", &FieldReader::word}, {"json", &FieldReader::json},
-            {"answer", &FieldReader::answer}, {"said", &FieldReader::said}, {"stated", &FieldReader::stated},
-            {"chat", &FieldReader::chat}, {"decoded", &FieldReader::decoded}, {"parsed", &FieldReader::parsed},
+            {"text", &FieldReader::text},     {"word", &FieldReader::word},           {"json", &FieldReader::json},
+            {"answer", &FieldReader::answer}, {"said", &FieldReader::said},           {"stated", &FieldReader::stated},
+            {"chat", &FieldReader::chat},     {"decoded", &FieldReader::decoded},     {"parsed", &FieldReader::parsed},
             {"opened", &FieldReader::opened}, {"reference", &FieldReader::reference}, {"references", &FieldReader::references},
-            {"target", &FieldReader::target}, {"asked", &FieldReader::asked}, {"item", &FieldReader::item},
-            {"hash", &FieldReader::hash}, {"calls", &FieldReader::calls}, {"contexts", &FieldReader::contexts},
+            {"target", &FieldReader::target}, {"asked", &FieldReader::asked},         {"item", &FieldReader::item},
+            {"hash", &FieldReader::hash},     {"calls", &FieldReader::calls},         {"contexts", &FieldReader::contexts},
             {"finish", &FieldReader::finish},
         };
         for (const auto& [known_name, function] : known)
@@ -288,7 +288,8 @@ private:
                 return is_one ? object.at(0) : value;
             }
             if (!chat_.read(object).empty()) return object;
-            if (const Value arguments = object.member("args"), named = object.member("kwargs"); arguments && named && object.count() == 2) {
+            if (const Value arguments = object.member("args"), named = object.member("kwargs");
+                arguments && named && object.count() == 2) {
                 if (arguments.is(Kind::array) && arguments.count() == 1 && named.count() == 0) value = arguments.at(0);
                 else if (arguments.count() == 0 && named.is(Kind::object)) value = named;
                 else return value;
@@ -312,16 +313,46 @@ private:
         return false;
     }
     static bool is_question(Value member) {
-        return is_one_of(member, {"question", "input", "query", "prompt", "prompts", "text", "user_input", "message", "content", "messages", "request",
-                                  "user_message", "instruction", "inputs", "q", "kwargs", "task", "user_prompt", "user_query", "problem"});
+        return is_one_of(member, {"question", "input",   "query",    "prompt",      "prompts",      "text",        "user_input",
+                                  "message",  "content", "messages", "request",     "user_message", "instruction", "inputs",
+                                  "q",        "kwargs",  "task",     "user_prompt", "user_query",   "problem"});
     }
     // What tells nothing about the question: the model, its parameters, ids and times.
     static bool is_setting(Value member) {
-        return member.is(Kind::null) ||
-               is_one_of(member, {"model", "model_name", "model_id", "temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens",
-                                  "max_output_tokens", "stream", "stream_options", "seed", "timeout", "session_id", "thread_id", "run_id", "request_id", "trace_id",
-                                  "span_id", "conversation_id", "user_id", "timestamp", "id", "_id", "uuid", "item_id", "example_id", "created_at", "extra_headers", "extra_body", "presence_penalty",
-                                  "frequency_penalty", "stop_sequences", "invocation_params"});
+        return member.is(Kind::null) || is_one_of(member, {"model",
+                                                           "model_name",
+                                                           "model_id",
+                                                           "temperature",
+                                                           "top_p",
+                                                           "top_k",
+                                                           "max_tokens",
+                                                           "max_completion_tokens",
+                                                           "max_output_tokens",
+                                                           "stream",
+                                                           "stream_options",
+                                                           "seed",
+                                                           "timeout",
+                                                           "session_id",
+                                                           "thread_id",
+                                                           "run_id",
+                                                           "request_id",
+                                                           "trace_id",
+                                                           "span_id",
+                                                           "conversation_id",
+                                                           "user_id",
+                                                           "timestamp",
+                                                           "id",
+                                                           "_id",
+                                                           "uuid",
+                                                           "item_id",
+                                                           "example_id",
+                                                           "created_at",
+                                                           "extra_headers",
+                                                           "extra_body",
+                                                           "presence_penalty",
+                                                           "frequency_penalty",
+                                                           "stop_sequences",
+                                                           "invocation_params"});
     }
     // JSON in one spelling: keys in order, no spaces, settings left out at the top.
     static void write_canonical(Value value, std::string& out, bool is_top) {
@@ -408,7 +439,8 @@ private:
         if (!entry.is(Kind::object)) return false;
         for (const char* name : {"document", "kwargs"})
             if (const Value inner = entry.member(name); inner.is(Kind::object)) return context_of(inner, out);
-        for (const char* name : {"page_content", "content", "text", "document.content", "chunk", "document", "document.id", "id", "doc_id"})
+        for (const char* name :
+             {"page_content", "content", "text", "document.content", "chunk", "document", "document.id", "id", "doc_id"})
             if (const Value found = entry.member(name); found && !found.is(Kind::null)) return text(found, out);
         return false;
     }

@@ -32,7 +32,8 @@ public:
 
     // Hands the columns over to an Arrow consumer, once: whoever comes later would find what is no longer there.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
-        if (std::exchange(is_taken_, true)) throw std::invalid_argument("the columns are for one Arrow consumer, and were taken before");
+        if (std::exchange(is_taken_, true))
+            throw std::invalid_argument("the columns are for one Arrow consumer, and were taken before");
         Field field{"", Type::structure};
         Column all;
         all.rows = columns_.empty() ? 0 : columns_[0].valid.size();

@@ -21,7 +21,9 @@ public:
         static const Pages pages;
         return pages;
     }
-    std::uint8_t operator()(std::uint32_t code) const { return code < 0x110000 ? bytes_[page_of_[code >> 8]][code & 0xFF] : std::uint8_t{0}; }
+    std::uint8_t operator()(std::uint32_t code) const {
+        return code < 0x110000 ? bytes_[page_of_[code >> 8]][code & 0xFF] : std::uint8_t{0};
+    }
 
 private:
     using Page = std::array<std::uint8_t, 256>;

@@ -38,8 +38,10 @@ inline bool is_utf8(Text text) {
         if (end - at >= 8 && (std::memcpy(&word, at, 8), (word & 0x8080808080808080u) == 0)) at += 8;
         else if (*at < 0x80) ++at;
         else if (*at >= 0xC2 && *at < 0xE0 && follows(1)) at += 2;
-        else if ((*at & 0xF0) == 0xE0 && follows(2) && !(*at == 0xE0 && at[1] < 0xA0) && !(*at == 0xED && at[1] >= 0xA0)) at += 3;
-        else if (*at >= 0xF0 && *at < 0xF5 && follows(3) && !(*at == 0xF0 && at[1] < 0x90) && !(*at == 0xF4 && at[1] >= 0x90)) at += 4;
+        else if ((*at & 0xF0) == 0xE0 && follows(2) && !(*at == 0xE0 && at[1] < 0xA0) && !(*at == 0xED && at[1] >= 0xA0))
+            at += 3;
+        else if (*at >= 0xF0 && *at < 0xF5 && follows(3) && !(*at == 0xF0 && at[1] < 0x90) && !(*at == 0xF4 && at[1] >= 0x90))
+            at += 4;
         else return false;
     }
     return true;

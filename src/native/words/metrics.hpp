@@ -148,7 +148,8 @@ class Bleu {
 public:
     Bleu(const BleuOptions& options, Needs& needs)
         : options_(options),
-          words_(needs.add_words(needs.add_texts({}), {options.tokenizer, options.lowercase, false}, options.max_ngram_order)) {}
+          words_(needs.add_words(needs.add_texts({}), {options.tokenizer, options.lowercase, false}, options.max_ngram_order)) {
+    }
 
     BleuResult score(Prepared& pair) const {
         PairedWords& words = pair.words(words_);
@@ -197,8 +198,7 @@ private:
                 precision = 100.0 * options_.smooth_value / total;
             }
         }
-        for (std::size_t n = 0; n < used; ++n)
-            logs += orders[n].precision == 0 ? -9999999999.0 : std::log(orders[n].precision);
+        for (std::size_t n = 0; n < used; ++n) logs += orders[n].precision == 0 ? -9999999999.0 : std::log(orders[n].precision);
         const double percent = result.brevity_penalty * std::exp(logs / static_cast<double>(used));
         result.score = std::min(percent / 100, 1.0);
     }
@@ -370,7 +370,8 @@ public:
 
     ResponseResult score(Prepared& pair) const {
         ResponseResult result;
-        const bool no_output = unicode::strip(pair.texts().output).empty(), no_expected = unicode::strip(pair.texts().expected).empty();
+        const bool no_output = unicode::strip(pair.texts().output).empty(),
+                   no_expected = unicode::strip(pair.texts().expected).empty();
         if (no_output || no_expected) {
             result.score = no_output && no_expected ? 1.0 : 0.0;
             return result;

@@ -96,12 +96,8 @@ private:
 
 #if defined(PE_VECTORS_X86)
     // The same for machines that count and mask bits in one instruction: nearly all, but not all that a package is for.
-    PE_BIT_INSTRUCTIONS std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) {
-        return set_any(last, ngrams);
-    }
-    PE_BIT_INSTRUCTIONS void extend_fast(const std::uint8_t* last, Ngrams& ngrams) const {
-        extend_any(last, ngrams);
-    }
+    PE_BIT_INSTRUCTIONS std::uint32_t set_fast(const std::uint8_t* last, Numbers& ngrams) { return set_any(last, ngrams); }
+    PE_BIT_INSTRUCTIONS void extend_fast(const std::uint8_t* last, Ngrams& ngrams) const { extend_any(last, ngrams); }
 #endif
 
     std::vector<Word> table_;  // by n-gram, and 64 tokens by 64

@@ -109,13 +109,15 @@ public:
         spaced_.clear();
         for (std::size_t i = 0; i < codes_.size(); ++i) {
             spaced_.push_back(codes_[i]);
-            if (i + 1 == codes_.size() || is(codes_[i], unicode::kind_number) || !is(codes_[i + 1], unicode::kind_punctuation)) continue;
+            if (i + 1 == codes_.size() || is(codes_[i], unicode::kind_number) || !is(codes_[i + 1], unicode::kind_punctuation))
+                continue;
             spaced_.insert(spaced_.end(), {' ', codes_[i + 1], ' '});
             ++i;
         }
         codes_.clear();
         for (std::size_t i = 0; i < spaced_.size(); ++i) {
-            if (i + 1 == spaced_.size() || !is(spaced_[i], unicode::kind_punctuation) || is(spaced_[i + 1], unicode::kind_number)) {
+            if (i + 1 == spaced_.size() || !is(spaced_[i], unicode::kind_punctuation) ||
+                is(spaced_[i + 1], unicode::kind_number)) {
                 codes_.push_back(spaced_[i]);
                 continue;
             }
@@ -181,7 +183,8 @@ public:
         unicode::lower_into(text, clean_);
         std::size_t size = 0;
         for (std::size_t i = 0; i < clean_.size(); ++i)
-            if (!unicode::is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i]))) clean_.data()[size++] = clean_.data()[i];
+            if (!unicode::is_ascii_punctuation(static_cast<unsigned char>(clean_.data()[i])))
+                clean_.data()[size++] = clean_.data()[i];
         clean_.shrink(size);
         blank_articles();
         switch (tokenizer) {
@@ -228,9 +231,7 @@ struct Reading {
         return tokenizer == other.tokenizer && fold_case == other.fold_case && stemming == other.stemming;
     }
     // Whether the numbers are code points, not those of a vocabulary.
-    bool is_code_points() const {
-        return tokenizer == Tokenizer::code_points || tokenizer == Tokenizer::spaced_code_points;
-    }
+    bool is_code_points() const { return tokenizer == Tokenizer::code_points || tokenizer == Tokenizer::spaced_code_points; }
 };
 
 // Reads one text after the other. Every reading has a vocabulary of its own, so that its numbers, and the tables that
@@ -262,7 +263,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_vocabularies = 8;  // that are kept from call to call
+    static constexpr std::size_t most_vocabularies = 8;                            // that are kept from call to call
     static constexpr std::size_t most_words = 1 << 19, most_long_bytes = 1 << 22;  // of all of them
     struct Known {
         Reading reading;

@@ -60,7 +60,8 @@ public:
                     out[0] = out[1] = bytes + at;
                     out += 1 + (cuts >> at & 1);
                 }
-            } else for (; edges != 0; edges &= edges - 1) *out++ = bytes + count_trailing_zeros(edges);
+            } else
+                for (; edges != 0; edges &= edges - 1) *out++ = bytes + count_trailing_zeros(edges);
             words.set_end(out);
         }
         // A text that ends inside a word has its end in the bit behind its last byte, for which there always is room.
@@ -95,13 +96,18 @@ enum class Tokenizer {
     characters,  // every code point that is not white space
     any_script,  // as unicode, but every character of a script without spaces, with its marks, is a word of its own
     automatic,   // rouge or any_script, by the pair of texts: see `choices_of`
-    automatic_whitespace, automatic_unicode, automatic_squad,  // those or any_script
-    separated,   // words that were found before and joined with U+001F; a text that starts with U+001F has none
-    squad,       // white space, without case, punctuation and articles: see squad.hpp
-    squad_unicode, squad_characters, squad_any_script,
-    v13a, intl,  // sacrebleu's for BLEU: see bleu_tokenizers.hpp
-    chrf,        // white space, one punctuation mark at the end of a word or else at its start apart
-    code_points, // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
+    automatic_whitespace,
+    automatic_unicode,
+    automatic_squad,  // those or any_script
+    separated,        // words that were found before and joined with U+001F; a text that starts with U+001F has none
+    squad,            // white space, without case, punctuation and articles: see squad.hpp
+    squad_unicode,
+    squad_characters,
+    squad_any_script,
+    v13a,
+    intl,         // sacrebleu's for BLEU: see bleu_tokenizers.hpp
+    chrf,         // white space, one punctuation mark at the end of a word or else at its start apart
+    code_points,  // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
     spaced_code_points,
 };
 
@@ -246,14 +252,16 @@ private:
     void classify(Text text, bool wide, bool fold_case, Flag flag) {
         if (!wide) bytes_.resize(text.size());
         const char* const in = wide ? bytes_.data() : text.data();
-        if (fold_case && !wide) runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
-            out = static_cast<std::uint8_t>(fold<true>(c));
-            return flag(c);
-        });
-        else runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
-            out = c;
-            return flag(c);
-        });
+        if (fold_case && !wide)
+            runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
+                out = static_cast<std::uint8_t>(fold<true>(c));
+                return flag(c);
+            });
+        else
+            runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
+                out = c;
+                return flag(c);
+            });
     }
 
     void whitespace(Text text, bool fold_case, WordList& words) {

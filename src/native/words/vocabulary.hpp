@@ -186,8 +186,8 @@ private:
                 return slot;
             }
             if (slot->low != key.low) continue;
-            const bool is_equal = key.high == is_long ? slot->high >= is_long && equals_long(slot->high - is_long, word)
-                                                      : slot->high == key.high;
+            const bool is_equal =
+                key.high == is_long ? slot->high >= is_long && equals_long(slot->high - is_long, word) : slot->high == key.high;
             if (is_equal) return slot;
         }
     }
