@@ -12,7 +12,7 @@ import polars_evals as pe
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.decide import combine
 from polars_evals.drift.inference.quantiles import fixed_counts, sequential_counts
-from polars_evals.jobs.gates import Evidence, FailOn, NotWorseThan
+from polars_evals.jobs.gates import FailOn, GateInput, NotWorseThan
 
 from .frames import drawn, versions
 
@@ -224,7 +224,7 @@ def test_the_same_data_give_the_same_result_twenty_times(tmp_path: Path) -> None
 
 def gate_status(gate: FailOn | NotWorseThan, frame: pl.DataFrame, **options: Any) -> str:
     spec = ComparisonSpec(version="model", baseline="a", item="case_id", **options)
-    return gate.result(Evidence(("m",), frame.lazy(), spec, compare_spec(frame, spec), (gate,))).status
+    return gate.result(GateInput(("m",), frame.lazy(), spec, compare_spec(frame, spec), (gate,))).status
 
 
 def test_a_gate_fails_on_what_the_comparison_calls_regressed() -> None:

@@ -336,8 +336,7 @@ def test_maintenance(tmp_path: Path) -> None:
     assert len(list((tmp_path / "scores").glob("part-*"))) == 1
     assert table(tmp_path).equals(before)
     assert (
-        "Deleted 0 old rows; merged 1 data file into 1; removed 0 replaced files; "
-        in invoke("maintain", job)[1]
+        "Deleted 0 old rows; merged no data files; removed 0 replaced files; " in invoke("maintain", job)[1]
     )
     deliver(traces(range(100, 110)), tmp_path / "traces/new.parquet", 99)
     assert run(job).added == 10

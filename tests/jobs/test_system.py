@@ -16,7 +16,7 @@ from polars_evals.cli import console, signals
 from polars_evals.jobs import config, run
 from polars_evals.jobs.ingest import relative
 from polars_evals.storage import atomic
-from polars_evals.storage.objects import LocalFolder, is_remote
+from polars_evals.storage.objects import Folder, is_remote
 from polars_evals.storage.paths import local_path, split_pattern
 from tests.jobs.support import deliver, invoke, make_job, traces
 
@@ -95,7 +95,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = LocalFolder(tmp_path)
+    folder = Folder(tmp_path)
     folder.create("a", b"1")
     with pytest.raises(FileExistsError):
         folder.create("a", b"2")

@@ -179,7 +179,7 @@ def compare(
     """Compare model versions with a baseline; exits with 1 when something regressed."""
     with explained():
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.judging import timeline_of
+        from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
         if time is not None and html is None:
@@ -300,9 +300,15 @@ def maintain(
             show(json.dumps(done, indent=2) if as_json else text)
             return
         before, removed = done["files_before"], done["removed"]
+        is_merged = done["files"] < before
+        merged = (
+            f"merged {counted(before, 'data file')} into {done['files']:,}"
+            if is_merged
+            else "merged no data files"
+        )
         text = (
-            f"Deleted {counted(done['forgotten'], 'old row')}; merged {counted(before, 'data file')} into "
-            f"{done['files']:,}; removed {counted(removed, 'replaced file')}; "
+            f"Deleted {counted(done['forgotten'], 'old row')}; {merged}; "
+            f"removed {counted(removed, 'replaced file')}; "
             f"{counted(done['rows'], 'row')} in {done['store']}"
         )
         show(json.dumps(done, indent=2) if as_json else text)

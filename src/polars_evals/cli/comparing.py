@@ -148,7 +148,7 @@ def compares(command: Callable[..., None]) -> Callable[..., None]:
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
     from polars_evals._errors import InputError
-    from polars_evals.jobs.gates.comparison import nothing_compared
+    from polars_evals.jobs.gates import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
         raise InputError("\n".join(lone))

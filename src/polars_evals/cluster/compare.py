@@ -115,8 +115,8 @@ def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: i
     survey = _survey(engine, data, schema, options["version"], options.get("metrics"))
     survey.check_signatures(survey.versions)
     results = [f"{name}_{end}" for name in survey.metrics for end in ("score", "label")]
-    asked = options.get("aggregates")
-    read = _read_by_aggregates(schema, tuple(stored(schema)) if asked is None else aggregates_of(asked))
+    given = options.get("aggregates")
+    read = _read_by_aggregates(schema, tuple(stored(schema)) if given is None else aggregates_of(given))
     needed = [name for name in (*roles.values(), *results, ERROR, FINISH, OUTPUT, *read) if name in schema]
     needed = list(dict.fromkeys(needed))
     rows = Rows(schema, options["version"], tuple(survey.versions), options["item"], texts=OUTPUT in read)
