@@ -51,8 +51,8 @@ EXCEPTIONS = {
     "core/signals.hpp": {"signals of POSIX", "systems"},
     # What it does at Ctrl-C: Windows has no handler of ours.
     "module.cpp": {"systems"},
-    # Symbols that a library exports, which every compiler says in its own way; and how many processors this process may
-    # use: only Linux says it so.
+    # Symbols that a library exports, which every compiler says in its own way; and how many processors this
+    # process may use: only Linux says it so.
     "plugin/exports.cpp": {"attributes", "systems", "headers"},
     # The instructions that every x86-64 has, where the compiler says that it has them.
     "unicode/padded.hpp": {"headers"},

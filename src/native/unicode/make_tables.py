@@ -1,8 +1,9 @@
 """Write tables.hpp: what all code points are, and their lowercase, as Polars has it.
 
-The tables are read off Polars itself, so that native metrics and plain Polars expressions treat texts alike. What is beside
-a sigma has two bits for each kind of Polars; this writes those of the installed one and keeps the others. A test holds that
-each supported Polars gives this very file; where one has a newer Unicode, run it again.
+The tables are read off Polars itself, so that native metrics and plain Polars expressions treat texts alike.
+What is beside a sigma has two bits for each kind of Polars; this writes those of the installed one and keeps
+the others. A test holds that each supported Polars gives this very file; where one has a newer Unicode, run
+it again.
 """
 
 import re
@@ -42,7 +43,7 @@ def lower(texts: list[str]) -> list[str]:
 
 
 def kinds_of_all() -> list[int]:
-    """A bit for each kind, and two for what a sigma's final form looks through and what is a letter with case."""
+    """A bit for each kind; two for what a sigma's final form looks through and what is a letter with case."""
     kinds = [bits >> 8 << 8 for bits in stored()] if TABLE.exists() else [0] * 0x110000
     characters = pl.Series([chr(code) for code in CODE_POINTS])
     for bit, pattern in enumerate(KINDS.values()):
@@ -102,7 +103,10 @@ def wrapped(cells: list[str], size: int = 112) -> list[str]:
 def tables() -> dict[Path, str]:
     kinds = kinds_of_all()
     classes = sorted(set(kinds))
-    letters = {bits: chr(ord("A") + place if place < 26 else ord("a") + place - 26) for place, bits in enumerate(classes)}
+    letters = {
+        bits: chr(ord("A") + place if place < 26 else ord("a") + place - 26)
+        for place, bits in enumerate(classes)
+    }
     sizes = [(bits, len(list(run))) for bits, run in groupby(kinds)]
     runs = [letters[bits] + (str(size) if size > 1 else "") for bits, size in sizes]
     numbers = [0]
@@ -118,17 +122,18 @@ namespace pe::unicode {{
 
 {chr(10).join(f"inline constexpr std::uint8_t kind_{name} = {1 << bit};" for bit, name in enumerate(KINDS))}
 
-// The kinds that characters can have and, above them, two bits for each kind of Polars: what a sigma's final form looks
-// through, and letters with case.
+// The kinds that characters can have and, above them, two bits for each kind of Polars: what a sigma's final
+// form looks through, and letters with case.
 inline constexpr std::uint16_t character_classes[] = {{
     {(chr(10) + "    ").join(line.strip() for line in wrapped([f"{bits}, " for bits in classes]))}
 }};
-// From U+0000 on, the class of each run of characters, A to Z and a to z, and how long the run is, if longer than one.
+// From U+0000 on, the class of each run of characters, A to Z and a to z, and how long the run is, if longer
+// than one.
 inline constexpr char character_runs[] =
     {(chr(10) + "    ").join(f'"{line}"' for line in wrapped(runs))};
 
-// Runs of capitals, four numbers each: how far the first one is from that of the run before, how many they are, the step
-// from one to the next, and from each to its lowercase.
+// Runs of capitals, four numbers each: how far the first one is from that of the run before, how many they
+// are, the step from one to the next, and from each to its lowercase.
 inline constexpr std::int32_t lowercase_runs[] = {{
     {(chr(10) + "    ").join(line.strip() for line in lowered)}
 }};

@@ -14,13 +14,14 @@ inline constexpr std::uint8_t kind_alphanumeric = 32;
 inline constexpr std::uint8_t kind_space = 64;
 inline constexpr std::uint8_t kind_unspaced = 128;
 
-// The kinds that characters can have and, above them, two bits for each kind of Polars: what a sigma's final form looks
-// through, and letters with case.
+// The kinds that characters can have and, above them, two bits for each kind of Polars: what a sigma's final
+// form looks through, and letters with case.
 inline constexpr std::uint16_t character_classes[] = {
     0, 1, 8, 9, 16, 33, 36, 37, 39, 64, 129, 161, 165, 167, 257, 264, 272, 545, 1024, 1025, 1057, 1280, 1281, 1288,
     1296, 1313, 1409, 1441, 2048, 2081, 2577, 2593, 2597,
 };
-// From U+0000 on, the class of each run of characters, A to Z and a to z, and how long the run is, if longer than one.
+// From U+0000 on, the class of each run of characters, A to Z and a to z, and how long the run is, if longer
+// than one.
 inline constexpr char character_runs[] =
     "A9J5A14J5C3EC2PC3EC2PCI10PCE3C2R26C3QDQR26CECEA6JA26JCE5CYEfCEVEYE2G2YfCXYGfCG3Cf23Ef31Ef195Ff4F4f208FRf26Z18Y4"
     "Z12Y14Z5Y7ZYZY17W5aW29aW76f4ZYf2A2Zf3CfA4Y2fXf3AfAf20Af83Ef139EW7f166Af38A2ZC5Xf41C2A2E3AW45CWCW2CW2CWA8F27A4F4C"
@@ -73,8 +74,8 @@ inline constexpr char character_runs[] =
     "A5E56A7E15A2E11A6E9A7E147AE92I10A1030L42720A32L4154A6L222A2L5762A14L7473A15L622A2466L542A1506L4939A5L4192A711761"
     "VA30V96A128W240A196112";
 
-// Runs of capitals, four numbers each: how far the first one is from that of the run before, how many they are, the step
-// from one to the next, and from each to its lowercase.
+// Runs of capitals, four numbers each: how far the first one is from that of the run before, how many they
+// are, the step from one to the next, and from each to its lowercase.
 inline constexpr std::int32_t lowercase_runs[] = {
     65, 26, 1, 32, 127, 23, 1, 32, 24, 7, 1, 32, 40, 24, 2, 1, 50, 3, 2, 1, 7, 8, 2, 1, 17, 23, 2, 1, 46, 1, 1,
     -121, 1, 3, 2, 1, 8, 1, 1, 210, 1, 2, 2, 1, 4, 1, 1, 206, 1, 1, 1, 1, 2, 2, 1, 205, 2, 1, 1, 1, 3, 1, 1, 79, 1,
