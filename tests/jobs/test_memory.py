@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.cli.score import score_files
+from polars_evals.cli.reading import score_input
 from polars_evals.jobs import InputError, inputs, run
 from polars_evals.jobs.inputs import Input
 from polars_evals.suite import Metric, Suite
@@ -161,7 +161,7 @@ def test_a_copy_keeps_the_name_and_folders_of_its_file(
         source = Input(
             ["a.parquet", "model=v2/a.parquet"], "generic", {"model": "model"}, keep=["source_file"]
         )
-        score_files(source, Suite([Metric("exact_match")]), output, "polars")
+        score_input(source, Suite([Metric("exact_match")]), output, "polars")
         found.append(pl.read_parquet(output, hive_partitioning=False))
         assert [file.name for file in output.parent.iterdir() if file.name.startswith(".")] == []
     assert_frame_equal(*found)
@@ -194,7 +194,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     content[4:400] = b"\xff" * 396
     file.write_bytes(content)
     with pytest.raises(InputError, match=r"a\.parquet"):
-        score_files(Input([str(file)]), Suite([Metric("exact_match")]), tmp_path / "o.parquet", "polars")
+        score_input(Input([str(file)]), Suite([Metric("exact_match")]), tmp_path / "o.parquet", "polars")
 
 
 def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(

@@ -396,3 +396,13 @@ def test_a_name_that_is_no_text_is_remembered_and_reported(tmp_path: Path, liste
     [posted] = listener.posted
     assert posted["status"] == "inputs were not read"
     assert json.loads((tmp_path / "s.json").read_text())["rows"] == 3
+
+
+def test_status_takes_no_note_for_the_reason_why_inputs_were_not_read(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"')
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    (tmp_path / "traces/b.parquet").write_bytes(b"PAR1")
+    assert invoke("run", job)[0] == 3
+    out = invoke("status", job)[1]
+    assert "inputs were not read (3):" not in out
+    assert "not read: traces/b.parquet:" in out

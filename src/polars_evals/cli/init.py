@@ -15,7 +15,7 @@ from polars_evals.drift.slices import searchable
 from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
-from polars_evals.traces.reading import read_traces
+from polars_evals.traces.scan import read_traces
 from polars_evals.traces.tables import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"
@@ -27,8 +27,6 @@ MOST_SLICED = 3
 
 @dataclass(frozen=True)
 class _Versions:
-    """The versions of a set of answers."""
-
     column: str
     names: list[str]
     baseline: str
@@ -79,13 +77,11 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
 
 
 def _suite_text(config: Mapping[str, Any], reasons: Sequence[str]) -> str:
-    """Write the suite file."""
     head = ["# The metrics, chosen from the data:", *(f"# - {reason}" for reason in reasons), "", ""]
     return "\n".join(head) + to_toml(config)
 
 
 def _job_text(paths: Sequence[str], folder: Path, traces: pl.LazyFrame, reading: Mapping[str, Any]) -> str:
-    """Write the job file."""
     located = [path if is_remote(path) else _from(folder, path) for path in paths]
     lines = [
         f"# Run it: polars-evals run {folder / JOB}",
@@ -124,7 +120,6 @@ def _key_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
 
 
 def _item(traces: pl.LazyFrame) -> str:
-    """Return the column that identifies an item."""
     return "item_id" if _any(traces, "item_id") else "input"
 
 
@@ -192,10 +187,8 @@ def _versions(traces: pl.LazyFrame) -> _Versions | None:
 
 
 def _any(traces: pl.LazyFrame, column: str) -> bool:
-    """Whether a column has a value."""
     return bool(traces.select(pl.col(column).is_not_null().any()).collect().item())
 
 
 def _from(folder: Path, path: str) -> str:
-    """Return a path as seen from a folder."""
     return Path(os.path.relpath(path, folder)).as_posix()

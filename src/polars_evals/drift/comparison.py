@@ -10,16 +10,48 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
+from polars_evals.drift.inference.estimate import MEANS
 from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
     from polars_evals.report import ComparisonPlots
+
+# What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
+TOLERANCE = 1e-9
+
+
+def falls(
+    row: Mapping[str, Any], bound: float, *, relative: bool = False
+) -> Iterator[tuple[str, float, float, float]]:
+    """
+    Find what fell by more than a bound in a row of `summary` or `slices`, without a test.
+
+    Parameters
+    ----------
+    row
+        The row.
+    bound
+        By how much mean score and pass rate may fall.
+    relative
+        Whether the bound is a share of the baseline's value.
+
+    Returns
+    -------
+    Iterator
+        `mean` or `pass_rate`, the values of baseline and candidate, and by how much the value may fall.
+    """
+    for value in MEANS:
+        before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
+        if before is not None and after is not None:
+            limit = bound * before if relative else bound
+            if before - after > limit + TOLERANCE:
+                yield value, before, after, limit
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
+from polars_evals.drift.read import read_rows
+from polars_evals.drift.result import Plotted
 from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have, listed
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.report import SamplePlanPlots
+    from polars_evals.report import SamplePlanPlots  # noqa: F401
 
 MOST_ITEMS = 10**12
 # What the table shows beside what was asked for.
@@ -237,11 +236,8 @@ def _learn(
 ) -> tuple[dict[str, Spread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
     rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto")
-    versions, before = rows.versions, None
-    if baseline is not None:
-        before = columns.version_text(columns.lazy(scored).collect_schema(), version, baseline)
-        if before not in versions:
-            raise columns.absent("baseline", before, version, versions)
+    versions = rows.versions
+    before = rows.baseline(version, baseline, columns.lazy(scored).collect_schema())
     if len(versions) < 2:
         raise ValueError(
             f"a pilot has two versions or more, but column {version!r} holds only {versions[0]!r}"
@@ -251,7 +247,7 @@ def _learn(
             f"a pilot of {len(versions)} versions needs baseline=, the version that the others are compared "
             f"with: {listed(versions)}"
         )
-    before = versions[0] if before is None else before
+    before = before or versions[0]
     others = [one for one in versions if one != before]
     spreads, notes = {}, list(rows.notes)
     for metric in rows.metrics:
@@ -309,7 +305,7 @@ def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, cluste
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SamplePlan(Result):
+class SamplePlan(Plotted["SamplePlanPlots"]):
     """
     How many items a comparison needs, as `plan` found it.
 
@@ -317,6 +313,8 @@ class SamplePlan(Result):
     ----------
     summary
         What was asked for, a row for each metric, then other effects and numbers of runs.
+    plot
+        Charts: `items`.
     notes
         What needs care, in words.
     settings
@@ -348,13 +346,3 @@ class SamplePlan(Result):
     def verdict(self) -> str:
         """Always `planned`: a plan has no finding."""
         return "planned"
-
-    @property
-    def plot(self) -> SamplePlanPlots:
-        """Charts of this plan: `items`."""
-        plots: SamplePlanPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary}

@@ -21,7 +21,7 @@ from polars_evals.storage.objects import Entry, is_remote
 from polars_evals.storage.secrets import one_line
 from polars_evals.suite import Suite
 from polars_evals.traces.detect import UNKNOWN
-from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.traces.scan import Reading, is_broken
 from polars_evals.wording import counted, listed, verb
 
 # Files that are read and scored together. The rows of a batch of small files are held at once.

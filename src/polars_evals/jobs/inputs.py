@@ -20,15 +20,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polars_evals._errors import InputError
+from polars_evals._polars import GZIP
 from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.content import ENDINGS, pieces
+from polars_evals.traces.content import ENDINGS, ZSTD, is_packed, kind_of, named_files, pieces
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import choose_files, platform_named
-from polars_evals.traces.files import is_parquet, named_files
-from polars_evals.traces.reading import Reading, read_traces
 from polars_evals.traces.rows import Rows
+from polars_evals.traces.scan import Reading, read_traces
 
 # How a full disk is told.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
@@ -42,7 +42,7 @@ LARGEST_ROW_GROUP = 128 << 20
 
 # How much of a file of lines is looked at, unless it is packed by gzip or Zstandard.
 SAMPLES, SAMPLE_BYTES = 32, 1 << 18
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+PACKED = {GZIP: "gzip", ZSTD: "zstd"}
 # The longest line that is read from one, and the size below which none can be that long.
 LONGEST_LINE = 256 << 20
 SMALLEST_PACKED = 16 << 10
@@ -61,7 +61,7 @@ def small_steps(longest: float) -> Iterator[int]:
 
 def row_bytes(file: str) -> float:
     """Return the size of a row where the rows of a file are longest, about."""
-    if is_parquet(file):
+    if kind_of(file) == "parquet":
         return max((size / rows for rows, size in _row_groups(file)), default=1.0)
     return _line_bytes(file)
 
@@ -72,7 +72,7 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     Unlike Polars, Arrow reads a row group page by page. What it cannot read, or not as Polars does, is left
     as it is.
     """
-    if not is_parquet(file) or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
+    if kind_of(file) != "parquet" or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
         return file
     # The folders keep their names, for some formats say with them what is inside.
     copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)
@@ -143,14 +143,14 @@ def _line_bytes(file: str) -> float:
     """Look at some places of a file of lines, and return how long they are where they are longest."""
     size = os.path.getsize(file)
     longest = 1.0
+    if is_packed(file):
+        head = b""
+        for piece in pieces(file, size=SAMPLE_BYTES):
+            head += piece
+            if len(head) >= SAMPLE_BYTES:
+                break
+        return max(len(head) / (head.count(b"\n") + 1), 1.0)
     with open(file, "rb") as stream:
-        if stream.read(4).startswith(tuple(PACKED)):
-            head = b""
-            for piece in pieces(file, size=SAMPLE_BYTES):
-                head += piece
-                if len(head) >= SAMPLE_BYTES:
-                    break
-            return max(len(head) / (head.count(b"\n") + 1), 1.0)
         for place in range(0, max(size - SAMPLE_BYTES, 0) + 1, max(size // SAMPLES, SAMPLE_BYTES)):
             stream.seek(place)
             sample = stream.read(SAMPLE_BYTES)

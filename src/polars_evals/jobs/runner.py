@@ -212,9 +212,8 @@ def _check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
             if state.signatures.get(name) != new.get(name)
         )
         raise ConfigError(
-            f"the suite is not the one that made the scores in {config.path!r}:{differing}\n"
-            "Scores made in different ways are not mixed: run with --rescore to score all stored rows again, "
-            "put the suite back, or name another store"
+            f"the suite is not the one that made the scores in {config.path!r}: run with --rescore to score "
+            f"all stored rows again, put the suite back, or name another store{differing}"
         )
 
 

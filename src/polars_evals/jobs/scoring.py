@@ -21,7 +21,7 @@ from polars_evals.storage.objects import Entry, is_remote, open_folder
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
-from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.traces.scan import Reading, is_broken
 from polars_evals.traces.tables import SOURCE
 from polars_evals.wording import counted, listed, without_query
 
