@@ -59,11 +59,17 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
         *(one for one in scored if one.meta.output_name() != HAS_ANSWER),
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
-    # Repeats are averaged; their texts are those of the first.
-    answers = rows.group_by("version", "item", maintain_order=True).agg(
-        *(_average(f"{name}:score") for name in names),
-        *(pl.col(f"{name}:pass").mean() for name in names),
-        pl.col(f"text:{OWN}").first(),
+    # Repeats are averaged in the order of their scores: a streaming engine adds up in any order, also after
+    # `sort`, and the last digits would differ from call to call. Their texts are those of the first.
+    averaged = [f"{name}:score" for name in names]
+    answers = (
+        rows.group_by("version", "item", maintain_order=True)
+        .agg(
+            pl.col(averaged),
+            *(pl.col(f"{name}:pass").mean() for name in names),
+            pl.col(f"text:{OWN}").first(),
+        )
+        .with_columns(pl.col(averaged).list.sort().list.mean())
     )
     shared = rows.group_by("item", maintain_order=True).agg(
         *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
@@ -113,15 +119,6 @@ def _one_metric(pairs: pl.LazyFrame, name: str, spec: ResolvedSpec, slices: Sequ
         pl.col(f"text:{OWN}:before").alias("baseline_output"),
         pl.col(f"text:{OWN}").alias("candidate_output"),
         *(f"output_{version}" for version in spec.versions),
-    )
-
-
-def _average(name: str) -> pl.Expr:
-    """Average repeats, without the last digits: the streaming engine adds up in any order."""
-    return (
-        pl.when(pl.col(name).count() > 1)
-        .then(pl.col(name).mean().round_sig_figs(14))
-        .otherwise(pl.col(name).drop_nulls().first())
     )
 
 

@@ -196,7 +196,7 @@ def _counts(
             told = without_query(str(error))
             found.append({"file": group.files[0], "format": group.platform.name, "error": told})
             return []
-    alone = [Group(group.platform, group.fresh([file])) for file in group.files]
+    alone = [group.only([file]) for file in group.files]
     return [one for group in alone for one in _counts(plan, group, rows, found)]
 
 

@@ -335,7 +335,7 @@ def _answered(
     failed |= unreadable
     for file in without:
         failed[file] = NoAnswersError(no_answers(file, plan.seen[file].records, group.platform))
-    return Group(group.platform, group.fresh([file for file in group.files if file not in failed]))
+    return group.only([file for file in group.files if file not in failed])
 
 
 def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
@@ -349,7 +349,7 @@ def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl
     """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
     if not group.files:
         return []
-    is_stream = isinstance(group.source, Stream)
+    is_stream = isinstance(group, Stream)
     together = is_stream or group.platform.spans or apart
     return [
         _numbered(plan, group, rows, files, apart=apart)
@@ -360,8 +360,7 @@ def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl
 def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool) -> pl.LazyFrame:
     kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
     chosen = plan.rows(group, rows, files, apart=apart)
-    source = group.source
-    if isinstance(source, Stream) and source.unpack is None and not group.platform.spans:
+    if isinstance(group, Stream) and not group.unpacks and not group.platform.spans:
         row = pl.col(NUMBER) - 1
     elif len(files) == 1:
         chosen, row = chosen.with_row_index("@place"), pl.col("@place").cast(pl.Int64)

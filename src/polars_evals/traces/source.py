@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -13,7 +13,8 @@ from polars.io.plugins import register_io_source
 from polars_evals._polars import TIME_CASTS, is_map
 from polars_evals.expressions.python import json_text
 from polars_evals.traces.content import Kind
-from polars_evals.traces.platforms.base import Candidate, Record
+from polars_evals.traces.platforms import GENERIC, Platform
+from polars_evals.traces.platforms.base import Candidate
 from polars_evals.traces.read import (
     BATCH_BYTES,
     BROKEN,
@@ -73,6 +74,11 @@ class Table:
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     # Where the bytes of files are that are read from a copy.
     copies: dict[str, str] = field(default_factory=dict)
+    platform: Platform = GENERIC
+
+    def only(self, files: Sequence[str]) -> Table:
+        """Take some of the files."""
+        return replace(self, files=list(files))
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files."""
@@ -174,10 +180,12 @@ class Stream:
     """Files of one platform's records."""
 
     hive: tuple[str, ...]
-    lists: tuple[tuple[str, ...], ...]
-    unpack: Callable[[Record, Record], Iterable[Record]] | None
-    files: list[tuple[str, Kind]] = field(default_factory=list)
+    # The files, and what kind of file each is.
+    kinds: dict[str, Kind] = field(default_factory=dict)
     schema: dict[str, pl.DataType] = field(default_factory=dict)
+    platform: Platform = GENERIC
+    # Whether the platform must take the records apart.
+    unpacks: bool = False
     # The fields that were asked for, and so must be read from the records.
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
@@ -188,6 +196,16 @@ class Stream:
     constant: set[str] = field(default_factory=set)
     # Fields that are not needed where another one is there: hashes in the place of ids.
     unless: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[str]:
+        """The files."""
+        return list(self.kinds)
+
+    def only(self, files: Sequence[str]) -> Stream:
+        """Take some of the files, as they were before fields were asked of them."""
+        kinds = {file: self.kinds[file] for file in files}
+        return replace(self, kinds=kinds, used={}, kept=[], unless={})
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -203,7 +221,7 @@ class Stream:
         if path in (FILE, LINE) or path in self.hive:
             return Field(pl.col(path), pl.String())
         places = [Candidate(path, reading)]
-        if self.unpack is not None:
+        if self.unpacks:
             self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
             places = [Candidate(f"{KEPT}.{path}", reading), *places]
         found = self.field(places)
@@ -246,12 +264,12 @@ class Stream:
         Of a file that is in `passed` by then, no more is read.
         """
         held, size = list[pl.DataFrame](), 0
-        for file, kind in self.files:
+        for file, kind in self.kinds.items():
             for frame in record_frames(
                 self.copies.get(file, file),
                 kind,
-                self.lists,
-                self.unpack,
+                self.platform.lists,
+                self.platform.unpack if self.unpacks else None,
                 name=file,
                 kept=self.kept,
                 storage_options=storage_options,

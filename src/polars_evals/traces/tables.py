@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -66,7 +65,7 @@ def scan_tables(
     frames += [_scan_csv(each, texts, storage_options) for each in csv]
     if records:
         copies = {each.file: each.path for each in records if each.copy}
-        stream = Stream((), (), None, [(each.file, each.kind) for each in records], copies=copies)
+        stream = Stream((), {each.file: each.kind for each in records}, copies=copies)
         frames.append(_scan_records(stream, failed, storage_options))
     return [_finished(frame) for frame in frames]
 
@@ -151,10 +150,10 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
     schema = dict[str, pl.DataType]()
-    for file, kind in list(stream.files):
-        one, own = replace(stream, files=[(file, kind)]), dict[str, pl.DataType]()
+    for file in stream.files:
+        own = dict[str, pl.DataType]()
         try:
-            for frame in one.records(storage_options):
+            for frame in stream.only([file]).records(storage_options):
                 lines = frame.get_column(LINE)
                 found, deep = _native.key_kinds(lines)
                 if deep >= 0:
@@ -163,7 +162,7 @@ def _types(
                     own[name] = _joined(own.get(name), _type(name, kinds & ~1, lines))
         except (pl.exceptions.PolarsError, OSError) as error:
             failed[file] = error
-            stream.files.remove((file, kind))
+            del stream.kinds[file]
             continue
         for name, dtype in own.items():
             schema[name] = _joined(schema.get(name), dtype)

@@ -64,23 +64,13 @@ class Means:
     """Components that are means, as arrays over rows."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
-        self.difference, self.se, self.df, self.effective, self.units, self.skew, level, low, high = (
-            floats(rows[name])
-            for name in (
-                "difference",
-                "se",
-                "df",
-                "effective",
-                "units",
-                "skew",
-                "baseline_value",
-                "least",
-                "greatest",
-            )
-        )
-        self.permutation, self.wild, self.most = (
-            floats(rows[name]) for name in ("p_permutation", "p_wild", "most")
-        )
+        names = (
+            "difference", "se", "df", "effective", "units", "skew", "p_permutation", "p_wild", "most",
+            "baseline_value", "least", "greatest",
+        )  # fmt: skip
+        found = [floats(rows[name]) for name in names]
+        self.difference, self.se, self.df, self.effective, self.units, self.skew = found[:6]
+        self.permutation, self.wild, self.most, level, low, high = found[6:]
         # The largest change of a unit; and how far a score can fall and rise on average; NaN without bounds.
         self.reach, self.room = high - low, (level - low, high - level)
         # Where all units changed by the same amount.

@@ -182,9 +182,9 @@ def _candidate(written: str, reading: str) -> Candidate:
     return Candidate(path, named or reading)
 
 
-def marks(*sets: str) -> tuple[frozenset[str], ...]:
-    """Write sets of columns as words."""
-    return tuple(frozenset(names.split()) for names in sets)
+def marks(sets: str) -> tuple[frozenset[str], ...]:
+    """Write sets of columns as words, with commas between the sets."""
+    return tuple(frozenset(names.split()) for names in sets.split(","))
 
 
 def held(record: Any, name: str) -> Record:

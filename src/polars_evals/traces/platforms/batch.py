@@ -21,7 +21,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 BATCH = Platform(
     "batch",
     "OpenAI or Anthropic batch",
-    marks("custom_id response", "custom_id result", "custom_id body url", "custom_id params"),
+    marks("custom_id response, custom_id result, custom_id body url, custom_id params"),
     """
     trace_id: custom_id  span_id: id response.request_id result.message.id  parent_id: part_of
     ts: response.body.created response.body.created_at  model: answer.model body.model params.model

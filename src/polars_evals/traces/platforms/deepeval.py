@@ -27,7 +27,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 DEEPEVAL = Platform(
     "deepeval",
     "DeepEval test cases",
-    marks("input actual_output", "input actualOutput", "testCases", "input actual_output expected_output"),
+    marks("input actual_output, input actualOutput, testCases, input actual_output expected_output"),
     """
     item_id: additionalMetadata.id additional_metadata.id id
     latency_s: completionTime completion_time

@@ -71,7 +71,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 HELM = Platform(
     "helm",
     "HELM scenario state",
-    marks("instance request result", "instance request train_trial_index", "request_states"),
+    marks("instance request result, instance request train_trial_index, request_states"),
     """
     item_id: item  trace_id: row|hash
     ts:  latency_s: took  model:

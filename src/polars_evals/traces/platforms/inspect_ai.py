@@ -71,7 +71,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 INSPECT = Platform(
     "inspect",
     "Inspect log or samples_df",
-    marks("sample_id eval_id epoch", "id epoch messages scores", "id epoch input target output"),
+    marks("sample_id eval_id epoch, id epoch messages scores, id epoch input target output"),
     """
     item_id: item id  trace_id: uuid sample_id
     ts: started_at created eval_created  end: completed_at  latency_s: total_time working_time

@@ -61,10 +61,10 @@ LANGFUSE = Platform(
     "langfuse",
     "Langfuse export",
     marks(
-        *("trace_id provided_model_name", "trace_id project_id parent_observation_id type"),
-        *("traceId providedModelName", "traceId parentObservationId", "traceId providedUsageDetails"),
-        *("id timestamp htmlPath latency", "id timestamp observations scores"),
-        *("id timestamp projectId public", "trace observations"),
+        "trace_id provided_model_name, trace_id project_id parent_observation_id type, traceId "
+        "providedModelName, traceId parentObservationId, traceId providedUsageDetails, id timestamp "
+        "htmlPath latency, id timestamp observations scores, id timestamp projectId public, trace "
+        "observations"
     ),
     """
     item_id: @experiment_item_id @dataset_item_id metadata.dataset_item_id  trace_id: @trace_id  span_id: id
@@ -89,9 +89,7 @@ LANGFUSE = Platform(
     lists=(("data",),),
     score_table=ScoreTable(
         marks(
-            "name value trace_id data_type",
-            "name value traceId dataType",
-            "name value trace_id observation_id",
+            "name value trace_id data_type, name value traceId dataType, name value trace_id observation_id"
         ),
         "trace_id: trace_id traceId span_id: observation_id observationId name: value: "
         "label: string_value stringValue",

@@ -5,7 +5,7 @@ from polars_evals.traces.platforms.base import Platform, ScoreTable, marks
 LANGSMITH = Platform(
     "langsmith",
     "LangSmith runs",
-    marks("inputs outputs run_type", "inputs outputs dotted_order", "inputs outputs extra trace_id"),
+    marks("inputs outputs run_type, inputs outputs dotted_order, inputs outputs extra trace_id"),
     """
     item_id: reference_example_id  trace_id: trace_id id  span_id: id  parent_id: parent_run_id
     session_id: extra.metadata.session_id extra.metadata.thread_id extra.metadata.conversation_id thread_id

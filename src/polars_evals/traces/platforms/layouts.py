@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, numbers_of
@@ -97,23 +97,9 @@ def _rated(record: Record, around: Record) -> Iterator[Record]:
     yield record | {"contexts": contexts, "scores": numbers_of(record, "latency", "answer_length")}
 
 
-def _recorded(record: Record, around: Record) -> Iterator[Record]:
-    """Read a record of TruLens, whose feedback stands beside the answer."""
-    counted = (
-        "latency",
-        "total_tokens",
-        "total_cost",
-        "eval_cost",
-        "eval_cost_snowflake",
-        "num_events",
-        "ts",
-    )
-    yield record | {"scores": numbers_of(record, *counted)}
-
-
-def _sampled(record: Record, around: Record) -> Iterator[Record]:
-    """Read a sample of ragas, whose metrics stand beside it."""
-    yield record | {"scores": numbers_of(record)}
+def _with_numbers(*known: str) -> Callable[[Record, Record], Iterable[Record]]:
+    """Take the numbers that stand beside an answer, and are in no known column, as its scores."""
+    return lambda record, around: [record | {"scores": numbers_of(record, *known)}]
 
 
 # What the answer of a DSPy program is called, where several fields are compared.
@@ -217,7 +203,7 @@ def _traced(record: Record, around: Record) -> Iterator[Record]:
 GENERIC = Platform(
     "generic",
     "columns with the canonical names",
-    marks("output", "input output", "output expected", "input output expected"),
+    marks("output, input output, output expected, input output expected"),
     """
     item_id: item_id|text  trace_id: trace_id|text  span_id: span_id|text  session_id: session_id|text
     ts: ts|text  latency_ms: latency_ms|text  model: model|text  version: version|text
@@ -233,7 +219,7 @@ LAYOUTS = (
     Platform(
         "deepeval_traces",
         "DeepEval traces",
-        marks("uuid baseSpans startTime", "uuid llmSpans startTime", "uuid agentSpans startTime"),
+        marks("uuid baseSpans startTime, uuid llmSpans startTime, uuid agentSpans startTime"),
         """
         item_id: metadata.item_id  trace_id: trace  span_id: uuid  parent_id: parent  session_id: threadId
         ts: startTime  end: endTime  model: model metadata.model  version: metadata.version
@@ -296,7 +282,7 @@ LAYOUTS = (
         input: prompt|text  output: response|text
         """,
         shows=lambda names, file: (
-            ("prompt", "response")
+            {"prompt", "response"}
             if {"prompt", "response"} <= {*names} and "input_response_data" in file
             else ()
         ),
@@ -316,19 +302,30 @@ LAYOUTS = (
     Platform(
         "trulens",
         "TruLens records",
-        marks("app_id record_id input output", "app_version record_id input output"),
+        marks("app_id record_id input output, app_version record_id input output"),
         """
         item_id: input_id  trace_id: record_id  session_id: conversation_id
         ts:  latency_s: latency  model:  version: app_version app_id
         input:  output:  expected: ground_truth expected
         cost: total_cost  scores:
         """,
-        unpack=_recorded,
+        unpack=_with_numbers(
+            *(
+                "latency",
+                "total_tokens",
+                "total_cost",
+                "eval_cost",
+                "eval_cost_snowflake",
+                "num_events",
+                "ts",
+            ),
+            *("is_match", "sampled", "sample_rate"),
+        ),
     ),
     Platform(
         "model_answer",
         "MT-bench or Arena-Hard answers",
-        marks("question_id model_id choices", "uid model messages tstamp", "uid ans_id model messages"),
+        marks("question_id model_id choices, uid model messages tstamp, uid ans_id model messages"),
         """
         item_id: question_id uid  trace_id: answer_id ans_id
         ts: tstamp  model: model_id model
@@ -352,7 +349,7 @@ LAYOUTS = (
     Platform(
         "bfcl",
         "BFCL results",
-        marks("id result input_token_count", "id result latency"),
+        marks("id result input_token_count, id result latency"),
         """
         item_id: id
         latency_s: latency  model:
@@ -364,7 +361,7 @@ LAYOUTS = (
     Platform(
         "tau_bench",
         "tau-bench trajectories",
-        marks("task_id traj reward", "task_id messages reward_info", "task_id messages termination_reason"),
+        marks("task_id traj reward, task_id messages reward_info, task_id messages termination_reason"),
         """
         item_id: task_id  trace_id: id
         ts: start_time timestamp  latency_s: duration  model: agent
@@ -378,8 +375,8 @@ LAYOUTS = (
         "pydantic_evals",
         "pydantic-evals report",
         marks(
-            *("inputs output expected_output assertions", "inputs output metrics assertions"),
-            "inputs error_message error_stacktrace",
+            "inputs output expected_output assertions, inputs output metrics assertions, inputs "
+            "error_message error_stacktrace"
         ),
         """
         item_id: source_case_name name
@@ -432,7 +429,7 @@ LAYOUTS = (
     Platform(
         "openai_agents",
         "OpenAI Agents SDK traces",
-        marks("object trace_id span_data", "data[].trace_id data[].span_data"),
+        marks("object trace_id span_data, data[].trace_id data[].span_data"),
         """
         trace_id: trace_id id  span_id: id  parent_id:  session_id: group_id
         ts: started_at  end: ended_at  model: span_data.model span_data.response.model
@@ -448,8 +445,8 @@ LAYOUTS = (
         "cloud_batch",
         "Gemini, Vertex AI or Bedrock batch results",
         marks(
-            *("recordId modelInput modelOutput", "recordId modelInput error"),
-            *("request response processed_time", "key response response.candidates"),
+            "recordId modelInput modelOutput, recordId modelInput error, request response processed_time, "
+            "key response response.candidates"
         ),
         """
         item_id: key recordId
@@ -463,7 +460,7 @@ LAYOUTS = (
     Platform(
         "messages",
         "chats",
-        marks("messages", "conversations", "conversation", "messages response"),
+        marks("messages, conversations, conversation, messages response"),
         """
         item_id: item_id id custom_id  trace_id:  session_id: session_id conversation_id
         ts: ts timestamp created_at created  model: model metadata.model generator  version:
@@ -477,7 +474,7 @@ LAYOUTS = (
     Platform(
         "ragas",
         "ragas samples",
-        marks("user_input response", "user_input reference", "question answer contexts"),
+        marks("user_input response, user_input reference, question answer contexts"),
         """
         item_id: id sample_id
         model:  version:
@@ -485,14 +482,14 @@ LAYOUTS = (
         expected: reference ground_truth
         tool_calls: user_input  contexts: retrieved_contexts|contexts contexts|contexts  scores:
         """,
-        unpack=_sampled,
+        unpack=_with_numbers(),
         lists=(("samples",), ("dataset",)),
         common=True,
     ),
     Platform(
         "alpaca_eval",
         "AlpacaEval outputs",
-        marks("instruction output generator", "instruction output_1 output_2", "instruction output dataset"),
+        marks("instruction output generator, instruction output_1 output_2, instruction output dataset"),
         """
         item_id: instruction|item
         model: generator generator_2  version:
@@ -505,12 +502,8 @@ LAYOUTS = (
         "litellm",
         "LiteLLM log",
         marks(
-            *(
-                "call_type litellm_params messages",
-                "messages response response_cost",
-                "request_id call_type spend",
-            ),
-            *("id call_type messages response model", "litellm_call_id messages"),
+            "call_type litellm_params messages, messages response response_cost, request_id call_type "
+            "spend, id call_type messages response model, litellm_call_id messages"
         ),
         """
         item_id: metadata.item_id metadata.requester_metadata.item_id
@@ -529,9 +522,8 @@ LAYOUTS = (
         "logfire",
         "Logfire records",
         marks(
-            "trace_id span_id otel_scope_name",
-            "trace_id span_name attributes service_name",
-            "span_id otel_status_code",
+            "trace_id span_id otel_scope_name, trace_id span_name attributes service_name, span_id "
+            "otel_status_code"
         ),
         """
         item_id: attributes.dataset_item_id attributes.case_name  trace_id:  span_id:

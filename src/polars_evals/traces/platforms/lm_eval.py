@@ -109,7 +109,7 @@ def _pairs(record: Record) -> list[list[Any]]:
 LM_EVAL = Platform(
     "lm_eval",
     "lm-eval samples",
-    marks("doc_id filtered_resps", "doc_id resps target"),
+    marks("doc_id filtered_resps, doc_id resps target"),
     """
     item_id: item  trace_id: row|hash  span_id: span
     ts:  model:

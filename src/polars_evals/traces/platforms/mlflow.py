@@ -135,13 +135,9 @@ MLFLOW = Platform(
     "mlflow",
     "MLflow traces",
     marks(
-        *("trace trace_id", "trace request_time", "trace request response", "info data info.trace_id"),
-        *(
-            "info data info.request_id",
-            "request_id timestamp_ms request response",
-            "trace_id request_time request response",
-        ),
-        *("trace_id request response spans", "request_id request response spans"),
+        "trace trace_id, trace request_time, trace request response, info data info.trace_id, info data "
+        "info.request_id, request_id timestamp_ms request response, trace_id request_time request response, "
+        "trace_id request response spans, request_id request response spans"
     ),
     """
     item_id: metadata.mlflow.dataset.recordId metadata.dataset_record_id  trace_id:  span_id:  parent_id:

@@ -43,7 +43,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 OPENAI_EVALS = Platform(
     "openai_evals",
     "OpenAI evals log",
-    marks("run_id event_id sample_id type data", "spec", "spec run_id", "run_id event_id"),
+    marks("run_id event_id sample_id type data, spec, spec run_id, run_id event_id"),
     """
     item_id: sample_id  trace_id:  span_id: event_id  parent_id: parent
     ts: created_at  model:

@@ -150,20 +150,11 @@ OTEL = Platform(
     "otel",
     "OpenTelemetry spans",
     marks(
-        *(
-            "gen_ai.output.messages",
-            "attributes.gen_ai.output.messages",
-            "gen_ai.completion",
-            "SpanAttributes",
-        ),
-        *("resourceSpans", "resource_spans", "resourceLogs", "context.trace_id context.span_id resource"),
-        *(
-            "attributes.gen_ai.request.model",
-            "attributes.gen_ai.completion.0.content",
-            "attributes.gen_ai.system",
-        ),
-        *("trace_id span_id event_name body", "gen_ai.request.model", "trace_id span_id body attributes"),
-        *("attributes.gen_ai.operation.name", "attributes.gen_ai.provider.name", "traceId spanId attributes"),
+        "gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes, "
+        "resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource, "
+        "attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system, "
+        "trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes, "
+        "attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes"
     ),
     """
     item_id: @dataset.item.id @dataset_item_id @eval.item_id

@@ -6,13 +6,9 @@ PHOENIX = Platform(
     "phoenix",
     "Phoenix spans or experiments",
     marks(
-        *("context.span_id context.trace_id", "attributes.openinference.span.kind"),
-        *(
-            "example_id reference_output",
-            "dataset_example_id output",
-            "span_kind parent_id trace_id attributes",
-        ),
-        *("example_id reference_output trace_id",),
+        "context.span_id context.trace_id, attributes.openinference.span.kind, example_id reference_output, "
+        "dataset_example_id output, span_kind parent_id trace_id attributes, example_id reference_output "
+        "trace_id"
     ),
     """
     item_id: example_id dataset_example_id  trace_id: context.trace_id trace_id
@@ -35,7 +31,7 @@ PHOENIX = Platform(
     spans=True,
     lists=(("data",), ("experiment_runs",)),
     score_table=ScoreTable(
-        marks("annotation_name span_id", "name result span_id"),
+        marks("annotation_name span_id, name result span_id"),
         "span_id: name: annotation_name name value: result.score score label: result.label label",
     ),
 )

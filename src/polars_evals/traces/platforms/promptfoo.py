@@ -134,8 +134,8 @@ PROMPTFOO = Platform(
     "promptfoo",
     "promptfoo results",
     (
-        *marks("testIdx testCase", "testIdx promptIdx", "prompt vars response success"),
-        *marks("prompt.raw vars provider success", "prompt.raw vars provider score"),
+        *marks("testIdx testCase, testIdx promptIdx, prompt vars response success"),
+        *marks("prompt.raw vars provider success, prompt.raw vars provider score"),
         frozenset({"Grader Reason", "Status", "Score"}),
     ),
     """

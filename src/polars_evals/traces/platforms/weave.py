@@ -87,7 +87,7 @@ def _evaluated(scores: Record) -> Iterator[tuple[str, Any]]:
 WEAVE = Platform(
     "weave",
     "Weave calls",
-    marks("op_name trace_id inputs output", "op_name project_id inputs output"),
+    marks("op_name trace_id inputs output, op_name project_id inputs output"),
     """
     item_id: attributes.dataset_item_id example.id  trace_id:  span_id: id  parent_id:
     session_id: thread_id
