@@ -26,8 +26,6 @@ FOLDER = "__evals__"
 LINE = "evals"
 # So many items are shown where a check fails, with texts of so many characters.
 SHOWN, LONGEST = 5, 70
-# What sums of floats may be off by: a drop of 0.02 allows 2 of 100.
-TOLERANCE = 1e-9
 
 FailOn = Literal["regressed", "inconclusive"]
 VERDICTS = ("regressed", "inconclusive")
@@ -341,19 +339,20 @@ def _together(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 def _beyond(summary: pl.DataFrame, limits: Mapping[str, float | None], margin: float | None) -> Iterator[str]:
     """Say which rows are beyond a limit."""
+    from polars_evals.drift.comparison import falls
+
     for row in summary.iter_rows(named=True):
         most = limits["max_newly_failing"]
         if most is not None and (row["newly_failing"] or 0) > most:
             yield f"{row['metric']}: {row['newly_failing']} items newly fail, more than {most:g}"
-        for what, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
-            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
-            if before is None or after is None:
-                continue
-            for option, scale in (("max_drop", 1.0), ("max_relative_drop", before)):
-                limit = limits[option]
-                if limit is not None and before - after > limit * scale + TOLERANCE:
-                    drop = f"{before:.4g} → {after:.4g}"
-                    yield f"{row['metric']}: the {what} fell {drop}, more than {option} = {limit:g} allows"
+        for option in ("max_drop", "max_relative_drop"):
+            bound = limits[option]
+            for value, before, after, _ in (
+                () if bound is None else falls(row, bound, relative=option == "max_relative_drop")
+            ):
+                what = "mean score" if value == "mean" else "pass rate"
+                fell = f"the {what} fell {before:.4g} → {after:.4g}"
+                yield f"{row['metric']}: {fell}, more than {option} = {bound:g} allows"
         if margin is not None and row["not_worse"] != "yes":
             yield f"{row['metric']}: a loss of more than {margin:g} is not ruled out"
 

@@ -23,8 +23,6 @@ from polars_evals.wording import counted, did_you_mean
 
 PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
 
-# What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
-TOLERANCE = 1e-9
 
 Verdict = Literal["regressed", "inconclusive", "improved", "no_change"]
 Verdicts = Annotated[tuple[Verdict, ...], BeforeValidator(listed), Field(min_length=1)]

@@ -14,12 +14,12 @@ from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec
 from polars_evals.drift.answers import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.drift.columns import as_text
+from polars_evals.drift.comparison import TOLERANCE, falls
 from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.jobs.gates._base import (
     ONE_OR_MORE,
     SKIPPED,
-    TOLERANCE,
     Amount,
     Context,
     Findings,
@@ -216,13 +216,9 @@ class MaxDrop(_MeasuredGate):
         return (*context.metrics, *_aggregates_of(context))
 
     def beyond(self, row: Mapping[str, Any]) -> Iterator[str]:
-        for name, value in (("score", "mean"), ("pass rate", "pass_rate")):
-            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
-            if before is None or after is None:
-                continue
-            drop, limit = before - after, self.bound * (before if self.is_relative else 1.0)
-            if drop > limit + TOLERANCE:
-                yield f"{name} {before:.4g} → {after:.4g}, a drop of {drop:.4g}, more than {limit:.4g}"
+        for value, before, after, limit in falls(row, self.bound, relative=self.is_relative):
+            name = "score" if value == MEAN else "pass rate"
+            yield f"{name} {before:.4g} → {after:.4g}, a drop of {before - after:.4g}, more than {limit:.4g}"
 
 
 class MaxRelativeDrop(MaxDrop):
