@@ -72,31 +72,31 @@ def plan(
     Parameters
     ----------
     scored
-        A pilot, to learn the spread from: scores of two versions or more on some items. It needs `version`
-        and `item`.
+        A pilot: scores of two or more versions on some items, which give the spread. It needs `version` and
+        `item`.
     pilot
-        The same by its name.
+        The pilot, as a keyword.
     spread
         Standard deviation of the paired differences, instead of a pilot.
     min_effect
-        The true difference in mean score that must be found.
+        The true difference in mean score to detect.
     alpha
         Level of the two-sided test.
     power
-        Probability to find a true difference of `min_effect`.
+        Probability of detecting a true difference of `min_effect`.
     cluster_size
-        Mean number of items in a cluster (a conversation, a document), where items are not independent.
+        Mean number of items in a cluster (a conversation, a document), if items are not independent.
     icc
         Correlation of the differences within a cluster. Use it with `cluster_size`.
     runs
-        How often each version answers each item; the answers of an item are averaged.
+        The number of answers of each version to each item. They are averaged.
     run_share
-        Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
+        Share of the variance between answers to the same item (0 to 1). A pilot with repeats gives it.
     version, item, cluster, metrics
         Columns of the pilot, as in `compare`. Its clusters give `cluster_size` and `icc`.
     baseline
-        The version of the pilot that the others are compared with, where there are more than two. The plan
-        is for the one whose differences vary most.
+        The baseline in the pilot, if it has more than two versions. The plan is for the candidate whose
+        differences vary most.
 
     Returns
     -------
@@ -107,8 +107,8 @@ def plan(
     -----
     Without clusters and runs this is the sample size of the paired t test. Clusters multiply it by 1 + (size
     − 1) · icc and leave as many degrees of freedom as there are clusters; runs divide the share of the
-    variance that comes from them. `compare` with the same `min_effect` calls a true change of that size
-    regressed or improved in about this share of cases.
+    variance that comes from them. `compare` with the same `min_effect` detects a true change of that size in
+    about this share of cases.
 
     Examples
     --------
@@ -307,18 +307,18 @@ def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, cluste
 @dataclass(frozen=True, eq=False, repr=False)
 class SamplePlan(Plotted["SamplePlanPlots"]):
     """
-    How many items a comparison needs, as `plan` found it.
+    How many items a comparison needs: the result of `plan`.
 
     Attributes
     ----------
     summary
-        What was asked for, a row for each metric, then other effects and numbers of runs.
+        A row for each metric with the requested effect, then rows for other effects and numbers of runs.
     plot
         Charts: `items`.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     settings
-        What the plan is for.
+        The options.
     """
 
     summary: pl.DataFrame

@@ -178,14 +178,16 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
             refuse_large_parquet(path)
+        if kind in ("parquet", "csv"):
             columns = scan_table(path, kind, storage_options).collect_schema()
-            schema = {name: _unified(dtype) for name, dtype in columns.items()}
+            # Times of other units are converted by the scan itself.
+            schema = {
+                name: TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
+                for name, dtype in columns.items()
+            }
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
             nested = {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
             return Seen(file, kind, hive, schema, frozenset(nested), copy=copy)
-        if kind == "csv":
-            columns = scan_table(path, kind, storage_options).collect_schema()
-            return Seen(file, kind, hive, dict(columns), copy=copy)
         records = sample(path, kind, PLATFORMS.values(), storage_options)
         keys, nested, constant = _keys(records)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -194,10 +196,6 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
     return Seen(
         file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy, constant
     )
-
-
-def _unified(dtype: pl.DataType) -> pl.DataType:
-    return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
 def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset[str]]:

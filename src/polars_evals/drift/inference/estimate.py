@@ -98,7 +98,7 @@ class Component:
     possible
         The least and the greatest mean, seen or not, where the numbers of items may be beyond.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     """
 
     name: str
