@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import CUT_OFF, HAS_ANSWER, HELD_BACK, error_of, finish_of
+from polars_evals.drift.answers import (
+    CUT_OFF,
+    HAS_ANSWER,
+    HELD_BACK,
+    error_of,
+    finish_of,
+    scores_of_answers,
+)
 from polars_evals.drift.columns import as_text, item_key, values_of
 from polars_evals.drift.items import text_of
-from polars_evals.drift.read import scores as scores_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
 from polars_evals.wording import INVISIBLE, counted
@@ -135,7 +141,7 @@ def pack(
         name: np.column_stack([part[f"{name}:score"].cast(pl.Float64).to_numpy() for part in parts])
         for name in spec.names
     }
-    lead = lead_metric(comparison)
+    lead = _lead_metric(comparison)
     order = _order(numbers[lead], lower=spec.sign(lead) < 0)
     shared, parts = shared[order], [part[order] for part in parts]
     numbers = {name: values[order] for name, values in numbers.items()}
@@ -178,7 +184,7 @@ def ranked(comparison: Comparison) -> list[str]:
     return [spec.baseline, *order]
 
 
-def lead_metric(comparison: Comparison) -> str:
+def _lead_metric(comparison: Comparison) -> str:
     """Return the metric that moved most: the one that a page opens with."""
     rows = [row for row in rows_of(comparison) if row.is_score and row.metric in comparison.spec.metrics]
     moved = [row for row in rows if row.verdict == "regressed"] or [row for row in rows if row.moved]
@@ -228,7 +234,11 @@ def _read(comparison: Comparison) -> pl.DataFrame:
             text_of(schema, "input").alias("input"),
             text_of(schema, "expected").alias("expected"),
             output.alias("output"),
-            *(one for one in scores_of(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+            *(
+                one
+                for one in scores_of_answers(schema, spec.metrics, spec.unanswered)
+                if one.meta.output_name() != HAS_ANSWER
+            ),
             *values_of(spec.measures),
             *(
                 text_of(schema, name).alias(f"about:{name}")

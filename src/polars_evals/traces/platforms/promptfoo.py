@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, held, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, held, marks, number
 
 # The kinds of assertion whose value is a text to compare with, not code or a rubric.
 _REFERENCES = (
@@ -34,7 +34,8 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "item": metadata.get("id") or metadata.get("item_id") or (_named(variables) if variables else None),
         "model": provider.get("label") or provider.get("id"),
         "expected": _expected(record, test),
-        "scores": _held_scores(record),
+        "scores": held(record, "namedScores")
+        | ({} if number(record.get("score")) is None else {"promptfoo": record["score"]}),
         "failed": response.get("error") or failed,
         "ts": outer.get("timestamp") or around.get("timestamp"),
         "eval": around.get("evalId"),
@@ -122,46 +123,23 @@ def _expected(record: Record, test: Record) -> Any:
     return None
 
 
-def _held_scores(record: Record) -> Record:
-    named = record.get("namedScores")
-    found = dict(named) if isinstance(named, dict) else {}
-    if number(record.get("score")) is not None:
-        found["promptfoo"] = record["score"]
-    return found
-
-
-def _scores(held: Any) -> Scores:
-    return {name: (number(value), None) for name, value in held.items()} if isinstance(held, dict) else {}
-
-
 PROMPTFOO = Platform(
     "promptfoo",
     "promptfoo results",
     (
-        *marks("testIdx testCase", "testIdx promptIdx", "prompt vars response success"),
-        *marks("prompt.raw vars provider success", "prompt.raw vars provider score"),
+        *marks("testIdx testCase, testIdx promptIdx, prompt vars response success"),
+        *marks("prompt.raw vars provider success, prompt.raw vars provider score"),
         frozenset({"Grader Reason", "Status", "Score"}),
     ),
-    {
-        "item_id": ("item",),
-        "trace_id": ("id", "row as hash"),
-        "session_id": ("metadata.sessionId", "response.sessionId"),
-        "ts": ("ts",),
-        "model": ("model",),
-        "version": ("promptId",),
-        "input": ("prompt.raw as asked",),
-        "output": ("response.output",),
-        "expected": ("expected as text",),
-        "error": ("failed",),
-        "finish_reason": ("response.finishReason",),
-        "latency_ms": ("latencyMs",),
-        "input_tokens": ("response.tokenUsage.prompt", "tokenUsage.prompt"),
-        "output_tokens": ("response.tokenUsage.completion", "tokenUsage.completion"),
-        "cost": ("cost", "response.cost"),
-        "scores": ("scores",),
-    },
+    """
+    item_id: item  trace_id: id row|hash  session_id: metadata.sessionId response.sessionId
+    ts:  latency_ms: latencyMs  model:  version: promptId
+    input: prompt.raw|asked  output: response.output  expected: expected|text
+    error: failed  finish_reason: response.finishReason
+    input_tokens: response.tokenUsage.prompt tokenUsage.prompt
+    output_tokens: response.tokenUsage.completion tokenUsage.completion  cost: cost response.cost  scores:
+    """,
     unpack=_unpack,
     shows=_headed,
     lists=(("results", "results"), ("results",)),
-    scores=_scores,
 )
