@@ -63,18 +63,17 @@ def agreement(
         A DataFrame or LazyFrame with a row for each item and a column for each rater; or, with `rater` and
         `label`, a row for each rating, as `read_labels` gives them.
     raters
-        The columns that hold the ratings, a null where a rater gave none. Where a judge is compared with
-        people, the people's column comes first. Of a frame with a row for each rating, the names of the
-        raters; None for all of them.
+        The columns of ratings. A null is no rating. To compare a judge with people, put the people's column
+        first. If each rating is a row: the names of the raters, or None for all of them.
     level
         `"nominal"` (labels), `"ordinal"` (an order: numbers, or an Enum in its order) or `"interval"`
         (numbers whose distances count).
     rater, label
-        Columns of the rater's name and of the rating, where each rating is a row. The last rating of a rater
+        Columns of the rater's name and of the rating, if each rating is a row. The last rating of a rater
         counts: by the column `ts` where there is one, else by the order of the rows. `"unsure"` is no
         rating.
     item
-        Column of the rated item, where each rating is a row. The answers of different versions (column
+        Column of the rated item, if each rating is a row. The answers of different versions (column
         `version`, where there is one) are different items.
     alpha
         Level of the intervals.
@@ -87,16 +86,16 @@ def agreement(
 
     Notes
     -----
-    Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. Kappas are of
-    labels; with an ordinal or interval level, Cohen's is weighted by squared distance. The interval of the
-    share of agreement is Wilson's. Those of the coefficients are Student's, with the jackknife's standard
-    error; where there are two values, of the ratings and half an item more in each combination of two
-    ratings, so that they hold where one value is rare.
+    Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. With an
+    ordinal or interval level, Cohen's kappa is weighted by squared distance. The interval of the share of
+    agreement is Wilson's. Those of the coefficients are Student's, with the jackknife's standard error. If
+    the ratings have two values, half an item is added to each combination of two ratings, so that the
+    intervals also hold if one value is rare.
 
     Where the ratings are verdicts (booleans, 0 and 1, `"fail"` and `"pass"`), `pass_rate` estimates the
     share that the first rater would pass of all items: from the items that it rated, from the judge alone,
-    and from both (`prediction_powered`: Angelopoulos, Duchi and Zrnic 2023), which is as honest as the
-    first and narrower.
+    and from both (`prediction_powered`: Angelopoulos, Duchi and Zrnic 2023), which is unbiased like the
+    first, and narrower.
 
     Examples
     --------
@@ -266,15 +265,15 @@ class Ratings:
         return np.bincount(self.patterns[given], repeated[given], len(self.values)).astype(np.float64)
 
 
-def agreement_of(ratings: Ratings, counts: Floats) -> float | None:
+def _agreement_of(ratings: Ratings, counts: Floats) -> float | None:
     """Return the share of pairs of ratings that are equal."""
     items = np.where(ratings.whole, counts, 0.0)
     return float(ratings.equal @ items / items.sum()) if items.sum() else None
 
 
-def fleiss(ratings: Ratings, counts: Floats) -> float | None:
+def _fleiss(ratings: Ratings, counts: Floats) -> float | None:
     """Return Fleiss' kappa of items that all raters rated; None where only one value occurs."""
-    observed = agreement_of(ratings, counts)
+    observed = _agreement_of(ratings, counts)
     if observed is None:
         return None
     items = np.where(ratings.whole, counts, 0.0)
@@ -305,7 +304,7 @@ def cohen(ratings: Ratings, counts: Floats) -> float | None:
     return None if expected <= NEGLIGIBLE else 1 - seen / expected
 
 
-def krippendorff(ratings: Ratings, counts: Floats) -> float | None:
+def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
     """Return Krippendorff's alpha; None where only one value occurs."""
     totals = ratings.totals(counts)
     n = totals.sum()
@@ -358,10 +357,10 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
 
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
-    found: dict[str, Statistic] = {"agreement": agreement_of}
+    found: dict[str, Statistic] = {"agreement": _agreement_of}
     if ratings.raters == 2:
         found["cohen_kappa"] = cohen
-    found |= {"fleiss_kappa": fleiss, "krippendorff_alpha": krippendorff}
+    found |= {"fleiss_kappa": _fleiss, "krippendorff_alpha": _krippendorff}
     interval = _smoothed if len(ratings.values) == 2 else _jackknife
     items, rows = ratings.counts[ratings.whole], []
     for name, statistic in found.items():
@@ -530,7 +529,7 @@ def _verdicts(ratings: pl.Series) -> Floats | None:
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Plotted["AgreementPlots"]):
     """
-    How well raters agree, as `agreement` found it.
+    How well raters agree: the result of `agreement`.
 
     Attributes
     ----------
@@ -539,13 +538,13 @@ class Agreement(Plotted["AgreementPlots"]):
     pairs
         The same for each two raters.
     pass_rate
-        What the first rater would pass of all items, with the help of each judge.
+        The share of all items that the first rater would pass, estimated with each judge.
     plot
         Charts: `values`.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     settings
-        What was compared.
+        The options.
     """
 
     summary: pl.DataFrame

@@ -66,7 +66,7 @@ def calibrate(
     scored
         A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     metrics
-        Name of the metric, or several names: they are compared on the rows that all of them scored.
+        Name of the metric, or several names. They are compared on the rows that all of them scored.
     truth
         Column of human verdicts: booleans, 0 and 1, or `"fail"` and `"pass"`. Rows without one are
         counted and left out.
@@ -85,12 +85,12 @@ def calibrate(
 
     Notes
     -----
-    The thresholds are the scores that occur, or 1,000 of their quantiles where there are more. Intervals of
+    The thresholds are the distinct scores, or 1,000 of their quantiles if there are more. Intervals of
     precision, recall and accuracy are Wilson's; those of F1 and kappa, and of the best threshold, are
     percentiles of 1,000 bootstrap resamples. The numbers of `summary` are cross-validated: a threshold is
-    chosen on nine tenths of the verdicts and counted on the last tenth, in turn, 20 times over, with the same
-    folds for all metrics. Those of `curve` are of all verdicts, and at the threshold that was chosen they
-    look better than they are.
+    chosen on nine tenths of the verdicts and counted on the last tenth, in turn, 20 times over, with the
+    same folds for all metrics. Those of `curve` use all verdicts, so they are too good at the chosen
+    threshold.
 
     Examples
     --------
@@ -391,13 +391,13 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Plotted["CalibrationPlots"]):
     """
-    How the thresholds of one or more metrics agree with human verdicts, as `calibrate` found it.
+    How well the thresholds of metrics agree with human verdicts: the result of `calibrate`.
 
     Attributes
     ----------
     summary
-        A row for each metric, best first: its best threshold with its interval, and how well it does on
-        verdicts that did not choose it, with verdict and reason.
+        A row for each metric, best first: its best threshold with its interval, and its agreement with
+        verdicts that were not used to choose it, with verdict and reason.
     curve
         A row for each metric and threshold: counts, precision, recall, F1, kappa and accuracy with their
         intervals.
@@ -406,9 +406,9 @@ class Calibration(Plotted["CalibrationPlots"]):
     plot
         Charts: `curve`.
     notes
-        What was left out, in words.
+        Sentences about rows that were left out.
     settings
-        How the calibration was made.
+        The options.
     """
 
     summary: pl.DataFrame

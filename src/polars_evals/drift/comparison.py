@@ -57,7 +57,7 @@ def falls(
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """
-    What changed between a baseline and its candidates, as `compare` found it.
+    What changed between a baseline and its candidates: the result of `compare`.
 
     Attributes
     ----------
@@ -69,21 +69,21 @@ class Comparison(Result):
         A row for each measure and statistic (`mean`, `median`, `p95`): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
     components
-        A row for each thing that is judged of a row of `summary` or `slices`: `mean`, `pass_rate`,
-        `median`, `p95`, with its difference, interval, tests and verdict. Gates judge these.
+        A row for each component of a row of `summary` or `slices`: `mean`, `pass_rate`, `median`, `p95`,
+        with its difference, interval, tests and verdict. Gates judge these.
     unmatched
-        What could not be paired, and why.
+        The items that could not be paired, with the reason.
     pass_rates
         Each version's pass rate with Wilson's interval.
     distributions
-        How many scores of each version lie in each of twenty bins.
+        The number of scores of each version in each of twenty bins.
     confusion
-        How often each version gave each output for each expected label, where an aggregate of labels was
+        How often each version gave each output for each expected label, if an aggregate of labels was
         compared.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     spec
-        What was compared, and how. `compare_spec` repeats it on other rows.
+        The options. `compare_spec` repeats the comparison on other rows.
     table
         The rows that were compared, for `items`.
     """

@@ -72,31 +72,31 @@ def plan(
     Parameters
     ----------
     scored
-        A pilot, to learn the spread from: scores of two versions or more on some items. It needs `version`
-        and `item`.
+        A pilot: scores of two or more versions on some items, which give the spread. It needs `version` and
+        `item`.
     pilot
-        The same by its name.
+        The pilot, as a keyword.
     spread
         Standard deviation of the paired differences, instead of a pilot.
     min_effect
-        The true difference in mean score that must be found.
+        The true difference in mean score to detect.
     alpha
         Level of the two-sided test.
     power
-        Probability to find a true difference of `min_effect`.
+        Probability of detecting a true difference of `min_effect`.
     cluster_size
-        Mean number of items in a cluster (a conversation, a document), where items are not independent.
+        Mean number of items in a cluster (a conversation, a document), if items are not independent.
     icc
         Correlation of the differences within a cluster. Use it with `cluster_size`.
     runs
-        How often each version answers each item; the answers of an item are averaged.
+        The number of answers of each version to each item. They are averaged.
     run_share
-        Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
+        Share of the variance between answers to the same item (0 to 1). A pilot with repeats gives it.
     version, item, cluster, metrics
         Columns of the pilot, as in `compare`. Its clusters give `cluster_size` and `icc`.
     baseline
-        The version of the pilot that the others are compared with, where there are more than two. The plan
-        is for the one whose differences vary most.
+        The baseline in the pilot, if it has more than two versions. The plan is for the candidate whose
+        differences vary most.
 
     Returns
     -------
@@ -107,8 +107,8 @@ def plan(
     -----
     Without clusters and runs this is the sample size of the paired t test. Clusters multiply it by 1 + (size
     − 1) · icc and leave as many degrees of freedom as there are clusters; runs divide the share of the
-    variance that comes from them. `compare` with the same `min_effect` calls a true change of that size
-    regressed or improved in about this share of cases.
+    variance that comes from them. `compare` with the same `min_effect` detects a true change of that size in
+    about this share of cases.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def plan(
     rows = [
         {
             "metric": name or None, "min_effect": effect, "runs": k,
-            "items": (n := needed(one, effect, alpha=alpha, power=power, runs=k)),
+            "items": (n := _needed(one, effect, alpha=alpha, power=power, runs=k)),
             "answers": None if n is None else 2 * n * k, "spread": one.with_runs(k), "power": power,
         }
         for name, one, effect, k in [*asked, *others]
@@ -169,11 +169,11 @@ def plan(
     )
 
 
-def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
+def _needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
     """Return the smallest number of items that finds an effect, or None if it cannot be counted."""
 
     def enough(n: int) -> bool:
-        return power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
+        return _power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
 
     low, high = max(2, ceil(2 * spread.cluster_size)) - 1, max(2, ceil(2 * spread.cluster_size))
     while not enough(high):
@@ -186,7 +186,7 @@ def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: i
     return high
 
 
-def power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
+def _power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
     """Return the probability that a two-sided paired t test of `n` items finds an effect."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
@@ -307,18 +307,18 @@ def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, cluste
 @dataclass(frozen=True, eq=False, repr=False)
 class SamplePlan(Plotted["SamplePlanPlots"]):
     """
-    How many items a comparison needs, as `plan` found it.
+    How many items a comparison needs: the result of `plan`.
 
     Attributes
     ----------
     summary
-        What was asked for, a row for each metric, then other effects and numbers of runs.
+        A row for each metric with the requested effect, then rows for other effects and numbers of runs.
     plot
         Charts: `items`.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     settings
-        What the plan is for.
+        The options.
     """
 
     summary: pl.DataFrame

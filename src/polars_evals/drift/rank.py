@@ -135,27 +135,26 @@ def rank(
     scored
         A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     version
-        Column that tells the versions apart.
+        Column of the version.
     item
-        Column that names the test case. Only items that all versions have a score for are compared; repeats
+        Column that identifies the test case. Only items with a score in all versions are compared. Repeats
         of an item are averaged.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     measures
-        Columns of numbers to rank by too, such as `latency_ms`, as in `compare`; the best is the lowest
-        where lower is better.
+        Columns of numbers to rank by, such as `latency_ms`, as in `compare`. If lower is better, the lowest
+        is the best.
     aggregates
-        Statistics of all items to rank by too, such as `["macro_f1"]`, or `Aggregate`s; their values stand
-        in `mean`. None takes those whose counts a suite kept.
+        Statistics of all items to rank by, such as `["macro_f1"]`, or `Aggregate`s. Their values are in the
+        column `mean`. None takes those that the suite scored.
     cluster
-        Column that groups items which are not independent, such as the conversation or document.
+        Column of groups of items that are not independent, such as the conversation or document.
     baseline
         Compare every version with this one. None compares all pairs.
     unanswered
-        What errors and missing outputs are, as in `compare`: `"apart"` from the scores, `"wrong"`, or
-        `"auto"`, apart where a column `error` or `finish_reason` tells. Where answers are missing, the
-        share of `answered` items is ranked like a metric, and so are `error`, `truncated` and
-        `filtered`, of which less is better.
+        How to treat errors and missing outputs, as in `compare`. If answers are missing, the share of
+        `answered` items is ranked like a metric, and so are `error`, `truncated` and `filtered`, where lower
+        is better.
     alpha
         Level of the intervals.
     seed
@@ -169,11 +168,11 @@ def rank(
     Notes
     -----
     The intervals of a metric are simultaneous (1 − alpha): those of the means, and, separately, those of the
-    differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad, Goeman and van
-    Zwet 2019). Standard errors are cluster-robust (CR2) with their degrees of freedom. `q_value` is
-    Benjamini–Hochberg's over the pairs of all metrics. `p_best` is the probability to be the best. It allows
-    for versions that are close to each other: the leader of close versions owes part of its lead to chance
-    (a normal distribution of true means, whose spread the data tell).
+    differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad, Goeman and
+    van Zwet 2019). Standard errors are cluster-robust (CR2) with their degrees of freedom. `q_value` is
+    Benjamini–Hochberg's over the pairs of all metrics. `p_best` is the probability of being the best. It
+    takes into account that part of a lead is chance (a normal distribution of true means, with the spread
+    estimated from the data).
 
     Examples
     --------
@@ -423,7 +422,7 @@ def _p_best(one: Means, rng: np.random.Generator) -> Floats:
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Plotted["RankingPlots"]):
     """
-    A leaderboard, as `rank` found it.
+    A leaderboard: the result of `rank`.
 
     Attributes
     ----------
@@ -435,9 +434,9 @@ class Ranking(Plotted["RankingPlots"]):
     plot
         Charts: `means`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How the ranking was made.
+        The options.
     """
 
     summary: pl.DataFrame

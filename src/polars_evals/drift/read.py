@@ -57,7 +57,7 @@ class Rows:
     measures
         The measures, and the shares of answers (`answered`, `error`, …) that the rows have.
     notes
-        What was left out, in words.
+        Sentences about rows that were left out.
     """
 
     frame: pl.DataFrame

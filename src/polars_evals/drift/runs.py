@@ -50,18 +50,18 @@ def runs(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
-        passes are counted; a row for each run of an item.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` to count
+        passes. Each run of an item is a row.
     version
-        Column that tells the versions apart.
+        Column of the version.
     item
-        Column that names the test case; its rows are its runs.
+        Column that identifies the test case. Its rows are its runs.
     k
-        Of how many runs at least one (`pass_at_k`), or every one (`pass_all_k`), passes.
+        The numbers of runs of which at least one (`pass_at_k`) or every one (`pass_all_k`) must pass.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     cluster
-        Column that groups items which are not independent.
+        Column of groups of items that are not independent.
     alpha
         Level of the intervals.
 
@@ -74,8 +74,8 @@ def runs(
     -----
     With c of n runs passed, pass@k of an item is 1 − C(n − c, k) / C(n, k) and pass^k is C(c, k) / C(n, k):
     both unbiased, whatever n (Chen et al. 2021; Yao et al. 2024). An item with fewer than k runs is left out
-    of that row, which says so. Intervals are Wilson's, with as many items as the spread between them is
-    worth. `variance` splits the scores' variance into that between items and that from run to run.
+    of that row, and a note says so. Intervals are Wilson's, with the effective number of items. `variance`
+    splits the scores' variance into that between items and that from run to run.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Component
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs(Plotted["RunsPlots"]):
     """
-    What repeated runs say, as `runs` found it.
+    How stable repeated runs are: the result of `runs`.
 
     Attributes
     ----------
@@ -270,13 +270,13 @@ class Runs(Plotted["RunsPlots"]):
     variance
         A row for each version and metric: variance between items and from run to run.
     repeated
-        Whether any item has several runs with a label, without which nothing tells flaky from stable.
+        Whether any item has several runs with a label. Without them, flaky and stable items look alike.
     plot
         Charts: `pass_at_k`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How it was judged.
+        The options.
     """
 
     summary: pl.DataFrame

@@ -86,47 +86,46 @@ def timeline(
     tau: float = 0.05,
 ) -> Timeline:
     """
-    Follow scores in windows of time: the level now, and when it changed.
+    Follow scores over time: the current level, and when it changed.
 
-    Mean score, pass rate and the share of answered rows are each a series of their own.
+    Mean score, pass rate and the share of answered rows are separate series.
 
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
-        pass rates are wanted.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` for pass
+        rates.
     time
         Column of dates or datetimes. Rows may come in any order: a late row counts in its own window.
     every
         Length of a window, as Polars writes it: `"1h"`, `"1d"`, `"1w"`, `"1mo"`.
     version
-        Column that tells versions apart, to follow each on its own; None follows all rows together.
+        Column of the version, to follow each version separately. None follows all rows together.
     by
         Columns or expressions to slice by, as for `compare` (without `"auto"`).
     cluster
-        Column that groups rows which are not independent, such as the conversation.
+        Column of groups of rows that are not independent, such as the conversation.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     measures
         Columns of numbers to follow beside the scores, as for `compare`; only their means are followed.
     adjust
-        Column or columns, such as the topic, whose mix may change over time: every window is weighed to the
-        mix of the reference period, so that a change of the mix alone is no change of the level.
+        Columns, such as the topic, whose mix may change over time. Every window is weighted to the mix of
+        the reference period, so that a change of the mix alone does not change the level.
     unanswered
-        What errors and missing outputs are, as for `compare`: `"apart"` from the scores, `"wrong"`, or
-        `"auto"`, apart where a column `error` or `finish_reason` tells.
+        How to treat errors and missing outputs, as in `compare`.
     reference
-        The period that the rest is held against: so many first windows with data of each series, or a pair
-        `(start, end)` of times, the end excluded; times without a zone are in the zone of the `time`
-        column. The longer it is, the smaller the changes that can be seen. It must not move when the timeline
-        is made again with new rows.
+        The period to compare with: a number of first windows with data of each series, or a pair
+        `(start, end)` of times, the end excluded. Times without a zone are in the zone of the `time` column.
+        A longer reference detects smaller changes. Keep it the same when you repeat the timeline with new
+        rows.
     min_effect
         The smallest difference in mean score that matters.
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the test looks for first; smaller and larger ones take longer. Of a measure,
-        as a part of its level in the reference period.
+        The size of change that the test detects fastest. For a measure, a share of its level in the
+        reference period.
 
     Returns
     -------
@@ -775,30 +774,30 @@ def _nothing_after(reference: int | Period, filled: int) -> str:
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(Plotted["TimelinePlots"]):
     """
-    Scores over time, as `timeline` found them.
+    Scores over time: the result of `timeline`.
 
     Attributes
     ----------
     summary
-        A row for each metric, measure and share of answers, version and slice: its present level against the
-        reference, since when, and why this is the verdict. `difference` is that of the mean and
-        `pass_rate_difference` that of the pass rate, each with interval and verdict; `part` says which of
-        them decided, and `began` is of that one.
+        A row for each metric, measure, outcome, version and slice: the current level, the reference, when
+        the level began, and the reason of the verdict. `difference` is that of the mean and
+        `pass_rate_difference` that of the pass rate, each with interval and verdict. `part` names the one
+        that decided, and `began` is its date.
     windows
-        A row for each series and window, also where there are no rows: means and pass rates with intervals,
+        A row for each series and window, empty windows included: means and pass rates with intervals,
         control limits and the always-valid p-values.
     segments
-        A row for each level that a mean had: from when to when, and its value with an interval.
+        A row for each level of a mean: its start, its end, and its value with an interval.
     pass_segments
-        The same for pass rates, where labels tell more than the scores do.
+        The same for pass rates, if labels differ from scores of 0 and 1.
     period
         The first and the last time in the data.
     plot
         Charts: `scores` and `pass_rates`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How the timeline was made.
+        The options.
     """
 
     summary: pl.DataFrame
