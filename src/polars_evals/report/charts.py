@@ -39,7 +39,7 @@ MOST_SLICES, MOST_WINDOWS, BINS = 40, 400, 40
 SKEWED = 2.5
 
 
-def one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
+def _one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
     """Return a name that is there, the first where none is asked for."""
     known = list(choices)
     if name is None:
@@ -50,7 +50,7 @@ def one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
     return name
 
 
-def themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
+def _themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
     """Return layers as one chart without a ground of its own, so that it fits dark notebooks too."""
     text = {"labelColor": TEXT, "titleColor": TEXT, "titleFontWeight": "normal", "labelFontSize": 12}
     return alt.layer(*layers).properties(
@@ -66,7 +66,7 @@ def themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
     )
 
 
-def distinct(labels: Iterable[str]) -> list[str]:
+def _distinct(labels: Iterable[str]) -> list[str]:
     """Return labels that fit and differ: of those that are alike, later ones get a number."""
     seen: dict[str, int] = {}
     names = []
@@ -88,18 +88,18 @@ def _of_verdict(present: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def forest(
+def _forest(
     rows: pl.DataFrame, labels: Sequence[str], *, effect: float, width: int, title: str | None, axis: str
 ) -> Any:
     """Draw differences with their intervals, one row each, in the order given."""
-    names = distinct(labels)
+    names = _distinct(labels)
     data = rows.select("difference", "ci_low", "ci_high", pl.col("verdict").cast(pl.String)).with_columns(
         pl.Series("label", names, dtype=pl.String)
     )
     y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
     x = alt.X("difference:Q", title=["← worse · better →", axis], scale=alt.Scale(zero=True))
     looks, base = _of_verdict(data["verdict"]), alt.Chart(data)
-    return themed(
+    return _themed(
         alt.Chart(pl.DataFrame({"low": [-effect], "high": [effect]}))
         .mark_rect(color=BAND, opacity=0.2)
         .encode(x=alt.X("low:Q", title=None), x2="high:Q"),
@@ -112,13 +112,13 @@ def forest(
     )  # fmt: skip
 
 
-def intervals(rows: pl.DataFrame, labels: Sequence[str], *, axis: str, width: int, title: str | None) -> Any:
+def _intervals(rows: pl.DataFrame, labels: Sequence[str], *, axis: str, width: int, title: str | None) -> Any:
     """Draw values with their intervals, one row each, in the order given."""
-    names = distinct(labels)
+    names = _distinct(labels)
     data = rows.select("value", "low", "high").with_columns(pl.Series("label", names, dtype=pl.String))
     y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
     base = alt.Chart(data)
-    return themed(
+    return _themed(
         base.mark_rule(strokeWidth=2, color=BLUE).encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
         base.mark_point(size=70, filled=True, opacity=1, color=BLUE).encode(
             x=alt.X("value:Q", title=axis, scale=alt.Scale(zero=False)), y=y
@@ -140,7 +140,7 @@ def _spread(
     shares: pl.DataFrame, names: tuple[str, str], *, x: Any, y: str, width: int, title: str | None
 ) -> list[Any]:
     """Return bars of one version and the outline of another, of `low`, `high` and a share for each."""
-    shown = distinct(names)
+    shown = _distinct(names)
     scale = alt.Scale(domain=shown, range=[SKY, VERMILION])
     colour = alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, symbolType="square"))
     axis = alt.Y("share:Q", title=y, axis=alt.Axis(format="~%", tickCount=4))
@@ -201,7 +201,7 @@ class ComparisonPlots:
         width
             Pixels.
         """
-        candidate = one_of("candidate", candidate, self._of.spec.candidates)
+        candidate = _one_of("candidate", candidate, self._of.spec.candidates)
         return self._forest(lambda row: row.candidate == candidate, None, width)
 
     def slices(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
@@ -260,7 +260,7 @@ class ComparisonPlots:
             schema=dict.fromkeys(("difference", "ci_low", "ci_high"), pl.Float64) | {"verdict": pl.String},
         )  # fmt: skip
         effect = self._of.spec.min_effect
-        return forest(frame, labels, effect=effect, width=width, title=title, axis="difference")
+        return _forest(frame, labels, effect=effect, width=width, title=title, axis="difference")
 
     def distributions(
         self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
@@ -296,7 +296,7 @@ class ComparisonPlots:
             cut = pl.DataFrame({"threshold": [threshold], "name": [f"passes from {threshold:g}"]})
             rule = alt.Chart(cut).mark_rule(color=GREY, strokeDash=[4, 3])
             layers.append(rule.encode(x=alt.X("threshold:Q", title="score"), tooltip="name:N"))
-        return themed(*layers, width=width, height=HEIGHT, title=metric)
+        return _themed(*layers, width=width, height=HEIGHT, title=metric)
 
     def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
         """
@@ -346,7 +346,7 @@ class ComparisonPlots:
             y=alt.Y("count:Q", title="items"),
             color=alt.Color("kind:N", scale=scale, legend=alt.Legend(title=None, symbolType="square")),
         )  # fmt: skip
-        return themed(chart, width=width, height=HEIGHT, title=metric)
+        return _themed(chart, width=width, height=HEIGHT, title=metric)
 
     def pass_rates(
         self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
@@ -373,7 +373,7 @@ class ComparisonPlots:
             "version", value="pass_rate", low="ci_low", high="ci_high"
         )
         labels = [f"{name}: {rate:.1%} pass" for name, rate in rates.select("version", "value").iter_rows()]
-        return intervals(rates, labels, axis="pass rate", width=width, title=metric)
+        return _intervals(rates, labels, axis="pass rate", width=width, title=metric)
 
     def measures(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
         """
@@ -386,7 +386,7 @@ class ComparisonPlots:
         width
             Pixels.
         """
-        candidate = one_of("candidate", candidate, self._of.spec.candidates)
+        candidate = _one_of("candidate", candidate, self._of.spec.candidates)
         rows = self._of.measures.filter(
             pl.col("candidate") == candidate, pl.col("slice").is_null(), pl.col("ratio").is_not_null()
         )
@@ -403,7 +403,7 @@ class ComparisonPlots:
             ci_high=pl.col("ratio_high") - 1,
         )
         effect = rows.select((pl.col("min_effect") / pl.col("baseline_value").abs()).min()).item() or 0.0
-        return forest(
+        return _forest(
             parts, labels, effect=effect, width=width, title=None, axis="change, as a part of the baseline"
         )
 
@@ -425,8 +425,8 @@ class ComparisonPlots:
         The axis is logarithmic where the 95th percentile is far above the median.
         """
         spec = self._of.spec
-        measure = one_of("measure", measure, list(spec.measures))
-        candidate = one_of("candidate", candidate, spec.candidates)
+        measure = _one_of("measure", measure, list(spec.measures))
+        candidate = _one_of("candidate", candidate, spec.candidates)
         found = (
             self._of.items.filter(pl.col("metric") == measure, pl.col("candidate") == candidate)
             .select(before="baseline_score", after="candidate_score")
@@ -448,7 +448,7 @@ class ComparisonPlots:
             width=width,
             title=measure,
         )
-        shown = distinct((spec.baseline, candidate))
+        shown = _distinct((spec.baseline, candidate))
         marks = pl.DataFrame(
             [
                 {"low": found[side].quantile(at, "linear"), "of": name, "kind": kind}
@@ -461,7 +461,7 @@ class ComparisonPlots:
             color=alt.Color("of:N", scale=alt.Scale(domain=shown, range=[SKY, VERMILION])),
             strokeDash=alt.StrokeDash("kind:N", legend=alt.Legend(title=None)),
         )  # fmt: skip
-        return themed(*layers, rules, width=width, height=HEIGHT, title=measure)
+        return _themed(*layers, rules, width=width, height=HEIGHT, title=measure)
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""
@@ -482,7 +482,7 @@ class ComparisonPlots:
 
     def _chosen(self, metric: str | None, candidate: str | None) -> tuple[str, str]:
         metrics = self._of.summary["metric"].unique(maintain_order=True).to_list()
-        return one_of("metric", metric, metrics), one_of("candidate", candidate, self._of.spec.candidates)
+        return _one_of("metric", metric, metrics), _one_of("candidate", candidate, self._of.spec.candidates)
 
 
 def _shares(values: pl.DataFrame, both: pl.Series, *, log: bool) -> pl.DataFrame:
@@ -570,11 +570,11 @@ class TimelinePlots:
         width: int,
     ) -> Any:
         changes = self._of.summary
-        metric = one_of("metric", metric, changes["metric"].unique(maintain_order=True))
+        metric = _one_of("metric", metric, changes["metric"].unique(maintain_order=True))
         if self._of.settings["version"] is not None:
-            version = one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
+            version = _one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
         if part is not None:
-            part = one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
+            part = _one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
         wanted = [
             pl.col(name).eq_missing(pl.lit(own, dtype=pl.String))
             for name, own in (("metric", metric), ("version", version), ("slice", part))
@@ -615,7 +615,7 @@ class TimelinePlots:
             mark = alt.Chart(began).mark_rule(color=COLOURS[row["verdict"]], strokeWidth=2)
             layers.append(mark.encode(x="began:T", tooltip="since:N"))
         title = " · ".join(name for name in (metric, version, part) if name is not None)
-        return themed(*layers, width=width, height=HEIGHT, title=title)
+        return _themed(*layers, width=width, height=HEIGHT, title=title)
 
 
 class CalibrationPlots:
@@ -640,7 +640,7 @@ class CalibrationPlots:
         The band is the interval of the measure that was maximised, the grey span that of the best threshold.
         """
         of = self._of
-        metric = of.metric if metric is None else one_of("metric", metric, of.settings["metrics"])
+        metric = of.metric if metric is None else _one_of("metric", metric, of.settings["metrics"])
         curve = of.curve.filter(pl.col("metric") == metric)
         best = of.summary.row(by_predicate=pl.col("metric") == metric, named=True)
         objective = of.settings["objective"]
@@ -656,7 +656,7 @@ class CalibrationPlots:
         band = curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high")
         x = alt.X("threshold:Q", title="threshold", axis=alt.Axis(grid=False))
         scale = alt.Scale(domain=names, range=[BLUE, GREEN, PURPLE][: len(names)])
-        return themed(
+        return _themed(
             alt.Chart(span).mark_rect(color=BAND, opacity=0.2).encode(x="low:Q", x2="high:Q"),
             alt.Chart(band).mark_area(color=BLUE, opacity=0.2).encode(x=x, y="low:Q", y2="high:Q"),
             alt.Chart(span).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q"),
@@ -687,10 +687,10 @@ class RankingPlots:
             Pixels.
         """
         summary = self._of.summary
-        metric = one_of("metric", metric, summary["metric"].unique(maintain_order=True))
+        metric = _one_of("metric", metric, summary["metric"].unique(maintain_order=True))
         rows = summary.filter(pl.col("metric") == metric)
         values = rows.select(value="mean", low="ci_low", high="ci_high")
-        return intervals(values, rows["version"].to_list(), axis="mean score", width=width, title=metric)
+        return _intervals(values, rows["version"].to_list(), axis="mean score", width=width, title=metric)
 
 
 class SamplePlanPlots:
@@ -713,13 +713,13 @@ class SamplePlanPlots:
         summary = self._of.summary
         known = summary["metric"].drop_nulls().unique(maintain_order=True).to_list()
         if known:
-            metric = one_of("metric", metric, known)
+            metric = _one_of("metric", metric, known)
             summary = summary.filter(pl.col("metric") == metric)
         rows = summary.sort("min_effect").drop_nulls("items").select("min_effect", "items")
         x = alt.X("min_effect:Q", title="difference to be found", axis=alt.Axis(grid=False))
         y = alt.Y("items:Q", title="items", scale=alt.Scale(type="log"))
         asked = summary.head(1).select("min_effect", "items")
-        return themed(
+        return _themed(
             alt.Chart(rows).mark_line(color=GREY).encode(x=x, y=y),
             alt.Chart(rows).mark_point(filled=True, opacity=1, color=BLUE, size=60).encode(x=x, y=y),
             alt.Chart(asked).mark_point(filled=True, opacity=1, color=VERMILION, size=120).encode(x=x, y=y),
@@ -751,8 +751,8 @@ class RunsPlots:
             raise ValueError(
                 "there are no passes to draw: the metrics have no labels, or no item has enough runs"
             )
-        metric = one_of("metric", metric, summary["metric"].unique(maintain_order=True))
-        version = one_of("version", version, summary["version"].unique(maintain_order=True))
+        metric = _one_of("metric", metric, summary["metric"].unique(maintain_order=True))
+        version = _one_of("version", version, summary["version"].unique(maintain_order=True))
         rows = summary.filter(pl.col("metric") == metric, pl.col("version") == version)
         kinds = ["any of k passes", "all of k pass"]
         data = pl.concat(
@@ -769,7 +769,7 @@ class RunsPlots:
             "kind:N", scale=alt.Scale(domain=kinds, range=[BLUE, VERMILION]), legend=alt.Legend(title=None)
         )
         base = alt.Chart(data)
-        return themed(
+        return _themed(
             base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour),
             base.mark_point(filled=True, opacity=1, size=60).encode(x=x, y=y, color=colour, shape="kind:N"),
@@ -797,7 +797,7 @@ class AgreementPlots:
         values = rows.select(
             "value", low=pl.coalesce("ci_low", "value"), high=pl.coalesce("ci_high", "value")
         )
-        return intervals(values, labels, axis="coefficient", width=width, title=None)
+        return _intervals(values, labels, axis="coefficient", width=width, title=None)
 
 
 KINDS: dict[type[Any], Any] = {

@@ -50,7 +50,7 @@ def comparison_evidence(comparison: Comparison, found: Story, *, most: int = MOS
     measured = [row for row in rows if row.measure is not None and not row.measure.share]
     parts: list[Html | None] = []
     if several:
-        parts.append(leaderboard(comparison, rows))
+        parts.append(_leaderboard(comparison, rows))
         hidden = [row for row in rows if row.slice is not None and row.moved]
         parts.append(
             _forest(hidden[: 4 * most], "Slices that moved", several=True, most=most) if hidden else None
@@ -120,7 +120,7 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
         value, low, high = _drawn(row, relative=relative)
         change = row.change(row.difference)
         if relative and row.before and row.difference is not None:
-            change = signed_percent(row.difference / abs(row.before))
+            change = _signed_percent(row.difference / abs(row.before))
         bar = interval(
             axis, value, low, high, verdict=row.verdict,
             band=row.min_effect / (abs(row.before or 0.0) or 1.0) if relative else row.min_effect,
@@ -136,7 +136,7 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
             else row.slice
         )
         cells = [
-            tag("td", verdict(row.verdict)),
+            tag("td", _verdict(row.verdict)),
             *([tag("td", middle_cut(row.candidate, 32), title=_full(row.candidate))] if several else []),
             tag("th", middle_cut(reveal(name), 32), scope="row", title=_full(row.name)),
             *([tag("td", middle_cut(reveal(place), 32), title=_full(place))] if by else []),
@@ -154,7 +154,7 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
             tag("td", f"{row.n:,}", class_="number"),
         ]
         body.append(tag("tr", cells))
-    form = signed_percent if relative else partial(signed, digits=2)
+    form = _signed_percent if relative else partial(signed, digits=2)
     foot = tag(
         "tr",
         [tag("td") for _ in range(heads.index("interval"))],
@@ -200,7 +200,7 @@ def _why(row: Row) -> str:
     return line(f"{row.interval or 'no interval'}{q}. {row.reason}.{shrunk}", 600)
 
 
-def signed_percent(value: float | None) -> str:
+def _signed_percent(value: float | None) -> str:
     """Write a relative change.
 
     Examples
@@ -215,13 +215,13 @@ def signed_percent(value: float | None) -> str:
     return text if text == "0.0%" else f"{'−' if value < 0 else '+'}{text}"
 
 
-def verdict(name: str) -> Html:
+def _verdict(name: str) -> Html:
     """Return a verdict as a sign and a word, so that no one needs the colour."""
     sign = tag("span", SIGNS.get(name, ""), aria_hidden="true")
     return tag("span", sign, " ", name.replace("_", " "), class_=f"verdict {name}")
 
 
-def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
+def _leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
     """Return versions × metrics: means with the difference from the baseline drawn on one axis a metric."""
     spec = comparison.spec
     names = list(dict.fromkeys(row.metric for row in rows if row.slice is None))
@@ -268,7 +268,7 @@ def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
         word = (
             tag("td", "baseline", class_="quiet")
             if place == 0
-            else tag("td", verdict(comparison.verdicts[version]))
+            else tag("td", _verdict(comparison.verdicts[version]))
         )
         body.append(
             tag(
@@ -408,7 +408,9 @@ def timeline_evidence(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Ht
         )
         drawn.append(
             tag(
-                "figure", tag("figcaption", verdict(row["verdict"]), " ", middle_cut(reveal(name), 80)), chart
+                "figure",
+                tag("figcaption", _verdict(row["verdict"]), " ", middle_cut(reveal(name), 80)),
+                chart,
             )
         )
     more = len(moved) - most

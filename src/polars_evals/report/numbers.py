@@ -68,7 +68,7 @@ def percent(value: float | None, digits: int = 0) -> str:
     return (f"{value:.1%}" if near else text).replace("-", MINUS)
 
 
-def points(difference: float) -> str:
+def _points(difference: float) -> str:
     """Write a change of a share in points.
 
     Examples

@@ -42,10 +42,10 @@ class Axis:
 
     def ticks(self, most: int = 5) -> list[float]:
         """Return round numbers on the axis."""
-        return ticks(self.low, self.high, most)
+        return _ticks(self.low, self.high, most)
 
 
-def ticks(low: float, high: float, most: int = 4) -> list[float]:
+def _ticks(low: float, high: float, most: int = 4) -> list[float]:
     """Return at most so many round numbers between two.
 
     Examples
@@ -63,7 +63,7 @@ def ticks(low: float, high: float, most: int = 4) -> list[float]:
     return [round(step * at, 12) for at in range(first, floor(high / step) + 1)]
 
 
-def picture(*content: Html | None, width: int, height: int, label: str, class_: str = "bar") -> Html:
+def _picture(*content: Html | None, width: int, height: int, label: str, class_: str = "bar") -> Html:
     """Return an SVG with a name for those who cannot see it."""
     return tag(
         "svg", content, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
@@ -115,7 +115,7 @@ def interval(
             class_="point",
         ),
     ]
-    return picture(*drawn, width=axis.width, height=HEIGHT, label=label, class_=f"bar {verdict}")
+    return _picture(*drawn, width=axis.width, height=HEIGHT, label=label, class_=f"bar {verdict}")
 
 
 def scale(axis: Axis, *, form: Any = signed) -> Html:
@@ -125,7 +125,7 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
         for value in axis.ticks()
         if 20 < axis.x(value) < axis.width - 20
     ]
-    return picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
+    return _picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
 
 
 def series(
@@ -156,7 +156,7 @@ def series(
 
     verdict = change["verdict"]
     drawn: list[Html | None] = [
-        join_line([(left, y(one)), (width - 12, y(one))], "grid") for one in up.ticks(3)
+        _join_line([(left, y(one)), (width - 12, y(one))], "grid") for one in up.ticks(3)
     ]
     drawn += [
         tag("text", _level(one, unit), x=left - 6, y=y(one) + 4, text_anchor="end") for one in up.ticks(3)
@@ -175,8 +175,8 @@ def series(
         if value == "mean" and one.get("ci_low") is not None and len(known) <= 120
     ]
     if levels[0] is not None:
-        drawn.append(join_line([(left, y(levels[0])), (width - 12, y(levels[0]))], "level"))
-    drawn.append(join_line([(x(one["window"]), y(one[value])) for one in known], "line"))
+        drawn.append(_join_line([(left, y(levels[0])), (width - 12, y(levels[0]))], "level"))
+    drawn.append(_join_line([(x(one["window"]), y(one[value])) for one in known], "line"))
     if len(known) <= 120:
         drawn += [tag("circle", cx=x(one["window"]), cy=y(one[value]), r=2.5, class_="dot") for one in known]
     if change.get("began") is not None and times:
@@ -197,7 +197,7 @@ def series(
         for one in ends
         if left - 1 <= x(one) <= width - 24
     ]
-    return picture(*drawn, width=width, height=height, label=label, class_="chart")
+    return _picture(*drawn, width=width, height=height, label=label, class_="chart")
 
 
 def _stamp(moment: Any) -> float:
@@ -218,7 +218,7 @@ def _level(value: float, unit: str) -> str:
     return f"{value:,.4g}{f' {unit}' if unit else ''}".replace("-", "−")
 
 
-def join_line(points: Sequence[tuple[float, float]], class_: str) -> Html | None:
+def _join_line(points: Sequence[tuple[float, float]], class_: str) -> Html | None:
     """Return a line through points."""
     if len(points) < 2:
         return None
@@ -264,7 +264,7 @@ def curves(
             )
         )
     for one in up.ticks(4):
-        drawn.append(join_line([(left, at(0, one)[1]), (width - 90, at(0, one)[1])], "grid"))
+        drawn.append(_join_line([(left, at(0, one)[1]), (width - 90, at(0, one)[1])], "grid"))
         drawn.append(
             tag("text", f"{one:g}".replace("-", "−"), x=left - 6, y=at(0, one)[1] + 4, text_anchor="end")
         )
@@ -288,7 +288,7 @@ def curves(
     ends: list[float] = []
     for order, (own, points) in enumerate(lines.items()):
         placed = [at(x, y) for x, y in points]
-        drawn.append(join_line(placed, f"line line{order}"))
+        drawn.append(_join_line(placed, f"line line{order}"))
         if placed:
             # Names of lines that end together stand below each other.
             place = placed[-1][1] + 4
@@ -296,7 +296,7 @@ def curves(
                 place += 13
             ends.append(place)
             drawn.append(tag("text", own, x=placed[-1][0] + 6, y=round(place, 1), class_=f"name line{order}"))
-    return picture(*drawn, width=width, height=height, label=label, class_="chart")
+    return _picture(*drawn, width=width, height=height, label=label, class_="chart")
 
 
 def histogram(
@@ -327,14 +327,14 @@ def histogram(
         for one in bins
         if one[2]
     ]
-    drawn.append(join_line(steps, "after"))
+    drawn.append(_join_line(steps, "after"))
     drawn += [
         tag(
             "text", score(value) if high <= 1 else f"{value:,.3g}", x=x(value), y=height - 3, text_anchor=side
         )
         for value, side in ((low, "start"), (high, "end"))
     ]
-    return picture(
+    return _picture(
         *drawn,
         width=width,
         height=height,

@@ -222,7 +222,7 @@ def _parsed(text: str | None) -> Any:
         return None  # Invalid records are kept and counted by the scan itself.
 
 
-def tell(seen: Seen) -> tuple[Platform, str]:
+def _tell(seen: Seen) -> tuple[Platform, str]:
     """Choose the one platform whose marks a file shows; more than one, or none, is an error."""
     others = [platform for platform in PLATFORMS.values() if platform is not GENERIC]
     fitting = _fitting([platform for platform in others if not platform.common], seen)
@@ -250,12 +250,12 @@ def _unknown(seen: Seen) -> str:
     names = sorted(seen.schema)
     held = f"the columns {listed(names, 12)}" if names else "no JSON object in the records"
     return (
-        f"no known trace format has {held} of {seen.file}; {proposal(seen)}or name the platform with format= "
-        f"({', '.join(PLATFORMS)})"
+        f"no known trace format has {held} of {seen.file}; {_proposal(seen)}"
+        f"or name the platform with format= ({', '.join(PLATFORMS)})"
     )
 
 
-def proposal(seen: Seen) -> str:
+def _proposal(seen: Seen) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if seen.kind in ("parquet", "csv"):
         proposed = propose_columns(scan_table(seen.path, seen.kind, None))
@@ -343,7 +343,7 @@ def sort_files(
             empty.append(file)
             continue
         try:
-            platform, reason = (named, "as asked for") if named is not None else tell(each)
+            platform, reason = (named, "as asked for") if named is not None else _tell(each)
             found.told.append(Told(each, platform, reason))
         except UnknownFormatError as error:
             unknown.append((each, error))

@@ -280,7 +280,7 @@ def plan_of(
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Group the files that were told, and check what the user named."""
-    groups = group_files(told)
+    groups = _group_files(told)
     detection = Detection(
         "+".join(dict.fromkeys(one.platform.name for one in told)),
         "; ".join(dict.fromkeys(one.reason for one in told)),
@@ -298,7 +298,7 @@ def plan_of(
     return plan
 
 
-def group_files(told: Sequence[Told]) -> list[Group]:
+def _group_files(told: Sequence[Told]) -> list[Group]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
     groups: list[Group] = []
     for seen, platform in ((one.seen, one.platform) for one in told):
