@@ -226,7 +226,7 @@ class AsJson : public AsTextLists {
 public:
     explicit AsJson(const Value& options) : AsTextLists(options), whole_(options["whole"].flag()) {}
     Field type(const Dtypes& columns) const override {
-        const Dtype dtype = *columns[0];
+        Dtype dtype = *columns[0];
         if (is_whole(dtype) && is_writable(dtype)) return {"", Type::text};
         check_texts(name_, argument_.c_str(), dtype, Accepts::objects);
         return {"", is_list(dtype) ? Type::texts : Type::text};

@@ -364,7 +364,7 @@ public:
     Field type(const Dtypes& columns) const override {
         const char* const names[] = {"output", "expected"};
         for (int i = 0; i < 2; ++i) {
-            const Dtype dtype = *columns[static_cast<std::size_t>(i)];
+            Dtype dtype = *columns[static_cast<std::size_t>(i)];
             const bool is_vector =
                 is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
             if (!is_vector && !is_null(dtype))
@@ -401,7 +401,7 @@ public:
           is_exponential_(options.has("gain") && options["gain"].text() == "exponential") {}
 
     Field type(const Dtypes& columns) const override {
-        const Dtype left = *columns[0], right = *columns[1];
+        Dtype left = *columns[0], right = *columns[1];
         if (!is_list(left) && !is_null(left)) throw refused("output", left);
         if (!is_list(right) && format_of(right)[0] == '+') throw refused("expected", right);
         check_tokens(name_, left, right);
