@@ -111,6 +111,15 @@ class Row:
         value = 0.0 if self.difference is None else self.difference
         return -value if self.lower_is_better else value
 
+    def drawn(self, *, relative: bool = False) -> tuple[float | None, float | None, float | None]:
+        """Return value and interval, better to the right; relative ones as parts of the baseline."""
+        sign = -1.0 if self.lower_is_better else 1.0
+        part = sign / (abs(self.before or 0.0) or 1.0 if relative else 1.0)
+        value, low, high = (
+            one if one is None else one * part for one in (self.difference, self.low, self.high)
+        )
+        return (value, high, low) if part < 0 else (value, low, high)
+
     @property
     def likely_gain(self) -> float:
         """The gain by which rows are sorted: of a slice, what is left of it without chance."""
@@ -175,6 +184,14 @@ def rows_of(comparison: Comparison) -> list[Row]:
     frame = pl.concat([comparison.summary, comparison.slices], how="diagonal_relaxed")
     quantiles = _worst_quantiles(comparison)
     return [_row(one, comparison, quantiles) for one in frame.iter_rows(named=True)]
+
+
+def bins_of(comparison: Comparison, metric: str, candidate: str) -> pl.DataFrame:
+    """Return the bins of a metric's scores: `low`, `high`, and the share of answers `before` and `after`."""
+    rows = comparison.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
+    is_before = pl.col("version") == comparison.spec.baseline
+    before, after = (rows.filter(one).sort("bin_low") for one in (is_before, ~is_before))
+    return before.select(low="bin_low", high="bin_high", before="share").with_columns(after=after["share"])
 
 
 def _worst_quantiles(comparison: Comparison) -> dict[tuple[Any, ...], dict[str, Any]]:
