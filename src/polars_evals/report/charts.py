@@ -14,9 +14,8 @@ except ImportError:
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.report.numbers import day, middle_cut
-from polars_evals.report.pack import reveal
 from polars_evals.report.tables import bins_of, rows_of
-from polars_evals.wording import did_you_mean, line, listed
+from polars_evals.wording import did_you_mean, line, listed, reveal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from polars_evals.drift.items import text_of
 from polars_evals.drift.read import scores as scores_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
-from polars_evals.wording import INVISIBLE, counted
+from polars_evals.wording import counted, reveal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,6 @@ _REFUSAL = (
 )
 _SCRIPTS = "Greek Cyrillic Hebrew Arabic Devanagari Bengali Tamil Thai Hiragana Katakana Han Hangul"
 _OTHER_SCRIPT = "[" + "".join(rf"\p{{{name}}}" for name in _SCRIPTS.split()) + "]"
-_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 @dataclass(frozen=True)
@@ -490,11 +488,6 @@ def _shown(texts: pl.Series) -> list[str]:
     """Return texts as one line each, short, with what cannot be seen made visible."""
     short = texts.str.head(3 * PREVIEW).str.replace_all(r"\s+", " ").str.strip_chars().str.head(PREVIEW)
     return [reveal(one) if one is not None else "" for one in short]
-
-
-def reveal(text: str) -> str:
-    """Show what cannot be seen and yet acts on the text around it, as `⟨U+202E⟩` or `␍`."""
-    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
 
 
 def _static(

@@ -15,13 +15,13 @@ import polars as pl
 
 from polars_evals._version import __version__
 from polars_evals.drift import Comparison, Timeline
-from polars_evals.report.evidence import METHODS, comparison_evidence, result_evidence, timeline_evidence
+from polars_evals.report.figures import METHODS, comparison_figures, result_figures, timeline_figures
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
-from polars_evals.report.pack import Packed, pack, reveal
+from polars_evals.report.pack import Packed, pack
 from polars_evals.report.sentences import Claim, Story, changes, sentence, story
 from polars_evals.report.tables import SIGNS
-from polars_evals.wording import apart, counted, line
+from polars_evals.wording import apart, counted, line, reveal
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
@@ -71,7 +71,7 @@ def page_of(
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
     if isinstance(result, Comparison):
         return _comparison(result, timeline, items, label, source=source, gates=gates)
-    parts = timeline_evidence(result) if isinstance(result, Timeline) else result_evidence(result)
+    parts = timeline_figures(result) if isinstance(result, Timeline) else result_figures(result)
     said = [_gates(gates), *_other_claims(result)]
     head = tag("header", tag("div", _theme(), class_="top"), said, tag("p", _stamp(source), class_="facts"))
     main = tag("main", tag("section", parts, id="evidence"), _notes(result))
@@ -106,8 +106,8 @@ def _comparison(
         _head(comparison, found, packed, source, gates),
         tag(
             "main",
-            tag("section", comparison_evidence(comparison, found), id="evidence"),
-            None if timeline is None else tag("section", timeline_evidence(timeline), id="timeline"),
+            tag("section", comparison_figures(comparison, found), id="evidence"),
+            None if timeline is None else tag("section", timeline_figures(timeline), id="timeline"),
             _items(comparison, packed),
             _notes(comparison),
         ),

@@ -105,11 +105,14 @@ class Row:
         """Whether less is better."""
         return self.measure is not None and bool(self.measure.lower_is_better)
 
+    def turned(self, value: float | None) -> float:
+        """Return a change, above 0 where it is better."""
+        return 0.0 if value is None else -value if self.lower_is_better else value
+
     @property
     def gain(self) -> float:
         """The difference, above 0 where it is better."""
-        value = 0.0 if self.difference is None else self.difference
-        return -value if self.lower_is_better else value
+        return self.turned(self.difference)
 
     def drawn(self, *, relative: bool = False) -> tuple[float | None, float | None, float | None]:
         """Return value and interval, better to the right; relative ones as parts of the baseline."""
@@ -123,9 +126,7 @@ class Row:
     @property
     def likely_gain(self) -> float:
         """The gain by which rows are sorted: of a slice, what is left of it without chance."""
-        if self.shrunk is None or self.part != "mean":
-            return self.gain
-        return -self.shrunk if self.lower_is_better else self.shrunk
+        return self.turned(self.difference if self.shrunk is None or self.part != "mean" else self.shrunk)
 
     @property
     def weight(self) -> float:
@@ -262,6 +263,13 @@ def by_importance(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (not row.moved, row.slice is not None, -row.weight))
 
 
+def unmoved(rows: Iterable[Row]) -> list[str]:
+    """Count rows that are unclear and rows that did not change."""
+    verdicts = [row.verdict for row in rows]
+    kinds = {"unclear": "inconclusive", "unchanged": "no_change"}
+    return [f"{verdicts.count(kind):,} {word}" for word, kind in kinds.items() if kind in verdicts]
+
+
 def outcome_name(metric: str) -> str:
     """Return what a share of answers is called."""
     return _OUTCOMES.get(metric, metric)
@@ -308,16 +316,14 @@ def _text(value: Any) -> str:
 
 def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False, reasons: bool = False) -> Table:
     """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
-    columns = {row.by for row in rows if row.by is not None}
-    # One column of slices is named in the head, several with each value.
-    head = next(iter(columns)) if len(columns) == 1 and not columns & {"metric", "verdict"} else "slice"
+    head = places_of(rows)
     return Table.of(
         title,
         [
             {
                 **({"version": row.candidate} if versions else {}),
                 "metric": row.name,
-                **({head: _place(row, head)} if columns else {}),
+                **({head: place_of(row, head)} if head else {}),
                 "verdict": row.verdict.replace("_", " "),
                 "difference": row.change(row.difference),
                 "low": row.change(row.low),
@@ -331,7 +337,15 @@ def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False, re
     )
 
 
-def _place(row: Row, head: str) -> str:
+def places_of(rows: Iterable[Row]) -> str:
+    """Return the head of a column of slices, empty without slices: one column of slices gives its name."""
+    columns = {row.by for row in rows if row.by is not None}
+    single = len(columns) == 1 and not columns & {"metric", "verdict"}
+    return str(next(iter(columns))) if single else "slice" if columns else ""
+
+
+def place_of(row: Row, head: str) -> str:
+    """Return the name of a slice under a head that may say its column."""
     if row.slice is None:
         return "all items"
     return row.slice if head == "slice" or row.value is None else row.value
