@@ -31,11 +31,11 @@ from polars_evals.report.tables import (
     Table,
     bins_of,
     by_importance,
+    count_verdicts,
     outcome_name,
     place_of,
     places_of,
     tables_of,
-    unmoved,
 )
 from polars_evals.suite.measure import measures_of
 from polars_evals.wording import counted, line, reveal
@@ -104,7 +104,7 @@ def _forest(rows: Sequence[Row], title: str, *, several: bool = False, most: int
         least = f", smallest detectable change {min(known):.2g}" if known else ""
         folded = tag(
             "details",
-            tag("summary", f"{', '.join(unmoved(rest))}{least}"),
+            tag("summary", f"{', '.join(count_verdicts(rest))}{least}"),
             drawn(rest[:MOST_FOLDED], "Rows that did not clearly move"),
             _more(len(rest) - MOST_FOLDED),
             class_="unclear",

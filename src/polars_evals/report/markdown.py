@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polars_evals.drift import Comparison
@@ -61,26 +62,24 @@ def _folded(comparison: Comparison) -> list[str]:
 def _rows(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     several = len(comparison.spec.candidates) > 1
     sliced = any(row.slice is not None for row in rows)
-    heads = [
-        "", *(["version"] if several else []), "metric", *(["slice"] if sliced else []), "difference",
-        "interval", "before → after", "newly failing", "newly passing", "n",
-    ]  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * (len(heads) - 3)} ---: | ---: | ---: |"]
-    for row in rows:
-        values = [
-            f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
-            *([middle_cut(row.candidate, 40)] if several else []),
-            middle_cut(row.name, 40),
-            *(["all items" if row.slice is None else middle_cut(row.slice, 40)] if sliced else []),
-            row.change(row.difference),
-            row.interval or "–",
-            row.levels,
-            "–" if row.newly_failing is None else f"{row.newly_failing:,}",
-            "–" if row.newly_passing is None else f"{row.newly_passing:,}",
-            f"{row.n:,}",
-        ]
-        lines.append(f"| {' | '.join(map(inert, values))} |")
-    return lines
+    shown = [
+        {
+            "": f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
+            **({"version": middle_cut(row.candidate, 40)} if several else {}),
+            "metric": middle_cut(row.name, 40),
+            **({"slice": "all items" if row.slice is None else middle_cut(row.slice, 40)} if sliced else {}),
+            "difference": row.change(row.difference),
+            "interval": row.interval or "–",
+            "before → after": row.levels,
+            "newly failing": row.newly_failing,
+            "newly passing": row.newly_passing,
+            "n": row.n,
+        }
+        for row in rows
+    ]
+    table = Table.of("", shown)
+    counts = ("newly failing", "newly passing", "n")
+    return _table(replace(table, numeric=tuple(head in counts for head in table.heads)), len(shown))
 
 
 def _worst(comparison: Comparison) -> list[str]:
