@@ -13,7 +13,7 @@ except ImportError:
     raise ImportError("charts need altair: pip install 'polars-evals[plot]'") from None
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.report.numbers import day, middle_cut
+from polars_evals.report.numbers import NAME, day, distinct
 from polars_evals.report.tables import bins_of, rows_of
 from polars_evals.wording import did_you_mean, line, listed, reveal
 
@@ -28,7 +28,7 @@ TEXT, GREY, BAND = "#7a828b", "#8a939d", "#8a939d"
 BLUE, SKY, VERMILION, GREEN, PURPLE = "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7"
 COLOURS = {"regressed": VERMILION, "inconclusive": GREY, "improved": BLUE, "no_change": GREY}
 SHAPES = dict(zip(COLOURS, ("triangle-down", "diamond", "triangle-up", "circle"), strict=True))
-WIDE, HEIGHT, ROW, LABEL = 640, 190, 24, 60
+WIDE, HEIGHT, ROW = 640, 190, 24
 MOST_SLICES, MOST_WINDOWS, BINS = 40, 400, 40
 # From this ratio of the 95th percentile to the median on, values are drawn on a logarithmic axis.
 SKEWED = 2.5
@@ -61,17 +61,6 @@ def _themed(*layers: Any, width: int, title: str | None, height: int = HEIGHT) -
     )
 
 
-def _distinct(labels: Iterable[str]) -> list[str]:
-    """Return labels that fit and differ: of those that are alike, later ones get a number."""
-    seen: dict[str, int] = {}
-    names = []
-    for label in labels:
-        short = middle_cut(reveal(label), LABEL)
-        seen[short] = seen.get(short, 0) + 1
-        names.append(short if seen[short] == 1 else f"{short} ({seen[short]})")
-    return names
-
-
 def _plain(field: str, title: str | None = None, **axis: Any) -> Any:
     """Return a horizontal axis without a grid."""
     return alt.X(field, title=title, axis=alt.Axis(grid=False, **axis))
@@ -87,7 +76,7 @@ def _intervals(
     size: int = 70, **look: Any,
 ) -> Any:  # fmt: skip
     """Draw values with their ends, the first three columns, one row each, in the order given."""
-    names, (_, low, high) = _distinct(labels), rows.columns[:3]
+    names, (_, low, high) = distinct(map(reveal, labels)), rows.columns[:3]
     base = alt.Chart(rows.with_columns(pl.Series("label", names, dtype=pl.String)))
     y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
     mark = {} if look else {"color": BLUE}
@@ -246,7 +235,7 @@ class ComparisonPlots(_Plots[Comparison]):
         x = alt.X(
             "low:Q", bin="binned", title="score", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
         )
-        names = _distinct((self._of.spec.baseline, candidate))
+        names = distinct(map(reveal, (self._of.spec.baseline, candidate)))
         layers = _spread(bins, names, x, "share of answers")
         threshold = self._threshold(metric)
         if threshold is not None:
@@ -331,9 +320,9 @@ class ComparisonPlots(_Plots[Comparison]):
         unit = spec.measures[measure].unit
         named = f"{measure} ({unit})" if unit else measure
         scale = alt.Scale(type="log" if log else "linear", nice=False, zero=False)
-        title = f"{line(named, LABEL)}{', logarithmic' if log else ''}"
+        title = f"{line(named, NAME)}{', logarithmic' if log else ''}"
         x = alt.X("low:Q", bin="binned", title=title, scale=scale, axis=alt.Axis(grid=False, format="~s"))
-        names = _distinct((spec.baseline, candidate))
+        names = distinct(map(reveal, (spec.baseline, candidate)))
         marks = pl.DataFrame(
             [
                 {"low": values[side].quantile(at, "linear"), "of": name, "kind": kind}

@@ -23,6 +23,7 @@ from polars_evals.report.markup import (
 )
 from polars_evals.report.numbers import middle_cut, score, short_names, signed
 from polars_evals.report.pack import ranked
+from polars_evals.report.sentences import identical
 from polars_evals.report.tables import (
     MOVED,
     ORDER,
@@ -31,6 +32,7 @@ from polars_evals.report.tables import (
     Table,
     bins_of,
     by_importance,
+    compared,
     count_verdicts,
     outcome_name,
     place_of,
@@ -69,10 +71,14 @@ METHODS: dict[type[Any], str] = {
 def comparison_figures(comparison: Comparison, found: Story, *, most: int = MOST_MOVED) -> list[Html | None]:
     """Return what moved and what did not, with intervals; of several versions a leaderboard."""
     rows = list(found.rows)
+    if all(row.difference == 0 for row in rows) and identical(comparison):
+        # Where nothing differs there is no interval.
+        return [table_of(compared(rows, "Scores", intervals=False))]
     parts: list[Html | None]
     if len(comparison.spec.candidates) > 1:
         hidden = [row for row in rows if row.slice is not None and row.moved]
-        moved = _forest(hidden[: 4 * most], "Slices that moved", several=True, most=most)
+        names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 32)
+        moved = _forest(hidden[: 4 * most], "Slices that moved", names=names, most=most)
         parts = [leaderboard(comparison, rows), moved]
     else:
         measured = [row for row in rows if row.measure is not None and not row.measure.share]
@@ -84,15 +90,18 @@ def comparison_figures(comparison: Comparison, found: Story, *, most: int = MOST
     return [*parts, _spreads(comparison, rows), _confusion(comparison)]
 
 
-def _forest(rows: Sequence[Row], title: str, *, several: bool = False, most: int = MOST_MOVED) -> Html | None:
+def _forest(
+    rows: Sequence[Row], title: str, *, names: dict[str, str] | None = None, most: int = MOST_MOVED
+) -> Html | None:
     """Return rows with their intervals: those that moved first, by size; the others folded."""
     if not rows:
         return None
     ordered = by_importance(rows)
     moved, rest = [row for row in ordered if row.moved], [row for row in ordered if not row.moved]
     relative = all(row.measure is not None and not row.measure.share for row in rows)
-    axis = Axis([end for row in rows for end in row.drawn(relative=relative) if row.judged], width=200)
-    drawn = partial(_rows, axis=axis, several=several, relative=relative)
+    ends = [row.drawn(relative=relative) for row in rows if row.judged] or [row.drawn() for row in rows]
+    axis = Axis([one for end in ends for one in end], width=200)
+    drawn = partial(_rows, axis=axis, names=names, relative=relative)
     if not moved:
         # Nothing moved: what is known of all items stands open.
         moved = [row for row in rest if row.slice is None]
@@ -121,11 +130,13 @@ def quiet(*said: Child) -> Html:
     return tag("p", said, class_="quiet")
 
 
-def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relative: bool) -> Html:
+def _rows(
+    rows: Sequence[Row], title: str, *, axis: Axis, names: dict[str, str] | None, relative: bool
+) -> Html:
     place_head = places_of(rows)
     flips = any(row.newly_failing is not None for row in rows)
     heads = [
-        "", *(["version"] if several else []), "metric", *([place_head] if place_head else []),
+        "", *(["version"] if names else []), "metric", *([place_head] if place_head else []),
         "before → after", "change", "interval", *(["newly failing", "newly passing"] if flips else []),
         "items",
     ]  # fmt: skip
@@ -146,7 +157,7 @@ def _rows(rows: Sequence[Row], title: str, *, axis: Axis, several: bool, relativ
         counts = (row.newly_failing, row.newly_passing) if flips else ()
         cells = [
             tag("td", verdict(row.verdict)),
-            _name(row.candidate, 32, "td") if several else None,
+            _name(names[row.candidate], 40, "td", full=row.candidate) if names else None,
             _name(outcome_name(row.metric) if share else row.name, 32, full=row.name),
             _name(place, 32, "td") if place_head else None,
             _number(row.levels),

@@ -212,7 +212,7 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
     marks = [
         _text("0" if value == 0 else form(value), axis.x(value), 11, "middle")
         for value in axis.ticks()
-        if 20 < axis.x(value) < axis.width - 20
+        if value == 0 or 20 < axis.x(value) < axis.width - 20
     ]
     return picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
 

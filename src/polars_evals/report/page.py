@@ -155,7 +155,7 @@ def _head(
         if found.counts[kind] or kind != "no_change"
     ]
     total = sum(found.counts.values())
-    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {total:,} rows"
+    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {counted(total, 'row')}"
     who = tag("p", found.title.partition(": ")[0], class_="who")
     top = [who, tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"), _theme()]
     return tag(
@@ -210,13 +210,11 @@ def _example(comparison: Comparison, claim: Claim, packed: Packed | None) -> Htm
         return None
     texts = apart({"x": one["expected"], "b": one["before"], "a": one["after"]}, "b", "a")
     cut = {key: line(reveal(value), 90) for key, value in texts.items() if isinstance(value, str)}
-    parts = [
-        line(reveal(one["input"] or one["item"]), 110),
-        *([f"expected “{cut['x']}”"] if cut.get("x") else []),
-        f"“{cut.get('b') or 'no answer'}” → “{cut.get('a') or 'no answer'}”",
-    ]
-    said = (join(" · " if at else "", tag("bdi", part)) for at, part in enumerate(parts))
-    return tag("p", "For example: ", said, class_="example")
+    # Each text has its own direction, so that before stands left of after whatever their scripts.
+    before, after = (tag("bdi", f"“{cut.get(key) or 'no answer'}”") for key in "ba")
+    expected = [" · expected ", tag("bdi", f"“{cut['x']}”")] if cut.get("x") else None
+    asked = tag("bdi", line(reveal(one["input"] or one["item"]), 110))
+    return tag("p", "For example: ", asked, expected, " · ", before, " → ", after, class_="example")
 
 
 def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
@@ -304,7 +302,7 @@ def _items(comparison: Comparison, packed: Packed | None) -> Html:
         )
         return tag("section", tag("h2", "Items"), tag("p", why, class_="empty"), id="items")
     two = len(packed.about["versions"]) == 2
-    total = f"{packed.total:,} items" if packed.total != 1 else "1 item"
+    total = counted(packed.total, "item")
     whole = packed.with_text == packed.total
     texts = "" if whole else f" {packed.with_text:,} have their full texts in this file."
     rows = tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows")

@@ -306,7 +306,9 @@ def _made(title: str, rows: Iterable[Any], columns: _Columns) -> Table:
     return Table.of(title, [{head: of(row) for head, of in shown.items()} for row in rows])
 
 
-def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False) -> Table:
+def compared(
+    rows: Sequence[Row], title: str = "", *, versions: bool = False, intervals: bool = True
+) -> Table:
     """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
     head = places_of(rows)
     return _made(
@@ -318,8 +320,8 @@ def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False) ->
             head: (lambda row: place_of(row, head)) if head else None,
             "verdict": lambda row: row.verdict.replace("_", " "),
             "difference": lambda row: row.change(row.difference),
-            "low": lambda row: row.change(row.low),
-            "high": lambda row: row.change(row.high),
+            "low": (lambda row: row.change(row.low)) if intervals else None,
+            "high": (lambda row: row.change(row.high)) if intervals else None,
             "before → after": lambda row: row.levels,
             "items": lambda row: row.n,
         },
