@@ -26,8 +26,6 @@ FOLDER = "__evals__"
 LINE = "evals"
 # So many items are shown where a check fails, with texts of so many characters.
 SHOWN, LONGEST = 5, 70
-# What sums of floats may be off by: a drop of 0.02 allows 2 of 100.
-TOLERANCE = 1e-9
 
 FailOn = Literal["regressed", "inconclusive"]
 VERDICTS = ("regressed", "inconclusive")
@@ -179,7 +177,6 @@ class EvalsBaseline:
         return comparison
 
     def _name(self) -> str:
-        """Name the file of a check by module, class, test and parameters."""
         node = self._request.node
         parts = [self._request.path.stem, *node.nodeid.split("::")[1:-1], node.originalname or node.name]
         name = ".".join(parts)
@@ -193,7 +190,6 @@ class EvalsBaseline:
         return name if self._checks == 1 else f"{name}-{self._checks}"
 
     def _accept(self) -> str:
-        """Return the command that makes these answers the baseline."""
         _, *test = self._request.node.nodeid.split("::")
         return f"pytest --evals-update '{'::'.join([_shown(self._request.path), *test])}'"
 
@@ -215,10 +211,10 @@ class EvalsBaseline:
 
     def _write_page(self, comparison: Comparison, name: str, *, failed: bool) -> Path | None:
         """Write the page where it is asked for, and where a check failed."""
-        asked = self._request.config.getoption("--evals-report")
-        if asked is None and not failed:
+        given = self._request.config.getoption("--evals-report")
+        if given is None and not failed:
             return None
-        folder = Path(asked) if asked else self._request.getfixturevalue("tmp_path_factory").mktemp("evals")
+        folder = Path(given) if given else self._request.getfixturevalue("tmp_path_factory").mktemp("evals")
         folder.mkdir(parents=True, exist_ok=True)
         page = folder / f"{name}.html"
         comparison.to_html(page)
@@ -249,10 +245,10 @@ class _Rows:
             raise AssertionError(
                 "The answers have no <name>_score column: score them first, as in suite.score(answers)"
             )
-        kept = [f"{metric}_{end}" for metric in metrics for end in ("score", "label")]
-        kept = [item, *kept, "output", "expected", "error", "finish_reason", *columns]
+        chosen = [f"{metric}_{end}" for metric in metrics for end in ("score", "label")]
+        chosen = [item, *chosen, "output", "expected", "error", "finish_reason", *columns]
         self.signatures = signatures_of(scored)
-        self.frame = scored.lazy().select(name for name in dict.fromkeys(kept) if name in names).collect()
+        self.frame = scored.lazy().select(name for name in dict.fromkeys(chosen) if name in names).collect()
         self.item = item
         self.metrics = metrics
         if self.frame.is_empty():
@@ -271,8 +267,8 @@ class _Rows:
         self.frame.write_parquet(part, metadata=to_metadata(self.signatures))
         part.replace(path)
         changes = {"removed": len(old - items), "added": len(items - old)}
-        told = "".join(f", {count} {what}" for what, count in changes.items() if count)
-        return f"baseline of {len(items)} items{told} written to {_shown(path)}"
+        changed = "".join(f", {count} {what}" for what, count in changes.items() if count)
+        return f"baseline of {len(items)} items{changed} written to {_shown(path)}"
 
     @property
     def _items(self) -> set[Any]:
@@ -319,7 +315,6 @@ class _Rows:
 
 
 def _columns_of(given: Any) -> list[str]:
-    """Name the columns that an option of `compare` reads."""
     import polars as pl
 
     if given is None or isinstance(given, str):
@@ -334,8 +329,8 @@ def _together(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     item = after.columns[0]
-    kept = after.filter(pl.col(item).is_in(before[item].unique().implode()))
-    sides = {BASELINE: before, NOW: kept}
+    shared = after.filter(pl.col(item).is_in(before[item].unique().implode()))
+    sides = {BASELINE: before, NOW: shared}
     return pl.concat(
         [frame.with_columns(pl.lit(name).alias(VERSION)) for name, frame in sides.items()],
         how="diagonal_relaxed",
@@ -344,25 +339,25 @@ def _together(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 def _beyond(summary: pl.DataFrame, limits: Mapping[str, float | None], margin: float | None) -> Iterator[str]:
     """Say which rows are beyond a limit."""
+    from polars_evals.drift.comparison import falls
+
     for row in summary.iter_rows(named=True):
         most = limits["max_newly_failing"]
         if most is not None and (row["newly_failing"] or 0) > most:
             yield f"{row['metric']}: {row['newly_failing']} items newly fail, more than {most:g}"
-        for what, value in (("mean score", "mean"), ("pass rate", "pass_rate")):
-            before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
-            if before is None or after is None:
-                continue
-            for option, scale in (("max_drop", 1.0), ("max_relative_drop", before)):
-                limit = limits[option]
-                if limit is not None and before - after > limit * scale + TOLERANCE:
-                    drop = f"{before:.4g} → {after:.4g}"
-                    yield f"{row['metric']}: the {what} fell {drop}, more than {option} = {limit:g} allows"
+        for option in ("max_drop", "max_relative_drop"):
+            bound = limits[option]
+            for value, before, after, _ in (
+                () if bound is None else falls(row, bound, relative=option == "max_relative_drop")
+            ):
+                what = "mean score" if value == "mean" else "pass rate"
+                fell = f"the {what} fell {before:.4g} → {after:.4g}"
+                yield f"{row['metric']}: {fell}, more than {option} = {bound:g} allows"
         if margin is not None and row["not_worse"] != "yes":
             yield f"{row['metric']}: a loss of more than {margin:g} is not ruled out"
 
 
 def _line(comparison: Comparison, new: int, *, unchanged: bool) -> str:
-    """Say how a check went, for the summary."""
     verdict = "no score changed" if unchanged else comparison.verdict.replace("_", " ")
     rows = comparison.summary.iter_rows(named=True)
     scores = ", ".join(

@@ -209,6 +209,17 @@ def test_init_needs_a_column_that_identifies_a_row(files: Path) -> None:
     invoke("run", "evals/job.toml", code=0)
 
 
+def test_init_proposes_columns_that_describe_the_item(files: Path) -> None:
+    for version in ("v1", "v2"):
+        frame = pl.read_ndjson(f"{version}.jsonl").with_row_index()
+        frame = frame.with_columns(topic=pl.lit("t") + (pl.col("index") % 3).cast(pl.String))
+        frame.with_columns(ok=pl.col("index") % 2 == int(version == "v1")).drop("index").write_ndjson(
+            f"{version}.jsonl"
+        )
+    invoke("init", "v1.jsonl", "v2.jsonl", "--keep", "topic", "--keep", "ok", "--output", "evals", code=0)
+    assert 'by = ["topic"]' in Path("evals/job.toml").read_text(encoding="utf-8")
+
+
 def test_init_with_one_version_runs_too(files: Path) -> None:
     invoke("init", "v1.jsonl", "--output", "evals", code=0)
     invoke("run", "evals/job.toml", code=0)

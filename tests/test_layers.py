@@ -119,7 +119,7 @@ def test_one_module_calls_map_batches() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "map_batches"
     }
     # Ray's datasets have a method of that name, which has nothing to do with expressions.
-    assert callers <= {"expressions.python", "cluster.ray"}
+    assert callers <= {"expressions.python", "cluster.engines"}
 
 
 @pytest.mark.parametrize(

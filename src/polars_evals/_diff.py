@@ -16,7 +16,7 @@ from polars_evals.drift.baseline import against_baseline
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.suggest import Suggestion, suggest
 from polars_evals.suite.suite import Suite
-from polars_evals.traces.reading import read_traces
+from polars_evals.traces.scan import read_traces
 from polars_evals.traces.tables import SOURCE
 from polars_evals.wording import counted
 
@@ -201,7 +201,6 @@ def _columns(options: Mapping[str, Any]) -> list[str | None]:
 
 
 def _two_sides(sources: Sequence[Source], reading: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str]:
-    """Read both sides into one frame."""
     if _is_same(*sources):
         both = f": {sources[0]}" if isinstance(sources[0], str | Path) else " frame"
         raise ConfigError(f"both sides are the same{both}; name two files, folders or frames")
@@ -214,7 +213,6 @@ def _two_sides(sources: Sequence[Source], reading: Mapping[str, Any]) -> tuple[p
 def _one_set(
     source: Source, version: str | None, before: str | None, reading: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, str, str]:
-    """Read a set that holds all versions."""
     if version is None:
         raise ConfigError(
             "name two files, folders or frames; or one with the column of its versions (version) and the "
@@ -238,7 +236,6 @@ def _one_set(
 
 
 def _is_same(first: Source, second: Source) -> bool:
-    """Whether both sides are one file or folder."""
     if not isinstance(first, str | Path) or not isinstance(second, str | Path):
         return first is second
     return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)
@@ -323,7 +320,6 @@ def _names(frames: Sequence[pl.DataFrame], sources: Sequence[Source]) -> list[st
 
 
 def _only_value(frame: pl.DataFrame, column: str) -> str | None:
-    """Return the value of a column that has one, in all rows."""
     if column not in frame.columns or frame[column].null_count():
         return None
     values = frame[column].cast(pl.String).unique().to_list()
@@ -345,21 +341,20 @@ def _paired_by(frame: pl.DataFrame, version: str, before: str, item: str | None)
         return INPUT
     if not any(side[name].count() for side in sides for name in shared):
         raise InputError("the answers have no item_id and no input: name the column that pairs them (item)")
-    told = []
+    sides_found = []
     for name, side in zip((f"the baseline {before}", "the other side"), sides, strict=True):
         column = ITEM if ITEM in side.columns and side[ITEM].null_count() < side.height else INPUT
         values = side[column].cast(pl.String).drop_nulls().unique(maintain_order=True)
         examples = ", ".join(repr(value[:40]) for value in values.head(3))
-        told.append(
+        sides_found.append(
             f"{name} has {counted(values.len(), 'item')}, such as {examples or 'none with an id or an input'}"
         )
     raise InputError(
-        f"the two sides share no item: {'; '.join(told)}; name the column that pairs them (item)"
+        f"the two sides share no item: {'; '.join(sides_found)}; name the column that pairs them (item)"
     )
 
 
 def _shared(sides: Sequence[pl.DataFrame], column: str) -> int:
-    """Count the values that both sides have."""
     first, second = (side.select(pl.col(column).cast(pl.String)).drop_nulls().unique() for side in sides)
     return first.join(second, on=column, how="semi").height
 

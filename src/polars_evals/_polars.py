@@ -122,7 +122,7 @@ def scan_lines(
     }
     if hasattr(pl, "scan_lines"):
         return pl.scan_lines(source, name=name, n_rows=n_rows, **options)
-    if (lines := blank_lines(source)) is not None:
+    if (lines := _blank_lines(source)) is not None:
         blank = pl.LazyFrame({name: lines[:n_rows]}, schema={name: pl.String()})
         return blank.with_columns(pl.lit(source).alias(include_file_paths)) if include_file_paths else blank
     # A table of one column, as no text has the separator in it. A file that has is refused.
@@ -139,7 +139,7 @@ def scan_lines(
     return table if n_rows is None else table.head(n_rows)
 
 
-def blank_lines(source: str | io.BytesIO) -> list[str] | None:
+def _blank_lines(source: str | io.BytesIO) -> list[str] | None:
     """Return the lines of a small file without text, which a Polars before 1.38 cannot scan; else None."""
     if isinstance(source, str):
         file = Path(source)
@@ -165,7 +165,7 @@ def scan_ndjson(source: str | Path, *, glob: bool = True) -> pl.LazyFrame:
         If a line is nested too deeply.
     """
     if VERSION < (2, 1):
-        require_shallow(scan_lines(str(source), glob=glob))
+        _require_shallow(scan_lines(str(source), glob=glob))
     return pl.scan_ndjson(source if glob else _literal(str(source)), infer_schema_length=None)
 
 
@@ -174,20 +174,20 @@ def _literal(path: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", path)
 
 
-def require_shallow(lines: pl.LazyFrame) -> None:
+def _require_shallow(lines: pl.LazyFrame) -> None:
     """Refuse lines of JSON that are nested too deeply for a Polars before 2.1."""
     suspect = pl.col("line").str.count_matches(r"[\[{]") > DEEPEST_JSON
     found = lines.filter(suspect).collect(engine="streaming").get_column("line")
-    if any(nesting(line) > DEEPEST_JSON for line in found):
+    if any(_nesting(line) > DEEPEST_JSON for line in found):
         raise pl.exceptions.ComputeError(f"a line is nested more than {DEEPEST_JSON} deep")
 
 
-def nesting(line: str) -> int:
+def _nesting(line: str) -> int:
     """Return how many brackets of a line of JSON are open at once, at most.
 
     Examples
     --------
-    >>> nesting('{"a": [1, {"b": "]"}]}')
+    >>> _nesting('{"a": [1, {"b": "]"}]}')
     3
     """
     deepest = depth = 0

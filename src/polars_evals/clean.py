@@ -77,7 +77,7 @@ def strip_reasoning(text: IntoText) -> pl.Expr:
     >>> df.select(pe.strip_reasoning("output"))["output"].to_list()
     ['42', '42', '42', '']
     """
-    return cleaning("strip_reasoning", text, STEPS["reasoning"])
+    return _cleaning("strip_reasoning", text, STEPS["reasoning"])
 
 
 def unfence(text: IntoText) -> pl.Expr:
@@ -100,7 +100,7 @@ def unfence(text: IntoText) -> pl.Expr:
     >>> df.select(pe.unfence("output"))["output"].to_list()
     ['{"a": 1}', 'no fence']
     """
-    return cleaning("unfence", text, STEPS["fence"])
+    return _cleaning("unfence", text, STEPS["fence"])
 
 
 def extract_json(text: IntoText) -> pl.Expr:
@@ -121,7 +121,7 @@ def extract_json(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_json("output"))["output"].to_list()
     ['{"city": "Paris"}', '[1, 2', None]
     """
-    return cleaning("extract_json", text, STEPS["json"])
+    return _cleaning("extract_json", text, STEPS["json"])
 
 
 def extract_field(text: IntoText, path: str) -> pl.Expr:
@@ -146,7 +146,7 @@ def extract_field(text: IntoText, path: str) -> pl.Expr:
     >>> df.select(pe.extract_field("output", "$.customer.name"))["output"].to_list()
     ['Ada', None, None]
     """
-    return cleaning("extract_field", text, at_path("extract_field: `path`", path))
+    return _cleaning("extract_field", text, _at_path("extract_field: `path`", path))
 
 
 def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) -> pl.Expr:
@@ -172,7 +172,7 @@ def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) ->
     >>> df.select(pe.extract_choice("output"))["output"].to_list()
     ['B', 'C', 'D', 'dunno']
     """
-    return cleaning("extract_choice", text, choosing(check_choices("extract_choice", choices)))
+    return _cleaning("extract_choice", text, _choosing(check_choices("extract_choice", choices)))
 
 
 def extract_number(text: IntoText) -> pl.Expr:
@@ -193,7 +193,7 @@ def extract_number(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_number("output"))["output"].to_list()
     ['1,042.50', '-7', 'none']
     """
-    return cleaning("extract_number", text, STEPS["number"])
+    return _cleaning("extract_number", text, STEPS["number"])
 
 
 def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -> pl.Expr:
@@ -219,9 +219,9 @@ def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -
     >>> df.select(pe.extract_after("output", "Answer:", "####"))["output"].to_list()
     ['42', '42', '42']
     """
-    check_markers("extract_after", markers)
+    _check_markers("extract_after", markers)
     check_options(extract_after, {"case_sensitive": case_sensitive})
-    return cleaning("extract_after", text, after(markers, case_sensitive=case_sensitive))
+    return _cleaning("extract_after", text, _after(markers, case_sensitive=case_sensitive))
 
 
 def extract_boxed(text: IntoText) -> pl.Expr:
@@ -238,7 +238,7 @@ def extract_boxed(text: IntoText) -> pl.Expr:
     >>> df.select(pe.extract_boxed("output"))["output"].to_list()
     ['\\frac{1}{2}', 'one half']
     """
-    return cleaning("extract_boxed", text, STEPS["boxed"])
+    return _cleaning("extract_boxed", text, STEPS["boxed"])
 
 
 def extract_regex(text: IntoText, pattern: str, *, group: Natural = 1) -> pl.Expr:
@@ -259,11 +259,10 @@ def extract_regex(text: IntoText, pattern: str, *, group: Natural = 1) -> pl.Exp
     >>> df.select(pe.extract_regex("output", r"\[(\w+)\]"))["output"].to_list()
     ['Yes', 'I think so']
     """
-    return cleaning("extract_regex", text, regex("extract_regex", pattern, group))
+    return _cleaning("extract_regex", text, _regex("extract_regex", pattern, group))
 
 
-def cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
-    """Make the expression of one step."""
+def _cleaning(name: str, text: IntoText, step: Step) -> pl.Expr:
     column = as_expr(name, "text", text)
     if step.name == "regex":
         # Whatever the column is: one that is no text is refused by the function that takes it as it is.
@@ -290,36 +289,37 @@ def cleaned(text: IntoText, steps: Sequence[Step]) -> pl.Expr:
     return call("clean", columns, options)
 
 
-def after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
-    """Make the step that looks for markers."""
+def cleaned_text(text: IntoText, steps: Sequence[Any]) -> pl.Expr:
+    """Run the steps of a suite one after the other."""
+    return cleaned(text, read_steps("clean", list(steps))).struct.field("text")
+
+
+def _after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
     nothing = "no " + " or ".join(f'"{marker}"' for marker in markers)
-    words = [word for marker in markers for word in emphasized(marker)]
-    words = words if case_sensitive else [lower_ascii(word) for word in words]
+    words = [word for marker in markers for word in _emphasized(marker)]
+    words = words if case_sensitive else [_lower_ascii(word) for word in words]
     return Step("after", nothing, {"words": words, "case_sensitive": case_sensitive})
 
 
-def at_path(where: str, path: object) -> Step:
-    """Make the step that takes the value at a path."""
+def _at_path(where: str, path: object) -> Step:
     return Step("field", f"no {path}", {"path": read_path(where, path)})
 
 
-def choosing(choices: Sequence[str]) -> Step:
-    """Make the step that looks for a choice."""
+def _choosing(choices: Sequence[str]) -> Step:
     return Step("choice", "no choice", {"words": list(choices)})
 
 
-def emphasized(marker: str) -> list[str]:
+def _emphasized(marker: str) -> list[str]:
     """Write a marker as Markdown may: `**Answer**:` has its colon behind the stars."""
     return [marker, *(f"{marker[:-1]}{mark}:" for mark in ("**", "__") if marker.endswith(":"))]
 
 
-def lower_ascii(text: str) -> str:
+def _lower_ascii(text: str) -> str:
     """Lowercase the letters that the native core lowercases."""
     return "".join(c.lower() if c.isascii() else c for c in text)
 
 
-def regex(name: str, pattern: object, group: object) -> Step:
-    """Make the step that looks for a pattern."""
+def _regex(name: str, pattern: object, group: object) -> Step:
     if not isinstance(pattern, str):
         raise ValueError(f"{name}: `pattern` must be a text, got {shown(pattern)}")
     check_pattern(name, pattern)
@@ -340,8 +340,7 @@ def _count_groups(pattern: str) -> int:
     return len(pl.Series([""]).str.extract_groups(pattern).struct.fields)
 
 
-def check_markers(name: str, markers: object) -> None:
-    """Accept one or more texts."""
+def _check_markers(name: str, markers: object) -> None:
     if not isinstance(markers, Sequence) or not markers or not all(isinstance(m, str) and m for m in markers):
         raise ValueError(f'{name}: give one or more markers, such as "Answer:", got {shown(markers)}')
 
@@ -350,7 +349,7 @@ STEPS: Mapping[str, Step] = {
     "reasoning": Step("reasoning", "no reasoning"),
     "fence": Step("fence", "no fence"),
     "json": Step("json", "no JSON"),
-    "choice": choosing(CHOICES),
+    "choice": _choosing(CHOICES),
     "number": Step("number", "no number"),
     "boxed": Step("boxed", "no box"),
 }
@@ -369,11 +368,10 @@ def read_steps(where: str, steps: object) -> list[Step]:
         steps = [steps]
     if not isinstance(steps, Sequence):
         raise ValueError(f"{where}: must be a list of steps, got {shown(steps)}")
-    return [read_step(where, step) for step in steps]
+    return [_read_step(where, step) for step in steps]
 
 
-def read_step(where: str, step: object) -> Step:
-    """Read one step of a suite."""
+def _read_step(where: str, step: object) -> Step:
     if isinstance(step, str):
         if step not in STEPS:
             hint = did_you_mean(step, STEPS) or f"; use one of {KNOWN}"
@@ -383,14 +381,14 @@ def read_step(where: str, step: object) -> Step:
         options: dict[Any, Any] = dict(step)
         if set(options) == {"after"}:
             markers = [options["after"]] if isinstance(options["after"], str) else options["after"]
-            check_markers(where, markers)
-            return after(markers, case_sensitive=False)
+            _check_markers(where, markers)
+            return _after(markers, case_sensitive=False)
         if set(options) in ({"regex"}, {"regex", "group"}):
-            return regex(where, options["regex"], options.get("group", 1))
+            return _regex(where, options["regex"], options.get("group", 1))
         if set(options) == {"choice"}:
-            return choosing(check_choices(where, options["choice"]))
+            return _choosing(check_choices(where, options["choice"]))
         if set(options) == {"field"}:
-            return at_path(f"{where}: `field`", options["field"])
+            return _at_path(f"{where}: `field`", options["field"])
         for key in options:
             if key not in WITH_OPTIONS and (hint := did_you_mean(key, WITH_OPTIONS)):
                 raise ValueError(f'{where}: unknown step "{key}"{hint}')

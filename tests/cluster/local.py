@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polars_evals.cluster.score import MapTables, Scorer
+    from polars_evals.cluster.score import MapTables
 
 Tables = list[pa.Table]
 
@@ -31,12 +31,10 @@ class LocalEngine:
     def select(self, data: Tables, columns: Sequence[str]) -> Tables:
         return [table.select(list(columns)) for table in data]
 
-    def score(self, data: Tables, scorer: Scorer) -> Tables:
-        return self.map(data, scorer.score_all, scorer.schema)
-
-    def map(self, data: Tables, function: MapTables, schema: pa.Schema) -> Tables:
+    def map(self, data: Tables, function: MapTables, schema: pa.Schema, *, keep: bool = False) -> Tables:
         mapped = [table for one in data for table in function([one])]
-        assert all(table.schema == schema for table in mapped)
+        made = pa.schema([*self.schema(data), *schema]) if keep else schema
+        assert all(table.schema == made for table in mapped)
         return mapped
 
     def collect(self, data: Tables) -> Iterator[pa.Table]:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import polars_evals as pe
 from polars_evals.cli.app import app
 from polars_evals.cluster import compare, score_files, score_ray
-from polars_evals.cluster.ray import _map
+from polars_evals.cluster.engines import _map
 from tests.cluster import everything
 from tests.cluster.data import DATA, PARTS, SUITE, answers, assert_example_scored, dies_once, wanted
 from tests.cluster.test_compare import OPTIONS, SETTINGS, assert_equal, scored, with_texts

@@ -132,7 +132,7 @@ def test_errors_come_before_anything_runs(session: Any) -> None:
 
 
 def test_a_task_has_no_more_threads_than_processors(session: Any) -> None:
-    from polars_evals.cluster.spark import _threads
+    from polars_evals.cluster.engines import _threads
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from (pa.record_batch({"threads": [pl.thread_pool_size()]}) for _ in batches)

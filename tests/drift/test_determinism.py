@@ -44,7 +44,15 @@ def tied() -> pl.DataFrame:
     )
 
 
+def every_form(frame: pl.LazyFrame) -> str:
+    """Compare, with repeats and several candidates that lost alike, and write all that can be written."""
+    found = pe.compare(frame, version="model", baseline="v0", item="item_id", by="auto", cluster="session")
+    forms = (str(found), found.explain(), found.to_markdown(), found.to_json(), found.to_junit())
+    return "".join((*forms, found.to_html(), found.items.collect().write_json(), found.flips.write_json()))
+
+
 ASK: dict[str, Callable[[pl.LazyFrame], str]] = {
+    "compare": every_form,
     "timeline": lambda frame: pe.timeline(
         frame, time="ts", version="model", by=["topic"], cluster="session", reference=5
     ).to_json(),

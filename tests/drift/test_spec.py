@@ -11,7 +11,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_evals as pe
-from polars_evals.cli.comparing import spec_of
+from polars_evals.cli import app
+from polars_evals.cli.options import comparison_spec
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.spec import SpecOptions
 from tests.drift.frames import versions
@@ -113,14 +114,17 @@ def test_the_arguments_stand_once() -> None:
 
 
 def test_the_command_has_the_same_defaults() -> None:
-    options = inspect.signature(spec_of).parameters
     arguments = inspect.signature(pe.compare).parameters
-    assert {*arguments} - {*options} == {"scored", "seed"}
+    options = {
+        name: option
+        for name, option in inspect.signature(app.compare).parameters.items()
+        if name in arguments
+    }
+    assert {*arguments} - {*options} == {"seed"}
     for name, option in options.items():
         # The command finds these in the file.
         found = name in ("version", "baseline")
         expected = None if found else arguments[name].default
         assert option.default == expected, name
-    assert spec_of(version="m", baseline="a", candidate=[], by=["t,l", "t"], metrics=[]) == ComparisonSpec(
-        version="m", baseline="a", by=[("t", "l"), "t"]
-    )
+    given = {"version": "m", "baseline": "a", "candidate": [], "by": ["t,l", "t"], "metrics": []}
+    assert comparison_spec(given) == ComparisonSpec(version="m", baseline="a", by=[("t", "l"), "t"])

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from polars_evals.cli.app import app
 from polars_evals.jobs import scan_store
+from polars_evals.jobs.store import Snapshot, find_store
 
 DATA = Path(__file__).parents[2] / "data/traces.parquet"
 COMPARED = ["--version", "model", "--baseline", "assistant-1.0", "--item", "item_id", "--by", "topic"]
@@ -62,6 +63,13 @@ def table(folder: Path) -> pl.DataFrame:
     """Read the whole store, in an order of its own."""
     scored = scan_store(folder / "scores").collect()
     return scored.select(sorted(scored.columns)).sort("trace_id", "source_file", "source_row")
+
+
+def read_store(path: Path) -> Snapshot:
+    """Read the last commit of a store that is there."""
+    snapshot = find_store(path)
+    assert snapshot is not None
+    return snapshot
 
 
 def invoke(*arguments: object) -> tuple[int, str, str]:

@@ -109,14 +109,14 @@ def test_a_file_on_which_polars_panics(tmp_path: Path, monkeypatch: pytest.Monke
     job = make_job(tmp_path)
     for name in ("a", "panics", "z"):
         deliver(traces(range(3), name), tmp_path / f"traces/{name}.parquet", 1)
-    query = Ingest.query
+    query = Ingest._query
 
     def panic(self: Ingest, reading: Any, sources: list[object]) -> Any:
         if any("panics" in str(source) for source in sources):
             raise pl.exceptions.PanicException("index out of bounds")
         return query(self, reading, sources)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Ingest, "query", panic)
+    monkeypatch.setattr(Ingest, "_query", panic)
     outcome = run(job)
     assert (list(outcome.failures), outcome.rows, outcome.exit_code()) == (["traces/panics.parquet"], 6, 3)
     assert "index out of bounds" in outcome.failures["traces/panics.parquet"]

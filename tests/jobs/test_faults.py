@@ -20,8 +20,8 @@ from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import StoreError, run, scan_store, status
 from polars_evals.jobs.runner import Watch
-from polars_evals.jobs.store import find_store, read_store
-from tests.jobs.support import command, deliver, invoke, make_job, start, table, traces
+from polars_evals.jobs.store import find_store
+from tests.jobs.support import command, deliver, invoke, make_job, read_store, start, table, traces
 
 # `make faults` raises it.
 KILLS = int(os.environ.get("EVALS_KILLS", "5"))

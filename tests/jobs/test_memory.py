@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_evals.cli.score import score_files
-from polars_evals.jobs import InputError, memory, run
+from polars_evals.cli.reading import score_input
+from polars_evals.jobs import InputError, inputs, run
 from polars_evals.jobs.inputs import Input
 from polars_evals.suite import Metric, Suite
 from tests.jobs.support import make_job, start, table, traces
@@ -60,9 +60,9 @@ def test_what_is_held_hardly_grows(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("where", ["traces/a.parquet", "traces/model=v1/a b.parquet"])
 def test_large_row_groups_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     tables = []
-    for largest in (memory.LARGEST_ROW_GROUP, 0):
-        monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", largest)
-        monkeypatch.setattr(memory, "STEP_BYTES", 1_000)
+    for largest in (inputs.LARGEST_ROW_GROUP, 0):
+        monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", largest)
+        monkeypatch.setattr(inputs, "STEP_BYTES", 1_000)
         folder = tmp_path / str(largest)
         job = make_job(folder)
         (folder / where).parent.mkdir(exist_ok=True)
@@ -98,18 +98,18 @@ VALUES: dict[str, pl.Series] = {
 def test_a_copy_with_small_row_groups_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
-    monkeypatch.setattr(memory, "STEP_BYTES", 1)
+    monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", 0)
+    monkeypatch.setattr(inputs, "STEP_BYTES", 1)
     frame = pl.DataFrame({"name": VALUES[name], "text": ["x", "y"]})
     frame.write_parquet(file := tmp_path / "a.parquet")
-    copy = memory.with_small_row_groups(str(file), tmp_path / "copies")
+    copy = inputs.with_small_row_groups(str(file), tmp_path / "copies")
     assert (copy == str(file)) == (name == "huge")  # which Arrow cannot read
     assert_frame_equal(pl.read_parquet(copy, hive_partitioning=False), pl.read_parquet(file))
 
 
 def test_small_files_are_read_as_they_are(tmp_path: Path) -> None:
     traces(range(10)).write_parquet(file := tmp_path / "a.parquet")
-    assert memory.with_small_row_groups(str(file), tmp_path / "copies") == str(file)
+    assert inputs.with_small_row_groups(str(file), tmp_path / "copies") == str(file)
     assert not (tmp_path / "copies").exists()
 
 
@@ -122,17 +122,17 @@ def test_steps_are_as_long_as_their_rows_allow(tmp_path: Path, kind: str) -> Non
         else:
             text = frame.write_ndjson().encode()
             file.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
-        with memory.small_steps(memory.row_bytes(str(file))) as rows:
+        with inputs.small_steps(inputs.row_bytes(str(file))) as rows:
             state = pl.Config.state(env_only=True)
             # As Polars calls it today, and called it before.
             set_to = state.get("POLARS_IDEAL_MORSEL_SIZE") or state.get("POLARS_STREAMING_CHUNK_SIZE")
             return int(set_to or 0), rows
 
     short = pl.DataFrame({"n": range(1_000)})
-    assert steps(short) == (memory.STEP_ROWS, memory.ROW_GROUP_ROWS)
+    assert steps(short) == (inputs.STEP_ROWS, inputs.ROW_GROUP_ROWS)
     long = steps(pl.select(text=pl.format("{}" + "x" * 9_990, pl.int_range(1_000))))
-    assert long == pytest.approx((memory.STEP_BYTES / 10_000, memory.ROW_GROUP_BYTES / 10_000), rel=0.05)
-    assert steps(short.clear()) == (memory.STEP_ROWS, memory.ROW_GROUP_ROWS)
+    assert long == pytest.approx((inputs.STEP_BYTES / 10_000, inputs.ROW_GROUP_BYTES / 10_000), rel=0.05)
+    assert steps(short.clear()) == (inputs.STEP_ROWS, inputs.ROW_GROUP_ROWS)
 
 
 def test_long_lines_anywhere_in_a_file_count(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_long_lines_anywhere_in_a_file_count(tmp_path: Path) -> None:
     file.write_text(
         "".join([*short, '{"n": "' + "x" * 100_000 + '"}\n', *short, *["x" * 50_000 + "\n"] * 100])
     )
-    assert memory.row_bytes(str(file)) > 20_000
+    assert inputs.row_bytes(str(file)) > 20_000
 
 
 @pytest.mark.parametrize("place", ["", "model=v9"])
@@ -155,13 +155,13 @@ def test_a_copy_keeps_the_name_and_folders_of_its_file(
     Path("model=v2").mkdir()
     traces(range(20), model="real").drop("model").write_parquet("model=v2/a.parquet")
     found = []
-    for largest in (memory.LARGEST_ROW_GROUP, 0):
-        monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", largest)
+    for largest in (inputs.LARGEST_ROW_GROUP, 0):
+        monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", largest)
         output = Path(f"out/model=v3/{largest}.parquet")
         source = Input(
             ["a.parquet", "model=v2/a.parquet"], "generic", {"model": "model"}, keep=["source_file"]
         )
-        score_files(source, Suite([Metric("exact_match")]), output, "polars")
+        score_input(source, Suite([Metric("exact_match")]), output, "polars")
         found.append(pl.read_parquet(output, hive_partitioning=False))
         assert [file.name for file in output.parent.iterdir() if file.name.startswith(".")] == []
     assert_frame_equal(*found)
@@ -170,31 +170,31 @@ def test_a_copy_keeps_the_name_and_folders_of_its_file(
 
 
 def test_old_times_are_those_that_polars_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", 0)
     table = pa.table({"ts": pa.array([datetime(3020, 1, 1)], pa.timestamp("us")), "output": ["x"]})
     pq.write_table(table, file := tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
-    copy = memory.with_small_row_groups(str(file), tmp_path / "copies")
+    copy = inputs.with_small_row_groups(str(file), tmp_path / "copies")
     assert_frame_equal(pl.read_parquet(copy), pl.read_parquet(file))
 
 
 def test_texts_that_repeat_are_copied_in_small_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dictionary holds them once in the file, but not where they are unpacked."""
-    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", 0)
     pl.DataFrame({"n": range(50_000)}).with_columns(output=pl.lit("prompt " * 300)).write_parquet(
         file := tmp_path / "a.parquet"
     )
-    copy = memory.with_small_row_groups(str(file), tmp_path / "copies")
-    assert max(rows for rows, _ in memory.row_groups(copy)) <= memory.STEP_ROWS
+    copy = inputs.with_small_row_groups(str(file), tmp_path / "copies")
+    assert max(rows for rows, _ in inputs._row_groups(copy)) <= inputs.STEP_ROWS
 
 
 def test_a_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "LARGEST_ROW_GROUP", 0)
+    monkeypatch.setattr(inputs, "LARGEST_ROW_GROUP", 0)
     traces(range(1_000)).write_parquet(file := tmp_path / "a.parquet", compression="uncompressed")
     content = bytearray(file.read_bytes())
     content[4:400] = b"\xff" * 396
     file.write_bytes(content)
     with pytest.raises(InputError, match=r"a\.parquet"):
-        score_files(Input([str(file)]), Suite([Metric("exact_match")]), tmp_path / "o.parquet", "polars")
+        score_input(Input([str(file)]), Suite([Metric("exact_match")]), tmp_path / "o.parquet", "polars")
 
 
 def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(
@@ -203,7 +203,7 @@ def test_a_file_that_changes_while_it_is_copied_waits_for_the_next_run(
     job = make_job(tmp_path)
     for name in ("a", "b"):
         traces(range(10), model=name).write_parquet(tmp_path / f"traces/{name}.parquet")
-    copied = memory.with_small_row_groups
+    copied = inputs.with_small_row_groups
 
     def changes(file: str, folder: Path) -> str:
         if file.endswith("b.parquet"):

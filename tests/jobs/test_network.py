@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from polars_evals.jobs import run
-from polars_evals.storage.objects import RemoteFolder, download, open_folder
+from polars_evals.storage.objects import download, open_folder
 from polars_evals.storage.paths import list_files
 from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import SECRET, Bucket, s3_bucket, s3_server
@@ -138,7 +138,7 @@ def cutting(pieces: int, length: int, seen: list[str]) -> Callable[..., Any]:
 @pytest.mark.filterwarnings("ignore")
 def test_a_connection_that_is_cut_is_taken_up_where_it_broke(tmp_path: Path, network: Network) -> None:
     bucket = network.bucket()
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     rows = [{"trace_id": str(n), "output": "x" * 50, "expected": "x" * 50} for n in range(20_000)]
     content = "".join(json.dumps(row) + "\n" for row in rows).encode()
     folder.write("traces/a.jsonl", content)
@@ -248,7 +248,7 @@ items = "{bucket.url}/out/items.csv"
     job = bucket.job(tmp_path, more)
     for model in ("v1", "v2"):
         bucket.put(traces(range(30), model), f"traces/{model}.parquet")
-    RemoteFolder(bucket.url, bucket.options).write("traces/bad.parquet", b"PAR1")
+    open_folder(bucket.url, bucket.options).write("traces/bad.parquet", b"PAR1")
     log = tmp_path / "errors.log"
     code, out, error = invoke("--log", log, "run", job)
     assert code == 3

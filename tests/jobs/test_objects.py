@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run
 from polars_evals.jobs.runner import Watch
 from polars_evals.jobs.store import Store
-from polars_evals.storage.objects import Address, RemoteFolder, open_folder
+from polars_evals.storage.objects import Address, obstore, open_folder
 from polars_evals.storage.paths import list_files
 from polars_evals.storage.secrets import redacted
 from polars_evals.traces.content import ENDINGS
@@ -130,7 +130,7 @@ def test_a_password_in_an_address_is_not_shown() -> None:
 def test_bad_objects_cost_themselves(tmp_path: Path, bucket: Bucket) -> None:
     job = bucket.job(tmp_path)
     bucket.put(traces(range(10)), "traces/good.parquet")
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     folder.write("traces/bad.parquet", b"PAR1 no more")
     folder.write("traces/empty.parquet", b"")
     outcome = run(job)
@@ -140,7 +140,7 @@ def test_bad_objects_cost_themselves(tmp_path: Path, bucket: Bucket) -> None:
 
 def test_trace_exports_are_read_by_their_format(tmp_path: Path, bucket: Bucket) -> None:
     line = '{"trace_id": "%s", "output": "a", "expected": "a", "model": "v1"}\n'
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     folder.write("lines/one=1/a.jsonl", (line % "x" + line % "y").encode())
     job = bucket.job(tmp_path)
     job.write_text(job.read_text().replace("traces/**/*.parquet", "lines"))
@@ -148,7 +148,7 @@ def test_trace_exports_are_read_by_their_format(tmp_path: Path, bucket: Bucket) 
 
 
 def test_what_a_pattern_finds(bucket: Bucket) -> None:
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     for name in ("a.parquet", "x/b.parquet", "x/y/c.jsonl", "x/.d.parquet", "x/e.txt", "xx/f.parquet"):
         folder.write(name, b"1")
 
@@ -179,7 +179,7 @@ def test_the_command_reads_and_writes_there(
     options = ["--version", "model", "--baseline", "v1", "--item", "item_id"]
     code, out, error = invoke("compare", output, *options, "--junit", f"{bucket.url}/out/report.xml")
     assert (code, "exact_match" in out) == (0, True), error
-    assert b"testsuites" in RemoteFolder(bucket.url, bucket.options).read("out/report.xml")
+    assert b"testsuites" in open_folder(bucket.url, bucket.options).read("out/report.xml")
 
 
 @pytest.mark.parametrize("where", ["store", "input"])
@@ -203,14 +203,15 @@ def test_what_is_wrong_is_told_in_a_line(tmp_path: Path, bucket: Bucket, where: 
 
 
 def test_refused_credentials_are_told_and_not_shown(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = RemoteFolder(f"{bucket.url}/x", bucket.options)
+    folder = open_folder(f"{bucket.url}/x", bucket.options)
+    library = obstore()
 
     def refuse(*_: object, **__: object) -> None:
-        raise folder.library.exceptions.PermissionDeniedError(
+        raise library.exceptions.PermissionDeniedError(
             f"Server returned non-2xx status code: 403: <Code>InvalidAccessKeyId</Code> key {SECRET}"
         )
 
-    monkeypatch.setattr(folder.library, "list_with_delimiter", refuse)
+    monkeypatch.setattr(library, "list_with_delimiter", refuse)
     with pytest.raises(StoreError, match=r"the credentials are not accepted.*\(InvalidAccessKeyId\)") as told:
         folder.files()
     assert SECRET not in str(told.value)
@@ -271,7 +272,7 @@ def test_a_broken_connection_is_taken_up_again(
 
     from polars_evals.storage.objects import download
 
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     content = bytes(range(256)) * 4096
     folder.write("large.jsonl", content)
     listed = list_files(f"{bucket.url}/large.jsonl", ENDINGS, bucket.options)

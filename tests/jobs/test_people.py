@@ -336,8 +336,7 @@ def test_maintenance(tmp_path: Path) -> None:
     assert len(list((tmp_path / "scores").glob("part-*"))) == 1
     assert table(tmp_path).equals(before)
     assert (
-        "Deleted 0 old rows; merged 1 data file into 1; removed 0 replaced files; "
-        in invoke("maintain", job)[1]
+        "Deleted 0 old rows; merged no data files; removed 0 replaced files; " in invoke("maintain", job)[1]
     )
     deliver(traces(range(100, 110)), tmp_path / "traces/new.parquet", 99)
     assert run(job).added == 10
@@ -397,3 +396,13 @@ def test_a_name_that_is_no_text_is_remembered_and_reported(tmp_path: Path, liste
     [posted] = listener.posted
     assert posted["status"] == "inputs were not read"
     assert json.loads((tmp_path / "s.json").read_text())["rows"] == 3
+
+
+def test_status_takes_no_note_for_the_reason_why_inputs_were_not_read(tmp_path: Path) -> None:
+    job = make_job(tmp_path, more='[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"')
+    deliver(traces(range(3)), tmp_path / "traces/a.parquet", 1)
+    (tmp_path / "traces/b.parquet").write_bytes(b"PAR1")
+    assert invoke("run", job)[0] == 3
+    out = invoke("status", job)[1]
+    assert "inputs were not read (3):" not in out
+    assert "not read: traces/b.parquet:" in out

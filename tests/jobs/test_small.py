@@ -191,7 +191,7 @@ def test_batches_hold_few_files_and_few_bytes(tmp_path: Path, monkeypatch: pytes
     sources = [ingest.Source.of(str(file), tmp_path) for file in sorted(tmp_path.iterdir())]
     monkeypatch.setattr(ingest, "SMALL_BYTES", 10_000)
     monkeypatch.setattr(ingest, "SMALL_BATCH", (8, 5_000))
-    found = list(ingest.batches(sources))
+    found = list(ingest._batches(sources))
     assert sum(map(len, found)) == 31
     assert [one.name for one in found[-1]] == ["large.jsonl"]
     # A packed file counts sixteen times.

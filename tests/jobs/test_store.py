@@ -13,11 +13,11 @@ from polars.testing import assert_frame_equal
 import polars_evals as pe
 from polars_evals.jobs import ConfigError, InputError, Job, StoreError, maintain, run, scan_store, status
 from polars_evals.jobs import runner as run_module
-from polars_evals.jobs.store import Store, read_store
+from polars_evals.jobs.store import Store
 from polars_evals.storage import atomic
 from polars_evals.storage.objects import open_folder
 from polars_evals.suite import signatures
-from tests.jobs.support import deliver, make_job, table, traces
+from tests.jobs.support import deliver, make_job, read_store, table, traces
 
 
 def test_new_files_are_added_once(tmp_path: Path) -> None:

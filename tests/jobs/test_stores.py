@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import StoreError, run
 from polars_evals.jobs.runner import Watch
-from polars_evals.storage.objects import RemoteFolder
+from polars_evals.storage.objects import open_folder
 from polars_evals.storage.paths import list_files
 from polars_evals.traces.content import ENDINGS
 from tests.jobs.objects import (
@@ -118,7 +118,7 @@ def test_many_runs_at_once(tmp_path: Path, bucket: Bucket) -> None:
 
 def test_ten_thousand_objects(s3: str) -> None:
     bucket = s3_bucket(s3, f"b-{uuid4().hex[:12]}")
-    folder = RemoteFolder(bucket.url, bucket.options)
+    folder = open_folder(bucket.url, bucket.options)
     traces(range(5)).write_parquet(held := BytesIO())
     content = held.getvalue()
     from concurrent.futures import ThreadPoolExecutor
@@ -150,7 +150,7 @@ def test_gzip_lines_in_a_bucket(tmp_path: Path, bucket: Bucket) -> None:
     lines = "".join(
         json.dumps({"trace_id": str(n), "output": "a", "expected": "a"}) + "\n" for n in range(1_000)
     )
-    RemoteFolder(bucket.url, bucket.options).write("traces/a.jsonl.gz", gzip.compress(lines.encode()))
+    open_folder(bucket.url, bucket.options).write("traces/a.jsonl.gz", gzip.compress(lines.encode()))
     job = bucket.job(tmp_path)
     job.write_text(job.read_text().replace("**/*.parquet", "*.jsonl.gz"))
     assert run(job).rows == 1_000

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 
 from polars_evals._errors import ConfigError
-from polars_evals.cli import console, signals
+from polars_evals.cli import console
 from polars_evals.jobs import config, run
 from polars_evals.jobs.ingest import relative
 from polars_evals.storage import atomic
-from polars_evals.storage.objects import LocalFolder, is_remote
+from polars_evals.storage.objects import Folder, is_remote
 from polars_evals.storage.paths import local_path, split_pattern
 from tests.jobs.support import deliver, invoke, make_job, traces
 
@@ -95,7 +95,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = LocalFolder(tmp_path)
+    folder = Folder(tmp_path)
     folder.create("a", b"1")
     with pytest.raises(FileExistsError):
         folder.create("a", b"2")
@@ -147,7 +147,7 @@ def test_the_content_of_a_file_lasts_on_macos(tmp_path: Path, monkeypatch: pytes
 def test_being_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = threading.Event()
     before = signal.getsignal(signal.SIGTERM)
-    with signals.on_stop(lambda number: stopped.set() if number == signal.SIGTERM else None):
+    with console.on_stop(lambda number: stopped.set() if number == signal.SIGTERM else None):
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopped.wait(5)
     assert signal.getsignal(signal.SIGTERM) is before
@@ -157,7 +157,7 @@ def test_signals_that_a_system_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A console of Windows has another one, for Ctrl-Break."""
     monkeypatch.delattr(signal, "SIGTERM")
     monkeypatch.setattr(signal, "SIGBREAK", signal.SIGUSR1, raising=False)
-    spec = importlib.util.spec_from_file_location("system_of_windows", str(signals.__file__))
+    spec = importlib.util.spec_from_file_location("system_of_windows", str(console.__file__))
     assert spec is not None
     assert spec.loader is not None
     other = importlib.util.module_from_spec(spec)

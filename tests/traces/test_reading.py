@@ -11,7 +11,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.reading import Reading, read_traces
+from polars_evals.traces.scan import Reading, read_traces
 
 
 def write(file: Path, *records: Any) -> Path:

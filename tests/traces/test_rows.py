@@ -76,7 +76,7 @@ def test_lines_are_read_like_columns(tmp_path: Path) -> None:
     names = {"a.b": "1", "x.y": "dot", "x.z": None, "s": "null", "n": None, "never.seen": None, "é": "é"}
     # A key may hold quotes and backslashes, and come twice: then the last counts.
     for name, first in (names | {'q"u\\o': "odd", "d": "2"}).items():
-        stream = Stream((), (), None, [(str(file), "lines")], {"a": pl.String()})
+        stream = Stream((), {str(file): "lines"}, {"a": pl.String()})
         field = stream.source_field(name)
         found = stream.scan().select(field.expr.alias("v")).collect().get_column("v").to_list()
         assert found == [first, None, None], name

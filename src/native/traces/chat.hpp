@@ -278,6 +278,8 @@ private:
         if (message.finish.empty())
             if (const Value about = body.member("response_metadata"); about.is(Kind::object))
                 message.finish = word(first(about, {"finish_reason", "stop_reason"}));
+        // An answer that ended without any part is blank.
+        if (role == Role::assistant && content.is(Kind::array) && content.count() == 0 && !message.finish.empty()) message.has_text = true;
         messages_.push_back(std::move(message));
         return true;
     }

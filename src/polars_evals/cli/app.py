@@ -1,31 +1,24 @@
-"""The commands and their options. What they do is in the library; here it is only asked for and shown."""
+"""The commands. What they do is in the library; here it is only asked for and shown."""
 
-from __future__ import annotations
-
+import inspect
 import json
+import shlex
 import sys
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from polars_evals._version import __version__
-from polars_evals.cli import console, options, questions, start, traces
-from polars_evals.cli.comparing import compares, leave, named_measures, need_pairs, slices, with_defaults
-from polars_evals.cli.console import (
-    deliver,
-    explained,
-    progress,
-    show,
-    show_result,
-    stoppable,
-    tell,
-)
+from polars_evals.cli import console, options
+from polars_evals.cli.console import deliver, explained, leave, progress, show, show_result, stoppable, tell
+from polars_evals.cli.diff import diff
 
-if TYPE_CHECKING:
-    from polars_evals.drift import ComparisonSpec
+Command = Callable[..., None]
 
 GROUPS = {
     "Score": ("score", "traces", "metrics"),
@@ -66,11 +59,7 @@ app = typer.Typer(
 )
 
 
-start.add_to(app)
-
-
-def print_version(wanted: bool) -> None:
-    """Print the version and leave."""
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(__version__)
         raise typer.Exit
@@ -84,16 +73,63 @@ def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
     log: Annotated[Path | None, typer.Option("--log", help="Append the trace of an error to a file.")] = None,
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Score what language models say, and catch regressions between model versions."""
     console.debug, console.log = debug, log
 
 
-@app.command(
-    epilog="Example: `polars-evals score traces/*.parquet --suite evals.toml --output scored.parquet`"
-)
+def _command(name: str, *example: str, more: str = "") -> Callable[[Command], Command]:
+    """Add a command, with an example that ends its help."""
+    text = " ".join(("polars-evals", name, *example))
+    return app.command(name=name, epilog=f"Example: `{text}`{more}")
+
+
+def _question(name: str, *example: str, judges: bool = False) -> Callable[[Command], Command]:
+    """Add a command that calls the function of the library with its name, and writes and shows the result.
+
+    The decorated function declares the options and has no body. A command that `judges` leaves with the exit
+    code of the verdict.
+    """
+
+    def register(declared: Command) -> Command:
+        @wraps(declared, assigned=("__name__", "__doc__"))
+        def run(
+            *,
+            html: options.Page = None,
+            markdown: options.Markdown = None,
+            everything: options.All = False,
+            as_json: options.AsJson = False,
+            fail_on_inconclusive: options.FailOnInconclusive = False,
+            **given: Any,
+        ) -> None:
+            with explained():
+                from polars_evals import drift
+                from polars_evals.jobs.scoring import scan_scored
+
+                files = given.pop(declared_options[0].name)
+                frame = scan_scored(files) if files else None
+                result = getattr(drift, name)(frame, **options.arguments(given))
+                paths = deliver(result, {"html": html, "markdown": markdown})
+                show_result(result, paths, as_json=as_json, everything=everything)
+            if judges:
+                leave([result.verdict], fail_on_inconclusive=fail_on_inconclusive)
+
+        declared_options = list(inspect.signature(declared).parameters.values())
+        shared = list(inspect.signature(run, follow_wrapped=False).parameters.values())
+        taken = [*declared_options, *shared[: 5 if judges else 4]]
+        run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
+        return _command(name, *example)(run)
+
+    return register
+
+
+_command("diff", "v1.jsonl v2.jsonl --html report.html")(diff)
+
+
+@_command("score", "traces/*.parquet --suite evals.toml --output scored.parquet")
 def score(
     inputs: Annotated[
         list[str], typer.Argument(help="Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns.")
@@ -124,46 +160,82 @@ def score(
     as_json: options.AsJson = False,
 ) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
+    given = locals()
     with stoppable(), explained():
-        from polars_evals.cli.score import check_files, choose_input, choose_suite, finding_lines, score_files
+        from polars_evals.cli import reading
         from polars_evals.report.terminal import score_lines
 
         if output is None and not check:
             raise ValueError("--output names the Parquet file to write; --check alone writes nothing")
-        source = choose_input(
-            inputs,
-            format_name,
-            columns or [],
-            keep=keep or [],
-            rows=rows,
-            dataset=None if dataset is None else (dataset, on, expected),
-        )
-        chosen = choose_suite(suite, metrics)
-        findings = check_files(source, chosen) if check else None
+        source = reading.choose_input(given)
+        chosen = reading.choose_suite(suite, metrics)
+        findings = reading.check_files(source, chosen) if check else []
         if output is None:
-            found = json.dumps(findings, indent=2) if as_json else finding_lines(findings or [])
+            found = json.dumps(findings, indent=2) if as_json else reading.finding_lines(findings)
             show(found, as_json=as_json)
             return
         with progress("scoring"):
-            result = score_files(source, chosen, output, engine)
-        if findings is not None:
+            result = reading.score_input(source, chosen, output, engine)
+        if check:
             result["findings"] = findings
             if not as_json:
-                show(finding_lines(findings))
+                show(reading.finding_lines(findings))
         for warning in result.get("warnings", ()):
             tell(f"polars-evals: warning: {warning}")
         show(json.dumps(result, indent=2) if as_json else score_lines(result), as_json=as_json)
 
 
-@app.command(
-    epilog="Example: `polars-evals compare scored.parquet --version model --baseline v1 --candidate v2 "
-    "--item item_id --by topic --html report.html`"
-)
-@compares
+@_command("traces", "export.jsonl --column output=response")
+def traces(
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders or patterns.")],
+    *,
+    format_name: options.Format = "auto",
+    columns: options.Columns = None,
+    keep: options.Keep = None,
+    rows: options.Rows = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show the format of files, how many records became rows, and why others did not."""
+    given = locals()
+    with explained():
+        from polars_evals._errors import INPUT
+        from polars_evals.cli.reading import choose_input, in_options, in_words_of_the_command
+        from polars_evals.report.terminal import fold_of, traces_text, width_of
+        from polars_evals.traces import check_traces
+
+        source = choose_input(given)
+        with in_options():
+            checked = check_traces(
+                inputs, format_name, columns=source.columns, keep=source.keep, rows=source.rows
+            )
+        text = traces_text(checked, in_words_of_the_command, width_of(sys.stdout), fold_of(sys.stdout))
+        show(json.dumps(checked.to_dict(), indent=2) if as_json else text)
+    if not checked.ok:
+        raise typer.Exit(INPUT)
+
+
+@_command(
+    "compare", "scored.parquet --version model --baseline v1 --candidate v2",
+    "--item item_id --by topic --html report.html",
+)  # fmt: skip
 def compare(
     scored: options.Scored,
     *,
-    spec: ComparisonSpec,
+    version: options.FoundVersion = None,
+    baseline: options.Baseline = None,
+    candidate: options.Candidates = None,
+    item: options.Item = None,
+    cluster: options.Cluster = None,
+    by: options.By = None,
+    metrics: options.Metrics = None,
+    measures: options.Measures = None,
+    aggregates: options.Aggregates = None,
+    truth: options.Truth = None,
+    adjust: options.Adjust = None,
+    min_effect: options.MinEffect = 0.01,
+    alpha: options.Alpha = 0.05,
+    margin: options.Margin = None,
+    unanswered: options.Unanswered = "auto",
     html: options.Html = None,
     time: Annotated[
         str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
@@ -177,11 +249,14 @@ def compare(
     exit_zero: options.ExitZero = False,
 ) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
+    given = locals()
     with explained():
+        from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.judging import timeline_of
+        from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
+        spec = options.comparison_spec(given)
         if time is not None and html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
         frame = scan_scored(scored)
@@ -197,7 +272,7 @@ def compare(
     leave([] if exit_zero else comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
 
 
-@app.command(epilog="Example: `polars-evals timeline scored.parquet --time ts --every 1d --version model`")
+@_question("timeline", "scored.parquet --time ts --every 1d --version model", judges=True)
 def timeline(
     scored: options.Scored,
     *,
@@ -213,31 +288,113 @@ def timeline(
     reference: Annotated[int, typer.Option(help="Number of first windows that form the reference.")] = 14,
     min_effect: options.MinEffect = 0.01,
     alpha: options.Alpha = 0.05,
-    html: Annotated[str | None, typer.Option(help="Write a page.")] = None,
-    markdown: options.Markdown = None,
-    everything: options.All = False,
-    as_json: options.AsJson = False,
-    fail_on_inconclusive: options.FailOnInconclusive = False,
 ) -> None:
     """Follow scores over time and find when they changed; exits with 1 when something regressed."""
+
+
+@_question("rank", "scored.parquet --version model --item item_id")
+def rank(
+    scored: options.Scored,
+    *,
+    version: options.Version,
+    item: options.ItemColumn,
+    metrics: options.Metrics = None,
+    cluster: options.Cluster = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
+    ] = None,
+    measures: options.Measures = None,
+    aggregates: options.Aggregates = None,
+    unanswered: options.Unanswered = "auto",
+    alpha: options.Alpha = 0.05,
+) -> None:
+    """Rank versions: a leaderboard with intervals for means, ranks and differences."""
+
+
+@_question("plan", "--spread 0.3 --min-effect 0.02")
+def plan(
+    pilot: Annotated[
+        list[str] | None,
+        typer.Argument(help="Scored files of two versions, to estimate the spread from; or give --spread."),
+    ] = None,
+    *,
+    spread: Annotated[
+        float | None, typer.Option(help="Standard deviation of the paired differences.")
+    ] = None,
+    min_effect: Annotated[float, typer.Option(help="The difference to detect.")] = 0.02,
+    alpha: options.Alpha = 0.05,
+    power: Annotated[float, typer.Option(help="Probability of detecting it.")] = 0.8,
+    cluster_size: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
+    icc: Annotated[float | None, typer.Option(help="Correlation within a cluster.")] = None,
+    runs: Annotated[int, typer.Option(help="How often each version answers each item.")] = 1,
+    run_share: Annotated[
+        float | None, typer.Option(help="Share of the variance between runs of an item.")
+    ] = None,
+    version: Annotated[str | None, typer.Option(help="The pilot's column of versions.")] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The version that the others are compared with, where there are several."),
+    ] = None,
+    item: Annotated[str | None, typer.Option(help="The pilot's column of test cases.")] = None,
+    cluster: options.Cluster = None,
+    metrics: options.Metrics = None,
+) -> None:
+    """Find how many items two versions must answer to detect a change."""
+
+
+@_question("runs", "scored.parquet --version model --item item_id --k 1 --k 4")
+def runs(
+    scored: options.Scored,
+    *,
+    version: options.Version,
+    item: options.ItemColumn,
+    k: Annotated[
+        list[int] | None, typer.Option(help="Number of runs; repeat for several. [default: 1, 2, 4]")
+    ] = None,
+    metrics: options.Metrics = None,
+    cluster: options.Cluster = None,
+    alpha: options.Alpha = 0.05,
+) -> None:
+    """Judge versions that answered each item several times: pass@k, pass^k and flaky items."""
+
+
+@_question("agreement", "labels.parquet --rater human --rater judge")
+def agreement(
+    ratings: Annotated[list[str], typer.Argument(help="Parquet files with a row for each item.")],
+    *,
+    raters: Annotated[
+        list[str], typer.Option("--rater", help="Column of ratings; repeat for each rater, people first.")
+    ],
+    level: Annotated[str, typer.Option(help="`nominal`, `ordinal` or `interval`.")] = "nominal",
+    alpha: options.Alpha = 0.05,
+) -> None:
+    """Measure how well raters agree: kappas, Krippendorff's alpha, and a judge against people."""
+
+
+@_command("init", "export/ --output evals/")
+def init(
+    inputs: options.Inputs,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("evals"),
+    format_name: options.Format = "auto",
+    columns: options.Columns = None,
+    keep: options.Keep = None,
+) -> None:
+    """Look at answers and write a suite and a job for them. Nothing is scored, and no file is replaced."""
+    given = locals()
     with explained():
-        from polars_evals.drift import timeline as follow
-        from polars_evals.jobs.scoring import scan_scored
+        from polars_evals.cli.init import write_files
+        from polars_evals.cli.reading import in_options, reading_of
 
-        line = follow(
-            scan_scored(scored), time=time, every=every, version=version, cluster=cluster, by=slices(by),
-            metrics=metrics, measures=named_measures(measures), adjust=adjust,
-            unanswered=unanswered, reference=reference, min_effect=min_effect,  # type: ignore[arg-type]
-            alpha=alpha,
-        )  # fmt: skip
-        paths = deliver(line, {"html": html, "markdown": markdown})
-        show_result(line, paths, as_json=as_json, everything=everything)
-    leave([line.verdict], fail_on_inconclusive=fail_on_inconclusive)
+        with in_options():
+            files, reasons = write_files(inputs, output, reading=reading_of(given))
+        show("\n".join([*(f"wrote {file}" for file in files), *(f"  {one}" for one in reasons)]))
+        tell(f"next: polars-evals run {shlex.quote(str(files[-1]))}")
 
 
-@app.command(epilog="Example: `polars-evals run job.toml`, from cron, Airflow or a GitHub workflow.")
+@_command("run", "job.toml", more=", from cron, Airflow or a GitHub workflow.")
 def run(
-    job: Annotated[Path, typer.Argument(help="The job file.")],
+    job: options.JobFile,
     rescore: Annotated[
         bool, typer.Option("--rescore", help="Score all stored rows again if the suite has changed.")
     ] = False,
@@ -248,21 +405,20 @@ def run(
     with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
         from polars_evals.jobs.runner import run as run_job
+        from polars_evals.report.terminal import fold_of, run_lines, width_of
 
         with progress("scoring files") as (start, advance):
             outcome = run_job(job, rescore=rescore, watch=Watch(tell, start, advance))
         if as_json:
             show(outcome.to_json(), as_json=True)
         else:
-            from polars_evals.report.terminal import fold_of, run_lines, width_of
-
             show("\n".join(run_lines(outcome, width_of(sys.stdout), fold_of(sys.stdout))))
     raise typer.Exit(outcome.exit_code(fail_on_inconclusive=fail_on_inconclusive))
 
 
-@app.command(epilog="Example: `polars-evals status job.toml`")
+@_command("status", "job.toml")
 def status(
-    job: Annotated[Path, typer.Argument(help="The job file.")],
+    job: options.JobFile,
     last: Annotated[int, typer.Option(help="How many of the last runs to show.", min=0)] = 10,
     as_json: options.AsJson = False,
 ) -> None:
@@ -276,9 +432,9 @@ def status(
         show(found.to_json() if as_json else "\n".join(lines), as_json=as_json)
 
 
-@app.command(epilog="Example: `polars-evals maintain job.toml --keep-days 30`, once a week.")
+@_command("maintain", "job.toml --keep-days 30", more=", once a week.")
 def maintain(
-    job: Annotated[Path, typer.Argument(help="The job file.")],
+    job: options.JobFile,
     keep: Annotated[
         str | None,
         typer.Option(help="Delete rows older than this: 90d, 12w, 1y. [default: `keep` of the job]"),
@@ -295,35 +451,70 @@ def maintain(
         from polars_evals.wording import counted
 
         done = maintain_store(job, keep=keep, keep_days=keep_days, restore=restore, say=tell)
+        rows = counted(done["rows"], "row")
         if restore:
-            text = f"restored {done['store']} to version {done['version']}: {counted(done['rows'], 'row')}"
-            show(json.dumps(done, indent=2) if as_json else text)
-            return
-        before, removed = done["files_before"], done["removed"]
-        text = (
-            f"Deleted {counted(done['forgotten'], 'old row')}; merged {counted(before, 'data file')} into "
-            f"{done['files']:,}; removed {counted(removed, 'replaced file')}; "
-            f"{counted(done['rows'], 'row')} in {done['store']}"
-        )
+            text = f"restored {done['store']} to version {done['version']}: {rows}"
+        else:
+            before, after = done["files_before"], done["files"]
+            merged = f"{counted(before, 'data file')} into {after:,}" if after < before else "no data files"
+            text = (
+                f"Deleted {counted(done['forgotten'], 'old row')}; merged {merged}; "
+                f"removed {counted(done['removed'], 'replaced file')}; {rows} in {done['store']}"
+            )
         show(json.dumps(done, indent=2) if as_json else text)
 
 
-@app.command(name="metrics", epilog="Example: `polars-evals metrics rouge`")
-def list_metrics(
+@_command("metrics", "rouge")
+def metrics(
     name: Annotated[str | None, typer.Argument(help="One metric, to read all about it.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """List the metrics with their options and defaults."""
     with explained():
-        from polars_evals.cli.metrics import about, overview
+        from polars_evals.suite.metric import metric_names, metric_type
 
-        if name is not None:
-            show(about(name, as_json=as_json))
+        if name is not None and not as_json:
+            show(inspect.getdoc(metric_type(name).function) or "")
+            return
+        found = [_describe(one) for one in ([name] if name is not None else metric_names())]
+        if as_json:
+            show(json.dumps(found if name is None else found[0], indent=2, default=str))
         else:
-            show(overview(as_json=as_json))
+            show(_overview(found))
 
 
-@app.command(epilog="Example: `polars-evals demo --output demo`")
+def _describe(name: str) -> dict[str, Any]:
+    from polars_evals.suite.metric import metric_type
+
+    kind = metric_type(name)
+    required = [option for option, given in kind.options.items() if given.default is given.empty]
+    return {
+        "metric": name,
+        "about": (inspect.getdoc(kind.function) or "").split("\n")[0],
+        "compares_with_expected": kind.has_expected,
+        "options": {
+            option: None if option in required else given.default for option, given in kind.options.items()
+        },
+        "required": required,
+    }
+
+
+def _overview(found: list[dict[str, Any]]) -> str:
+    from polars_evals.clean import KNOWN
+
+    width = max(len(one["metric"]) for one in found)
+    lines = []
+    for one in found:
+        options = ", ".join(
+            option if option in one["required"] else f"{option}={value!r}"
+            for option, value in one["options"].items()
+        )
+        lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {options}")
+    lines += ["", "Steps that clean the texts first, in a suite as `clean = [...]`:", f"  {KNOWN}"]
+    return "\n".join(lines)
+
+
+@_command("demo", "--output demo")
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path(
         "polars-evals-demo"
@@ -335,7 +526,3 @@ def demo(
         from polars_evals.cli.demo import run_demo
 
         show(run_demo(output, as_json=as_json), as_json=as_json)
-
-
-questions.add_to(app)
-traces.add_to(app)

@@ -6,24 +6,34 @@ import codecs
 import json
 import os
 import re
+import signal
+import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from errno import EINVAL
 from pathlib import Path
-from signal import SIGINT, Signals
+from threading import Thread
 from traceback import format_exception
 from typing import Any, NoReturn, TextIO
 
 import typer
 
-from polars_evals._errors import INPUT, UNEXPECTED, USAGE, JobError, is_failure
-from polars_evals.cli.signals import UNREAD, on_stop, reader_left
+from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT, UNEXPECTED, USAGE, JobError, is_failure
+from polars_evals.storage import atomic
 from polars_evals.storage.secrets import one_line, redacted
 from polars_evals.wording import clean, line, without_query
 
 # What Typer raises for wrong usage: click's, or its own where it brings click along.
 USAGE_ERROR: type[BaseException] = typer.BadParameter.__mro__[2]
+
+# The signals that ask a program to stop; a console of Windows has one more.
+STOPS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
+# The exit code of a program whose reader went away, as shells tell it.
+UNREAD = 128 + 13
 
 # What stands for characters that an encoding lacks: most consoles of Windows have no tables and no arrows.
 PLAIN = (
@@ -39,7 +49,7 @@ log: Path | None = None
 
 
 def expect_json(wanted: bool) -> bool:
-    """Remember that the result is wanted as JSON, so that an error is told in it too."""
+    """Remember that the result is wanted as JSON, so that an error is written in it too."""
     global as_json  # noqa: PLW0603
     as_json = wanted
     return wanted
@@ -56,17 +66,17 @@ def show(text: str, *, as_json: bool = False) -> None:
         if as_json:
             write(clean(text), sys.stdout, errors="strict")
         else:
-            write(painted(clean(text)), sys.stdout)
+            write(_painted(clean(text)), sys.stdout)
     except UnicodeEncodeError:
         write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
     except OSError as error:
-        if reader_left(error):
+        # Windows tells of a reader that went away as a wrong argument.
+        if isinstance(error, BrokenPipeError) or (atomic.is_windows and error.errno == EINVAL):
             raise BrokenPipeError from None
         raise
 
 
-def painted(text: str) -> str:
-    """Return a text with colours, where stdout shows them."""
+def _painted(text: str) -> str:
     from polars_evals.report.terminal import coloured, wants_colour
 
     return coloured(text) if wants_colour(sys.stdout) else text
@@ -80,14 +90,14 @@ def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None
     print(text.encode(encoding, errors).decode(encoding), file=stream, flush=True)
 
 
-def plain(error: UnicodeError) -> tuple[str, int]:
+def _plain(error: UnicodeError) -> tuple[str, int]:
     """Write characters that an encoding lacks in others."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
-codecs.register_error("polars-evals-plain", plain)
+codecs.register_error("polars-evals-plain", _plain)
 
 
 @contextmanager
@@ -103,19 +113,19 @@ def explained() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(UNREAD) from None
     except KeyboardInterrupt:
-        raise typer.Exit(128 + SIGINT) from None
+        raise typer.Exit(128 + signal.SIGINT) from None
     except BaseException as error:
         if not is_failure(error) or isinstance(error, (USAGE_ERROR, typer.Exit, typer.Abort)):
             raise
-        explain(error)
+        _explain(error)
 
 
-def explain(error: BaseException) -> NoReturn:
+def _explain(error: BaseException) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
-    code = exit_code_of(error)
-    told = str(error) or type(error).__name__
+    code = _exit_code_of(error)
+    message = str(error) or type(error).__name__
     if code == UNEXPECTED:
-        told = (
+        message = (
             f"unexpected {type(error).__name__}: {one_line(error)}; --debug shows the trace, --log keeps it"
         )
     trace = redacted("".join(format_exception(error)))
@@ -128,11 +138,11 @@ def explain(error: BaseException) -> NoReturn:
         except OSError as unwritten:
             tell(f"--log cannot be written: {one_line(unwritten)}")
     if as_json:
-        show(json.dumps({"error": clean(redacted(told)), "exit_code": code}, indent=2))
-    fail(told, code)
+        show(json.dumps({"error": clean(redacted(message)), "exit_code": code}, indent=2))
+    _fail(message, code)
 
 
-def exit_code_of(error: BaseException) -> int:
+def _exit_code_of(error: BaseException) -> int:
     """Tell whose fault it is: the input's, that of what was asked, or the program's."""
     import polars as pl
 
@@ -143,8 +153,7 @@ def exit_code_of(error: BaseException) -> int:
     return USAGE if isinstance(error, ValueError | ModuleNotFoundError) else UNEXPECTED
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Say what is wrong and leave."""
+def _fail(message: str, code: int) -> NoReturn:
     for one in without_query(message).splitlines():
         write(f"polars-evals: {clean(redacted(one), 2_000)}", sys.stderr)
     raise typer.Exit(code)
@@ -171,15 +180,44 @@ def stoppable() -> Iterator[None]:
 
     Leaving at any point is safe: nothing counts before its commit.
     """
-    from polars_evals.storage.atomic import remove_temporary_folders
 
-    def stop(number: Signals) -> None:
-        remove_temporary_folders()
+    def stop(number: signal.Signals) -> None:
+        atomic.remove_temporary_folders()
         tell(f"stopped by {number.name}; no output was left incomplete")
         os._exit(128 + number)
 
     with on_stop(stop):
         yield
+
+
+@contextmanager
+def on_stop(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Call a function, in a thread of its own, when the program is asked to stop.
+
+    A query keeps Python from running signal handlers until it ends, so a thread waits for the signal instead.
+    """
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = {number: signal.signal(number, lambda *_: None) for number in STOPS}
+    previous = signal.set_wakeup_fd(writer.fileno())
+
+    def wait() -> None:
+        received = reader.recv(1)
+        if received and received[0]:
+            stop(signal.Signals(received[0]))
+
+    thread = Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(previous)
+        writer.send(b"\0")
+        thread.join()
+        reader.close()
+        writer.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> dict[str, str]:
@@ -204,3 +242,10 @@ def show_result(result: Any, paths: Mapping[str, str], *, as_json: bool, everyth
     # The page is what to open next: its path comes last.
     last = dict(sorted(named.items(), key=lambda one: one[0] == "report"))
     show(text(result, width=width, more="--all", everything=everything, paths=last))
+
+
+def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
+    """Leave with the exit code of the worst verdict."""
+    if "regressed" in verdicts:
+        raise typer.Exit(GATE_FAILED)
+    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)

@@ -17,7 +17,7 @@ from polars_evals.wording import to_json
 BASELINE, CANDIDATE = "assistant-1.0", "assistant-2.0"
 
 
-def example_traces() -> Path:
+def _example_traces() -> Path:
     """Find the example traces: in the installed package, or in the project's folder."""
     package = Path(polars_evals.__file__).parent
     for path in (package / "demo" / "traces.parquet", package.parents[1] / "data" / "traces.parquet"):
@@ -31,7 +31,7 @@ def run_demo(folder: Path, *, as_json: bool) -> str:
     suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge", tokenizer="unicode")])
     folder.mkdir(parents=True, exist_ok=True)
     scored, page = folder / "scored.parquet", folder / "report.html"
-    suite.sink_parquet(pl.scan_parquet(example_traces()), scored)
+    suite.sink_parquet(pl.scan_parquet(_example_traces()), scored)
     comparison = compare(
         pl.scan_parquet(scored),
         version="model",

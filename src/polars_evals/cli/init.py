@@ -11,18 +11,22 @@ from typing import Any
 import polars as pl
 
 from polars_evals._errors import ConfigError
+from polars_evals.drift.slices import searchable
 from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
-from polars_evals.traces.reading import read_traces
+from polars_evals.traces.scan import read_traces
+from polars_evals.traces.tables import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"
+# Columns that say what a row is, and no group of rows.
+ROLES = {"trace_id", "item_id", "input", "expected", "model", "version", "source_broken", *SOURCE}
+# How many columns of groups are proposed.
+MOST_SLICED = 3
 
 
 @dataclass(frozen=True)
 class _Versions:
-    """The versions of a set of answers."""
-
     column: str
     names: list[str]
     baseline: str
@@ -73,13 +77,11 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
 
 
 def _suite_text(config: Mapping[str, Any], reasons: Sequence[str]) -> str:
-    """Write the suite file."""
     head = ["# The metrics, chosen from the data:", *(f"# - {reason}" for reason in reasons), "", ""]
     return "\n".join(head) + to_toml(config)
 
 
 def _job_text(paths: Sequence[str], folder: Path, traces: pl.LazyFrame, reading: Mapping[str, Any]) -> str:
-    """Write the job file."""
     located = [path if is_remote(path) else _from(folder, path) for path in paths]
     lines = [
         f"# Run it: polars-evals run {folder / JOB}",
@@ -118,7 +120,6 @@ def _key_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[str]:
 
 
 def _item(traces: pl.LazyFrame) -> str:
-    """Return the column that identifies an item."""
     return "item_id" if _any(traces, "item_id") else "input"
 
 
@@ -149,6 +150,7 @@ def _comparison_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[
         f"version = {toml_value(versions.column)}",
         f"baseline = {toml_value(versions.baseline)}  # {versions.why}",
         f"item = {toml_value(item)}",
+        *_slice_lines(traces, item, versions.column),
         "",
         "# The run fails with exit code 1 if a version got worse. Other gates: max_newly_failing,",
         "# max_drop, not_worse_than, min_pass_rate.",
@@ -156,6 +158,14 @@ def _comparison_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[
         "",
         *report,
     ]
+
+
+def _slice_lines(traces: pl.LazyFrame, item: str, version: str) -> list[str]:
+    """Write `by`: columns with few values that describe the item, to show in which of them it got worse."""
+    columns = searchable(traces, traces.collect_schema(), {*ROLES, item, version})
+    values = traces.group_by(item).agg(pl.col(columns).n_unique()).select(columns).max().collect()
+    found = [column for column in columns if values[column].item() == 1][:MOST_SLICED]
+    return [f"by = {toml_value(found)}  # describe the item, with few values"] if found else []
 
 
 def _versions(traces: pl.LazyFrame) -> _Versions | None:
@@ -177,10 +187,8 @@ def _versions(traces: pl.LazyFrame) -> _Versions | None:
 
 
 def _any(traces: pl.LazyFrame, column: str) -> bool:
-    """Whether a column has a value."""
     return bool(traces.select(pl.col(column).is_not_null().any()).collect().item())
 
 
 def _from(folder: Path, path: str) -> str:
-    """Return a path as seen from a folder."""
     return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,12 +1,15 @@
-"""The options that several commands have."""
+"""The options that several commands have, each declared once, and how the library takes them."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from polars_evals.cli import console
 
+Inputs = Annotated[list[str], typer.Argument(help="Files or folders of answers, from any tool.")]
 Scored = Annotated[
     list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
 ]
@@ -35,6 +38,7 @@ Item = Annotated[
         help="Column of test cases, which pairs the versions. [default: item_id, without --version]"
     ),
 ]
+ItemColumn = Annotated[str, typer.Option(help="Column of test cases.")]
 Format = Annotated[str, typer.Option("--format", help="Trace format; `auto` detects it from the content.")]
 Columns = Annotated[
     list[str] | None,
@@ -117,5 +121,75 @@ DatasetFile = Annotated[
 On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
 ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
 Html = Annotated[str | None, typer.Option(help="Write the report page.")]
+Page = Annotated[str | None, typer.Option(help="Write a page.")]
+JobFile = Annotated[Path, typer.Argument(help="The job file.")]
 Junit = Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")]
+
+
+# Which way is better.
+WAYS = ("lower", "higher")
+
+
+def _slices(by: list[str]) -> str | list[str | list[str]]:
+    """Read the slices: `auto`, columns, or columns joined by commas."""
+    return "auto" if by == ["auto"] else [one.split(",") if "," in one else one for one in by]
+
+
+def _named_measures(given: list[str]) -> str | list[Any]:
+    """Read the measures: `auto`, columns, or columns with their direction."""
+    from polars_evals.suite import Measure
+    from polars_evals.wording import did_you_mean
+
+    if given == ["auto"]:
+        return "auto"
+    found: list[Any] = []
+    for one in given:
+        name, _, way = one.rpartition(":")
+        if name and way not in WAYS:
+            raise ValueError(f"--measure {one}: write {name}:lower or {name}:higher{did_you_mean(way, WAYS)}")
+        found.append(Measure(name, lower_is_better=way == "lower") if name else one)
+    return found
+
+
+def _named_aggregates(given: list[str]) -> list[Any]:
+    """Read the aggregates: names, or types with the class that they are about."""
+    from polars_evals.suite import Aggregate
+
+    parts = [one.partition(":") for one in given]
+    return [Aggregate(kind, positive=of) if of else kind for kind, _, of in parts]
+
+
+def _named_truth(given: str) -> str | dict[str, str]:
+    """Read the labels: a column, or the column of one metric."""
+    metric, sign, column = given.partition("=")
+    return {metric: column} if sign else given
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "by": _slices,
+    "measures": _named_measures,
+    "aggregates": _named_aggregates,
+    "truth": _named_truth,
+}
+
+# What is found in the scored rows.
+AUTO = "auto"
+
+
+def arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as functions of the library take them, without those that were not given."""
+    return {
+        name: READERS[name](value) if name in READERS else value
+        for name, value in given.items()
+        if value is not None and value != []
+    }
+
+
+def comparison_spec(given: Mapping[str, Any]) -> Any:
+    """Make a specification of the options of `compare`; the scored rows say what was not given."""
+    from polars_evals.drift import ComparisonSpec
+
+    known = {field.name for field in fields(ComparisonSpec)}
+    chosen = {name: value for name, value in arguments(given).items() if name in known}
+    return ComparisonSpec(**{"version": AUTO, "baseline": AUTO, **chosen})

@@ -1,9 +1,7 @@
 """The same suite on Ray and on Spark, and comparisons of what they scored."""
 
 from polars_evals.cluster.compare import compare, rank
-from polars_evals.cluster.engines import score_files
-from polars_evals.cluster.ray import score_ray
-from polars_evals.cluster.spark import score_spark
+from polars_evals.cluster.engines import score_files, score_ray, score_spark
 
 __all__ = ["compare", "rank", "score_files", "score_ray", "score_spark"]
 

@@ -36,6 +36,7 @@ D = TypeVar("D")
 MAX_ITEMS = 50_000_000
 # How many rows are looked at to estimate the number of items.
 GLIMPSE = 1_000_000
+VALUES = pa.schema({"column": pa.string(), "value": pa.string()})
 
 
 def compare(data: Any, *, max_items: int = MAX_ITEMS, **options: Unpack[SpecOptions]) -> Comparison:
@@ -115,10 +116,9 @@ def rank_on(engine: Engine[D], data: D, options: Mapping[str, Any], max_items: i
     survey = _survey(engine, data, schema, options["version"], options.get("metrics"))
     survey.check_signatures(survey.versions)
     results = [f"{name}_{end}" for name in survey.metrics for end in ("score", "label")]
-    asked = options.get("aggregates")
-    read = _read_by_aggregates(schema, tuple(stored(schema)) if asked is None else aggregates_of(asked))
+    given = options.get("aggregates")
+    read = _read_by_aggregates(schema, tuple(stored(schema)) if given is None else aggregates_of(given))
     needed = [name for name in (*roles.values(), *results, ERROR, FINISH, OUTPUT, *read) if name in schema]
-    needed = list(dict.fromkeys(needed))
     rows = Rows(schema, options["version"], tuple(survey.versions), options["item"], texts=OUTPUT in read)
     scored, note = _collect(engine, data, needed, rows, count=survey.rows(rows.versions), max_items=max_items)
     found = drift.rank(scored, **options)
@@ -218,22 +218,18 @@ def _searched(engine: Engine[D], data: D, names: Sequence[str]) -> list[str]:
     """Return the columns that have few enough values to search for slices."""
     if not names:
         return []
-    made = pa.schema({"column": pa.string(), "value": pa.string()})
-    seen = _frame(engine.collect(engine.map(engine.select(data, names), _some_values, made)), made)
+    seen = _frame(engine.collect(engine.map(engine.select(data, names), _some_values, VALUES)), VALUES)
     counts = seen.unique().group_by("column").len()
     few = set(counts.filter(pl.col("len") <= MOST_VALUES)["column"])
     return [name for name in names if name in few]
 
 
 def _some_values(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    made = pa.schema({"column": pa.string(), "value": pa.string()})
     for table in tables:
         for name in table.column_names:
             values = pl.Series(pl.from_arrow(table[name])).cast(pl.String).unique().head(MOST_VALUES + 1)
-            frame = pl.DataFrame(
-                {"column": pl.Series([name] * len(values), dtype=pl.String), "value": values}
-            )
-            yield frame.to_arrow().cast(made)
+            frame = values.to_frame("value").select(pl.lit(name).alias("column"), "value")
+            yield frame.to_arrow().cast(VALUES)
 
 
 def _collect(
@@ -266,10 +262,9 @@ def _count_items(engine: Engine[D], data: D, rows: Rows) -> int:
     """Estimate how many items there are, from those with the smallest hashes."""
     names = list(dict.fromkeys([rows.version, str(rows.item)]))
     selected = engine.select(data, names)
-    glimpse = engine.map(selected, rows.keep, engine.schema(selected))
-    return round(
-        _frame(engine.collect(glimpse), engine.schema(selected))[str(rows.item)].n_unique() / rows.share
-    )
+    schema = engine.schema(selected)
+    glimpse = _frame(engine.collect(engine.map(selected, rows.keep, schema)), schema)
+    return round(glimpse[str(rows.item)].n_unique() / rows.share)
 
 
 def _frame(tables: Iterable[pa.Table], schema: pa.Schema) -> pl.DataFrame:

@@ -54,11 +54,8 @@ class Engine(Protocol[D]):
     def select(self, data: D, columns: Sequence[str]) -> D:
         """Take some columns."""
 
-    def score(self, data: D, scorer: Scorer) -> D:
-        """Map the tables with `scorer.score_all`; its `schema` is that of the result."""
-
-    def map(self, data: D, function: MapTables, schema: pa.Schema) -> D:
-        """Map tables to tables of a schema, any number at once."""
+    def map(self, data: D, function: MapTables, schema: pa.Schema, *, keep: bool = False) -> D:
+        """Map tables to tables of a schema, any number at once; with `keep`, it comes behind the columns."""
 
     def collect(self, data: D) -> Iterator[pa.Table]:
         """Bring the data to the driver."""
@@ -79,31 +76,26 @@ class Scorer:
         """Declare what comes out, and raise now for what would fail on a worker."""
         if max_bytes < 1:
             raise ValueError(f"max_bytes must be at least 1, got {max_bytes!r}")
-        existing = without_views(existing.empty_table()).schema
+        existing = _without_views(existing.empty_table()).schema
         # Columns that the suite does not read are here for their names: Polars may not know their types.
         columns = {
-            name: polars_type(existing.field(name).type) if name in columns_of(suite) else pl.Null()
+            name: polars_type(existing.field(name).type) if name in _columns_of(suite) else pl.Null()
             for name in existing.names
         }
-        refuse_across(suite, pl.Schema(columns))
+        _refuse_across(suite, pl.Schema(columns))
         # Run without a row, not only planned: metrics refuse types that they cannot score when they run.
         scored = suite.score(pl.DataFrame(schema=columns), signatures=signatures).schema
-        results = {name: portable(dtype) for name, dtype in scored.items() if name not in columns}
-        added = with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
+        results = {name: _portable(dtype) for name, dtype in scored.items() if name not in columns}
+        added = _with_short_offsets(pl.DataFrame(schema=results).to_arrow()).schema
         return cls(suite, existing, added, signatures, max_bytes)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of what comes out."""
-        return pa.schema([*self.existing, *self.added], self.existing.metadata)
 
     def score(self, table: pa.Table) -> pa.Table:
         """Add the results of the suite to a table."""
-        read = [name for name in self.existing.names if name in columns_of(self.suite)]
+        read = [name for name in self.existing.names if name in _columns_of(self.suite)]
         frame = pl.DataFrame(pl.from_arrow(table.select(read)))
         scored = self.suite.score(frame, signatures=self.signatures).select(self.added.names)
-        results = with_short_offsets(
-            scored.cast({name: portable(dtype) for name, dtype in scored.schema.items()}).to_arrow()
+        results = _with_short_offsets(
+            scored.cast({name: _portable(dtype) for name, dtype in scored.schema.items()}).to_arrow()
         ).cast(self.added)
         for name in self.added.names:
             table = table.append_column(self.added.field(name), results[name])
@@ -114,7 +106,7 @@ class Scorer:
         return map(self.score, bounded(tables, self.max_bytes))
 
 
-def refuse_across(suite: Suite, schema: pl.Schema) -> None:
+def _refuse_across(suite: Suite, schema: pl.Schema) -> None:
     """Refuse metrics whose scores depend on other rows: on a cluster they would depend on its partitions."""
     for metric in suite.metrics:
         kinds = pl.Schema({name: schema[name] for name in metric.columns if name in schema})
@@ -125,8 +117,7 @@ def refuse_across(suite: Suite, schema: pl.Schema) -> None:
             )
 
 
-def columns_of(suite: Suite) -> set[str]:
-    """Return the columns that a suite reads."""
+def _columns_of(suite: Suite) -> set[str]:
     return {column for metric in suite.metrics for column in metric.columns}
 
 
@@ -135,16 +126,16 @@ def polars_type(dtype: pa.DataType) -> pl.DataType:
     return pl.Series(pl.from_arrow(pa.array([], dtype))).dtype
 
 
-def portable(dtype: pl.DataType) -> pl.DataType:
+def _portable(dtype: pl.DataType) -> pl.DataType:
     """Return a type that Polars, Arrow, Ray and Spark all have."""
     if isinstance(dtype, pl.List):
-        return pl.List(portable(dtype.inner))  # type: ignore[arg-type]
+        return pl.List(_portable(dtype.inner))  # type: ignore[arg-type]
     if isinstance(dtype, pl.Struct):
-        return pl.Struct({field.name: portable(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
+        return pl.Struct({field.name: _portable(field.dtype) for field in dtype.fields})  # type: ignore[arg-type]
     return PORTABLE.get(type(dtype), dtype)
 
 
-def with_short_offsets(table: pa.Table) -> pa.Table:
+def _with_short_offsets(table: pa.Table) -> pa.Table:
     """Write texts and lists as Ray and Spark do, with offsets of 32 bits: bounded batches need no more."""
     return table.cast(pa.schema([field.with_type(_short(field.type)) for field in table.schema]))
 
@@ -164,7 +155,7 @@ def bounded(tables: Iterable[pa.Table], max_bytes: int) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     size = 0
     for table in tables:
-        for piece in halves(without_views(table), max_bytes):
+        for piece in halves(_without_views(table), max_bytes):
             if held and size + piece.nbytes > max_bytes:
                 yield pa.concat_tables(held)
                 held, size = [], 0
@@ -184,7 +175,7 @@ def halves(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     yield from halves(table.slice(middle), max_bytes)
 
 
-def without_views(table: pa.Table) -> pa.Table:
+def _without_views(table: pa.Table) -> pa.Table:
     """Copy columns of string views: a slice of views does not tell how many bytes it holds."""
     if not any(pa.types.is_string_view(field.type) for field in table.schema):
         return table
@@ -199,4 +190,4 @@ def without_views(table: pa.Table) -> pa.Table:
 def score_on(engine: Engine[D], data: D, suite: Suite, *, signatures: bool, max_bytes: int) -> D:
     """Score data with a suite."""
     scorer = Scorer.of(suite, engine.schema(data), signatures=signatures, max_bytes=max_bytes)
-    return engine.score(data, scorer)
+    return engine.map(data, scorer.score_all, scorer.added, keep=True)

@@ -57,7 +57,7 @@ def influence(kind: str, counts: pl.Series, weights: Floats, *, positive: str | 
     weights
         What each row counts for: 1 / the rows of its item.
     positive
-        The class that `f1`, `precision` and `recall` are about.
+        The class that `f1`, `precision` and `recall` are computed for.
 
     Notes
     -----

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr, stdtrit
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import NEGLIGIBLE
-from polars_evals.drift.inference.intervals import wilson
-from polars_evals.drift.result import Result
+from polars_evals.drift.inference import NEGLIGIBLE, floats, slopes
+from polars_evals.drift.inference.intervals import share_interval
+from polars_evals.drift.result import Plotted
 from polars_evals.wording import counted, did_you_mean, have, listed, shown
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import AgreementPlots
+    from polars_evals.report import AgreementPlots  # noqa: F401
 
     Statistic = Callable[..., float | None]
 
@@ -63,18 +63,17 @@ def agreement(
         A DataFrame or LazyFrame with a row for each item and a column for each rater; or, with `rater` and
         `label`, a row for each rating, as `read_labels` gives them.
     raters
-        The columns that hold the ratings, a null where a rater gave none. Where a judge is compared with
-        people, the people's column comes first. Of a frame with a row for each rating, the names of the
-        raters; None for all of them.
+        The columns of ratings. A null is no rating. To compare a judge with people, put the people's column
+        first. If each rating is a row: the names of the raters, or None for all of them.
     level
         `"nominal"` (labels), `"ordinal"` (an order: numbers, or an Enum in its order) or `"interval"`
         (numbers whose distances count).
     rater, label
-        Columns of the rater's name and of the rating, where each rating is a row. The last rating of a rater
+        Columns of the rater's name and of the rating, if each rating is a row. The last rating of a rater
         counts: by the column `ts` where there is one, else by the order of the rows. `"unsure"` is no
         rating.
     item
-        Column of the rated item, where each rating is a row. The answers of different versions (column
+        Column of the rated item, if each rating is a row. The answers of different versions (column
         `version`, where there is one) are different items.
     alpha
         Level of the intervals.
@@ -87,16 +86,16 @@ def agreement(
 
     Notes
     -----
-    Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. Kappas are of
-    labels; with an ordinal or interval level, Cohen's is weighted by squared distance. The interval of the
-    share of agreement is Wilson's. Those of the coefficients are Student's, with the jackknife's standard
-    error; where there are two values, of the ratings and half an item more in each combination of two
-    ratings, so that they hold where one value is rare.
+    Kappas count items that all raters rated, Krippendorff's alpha every item with two ratings. With an
+    ordinal or interval level, Cohen's kappa is weighted by squared distance. The interval of the share of
+    agreement is Wilson's. Those of the coefficients are Student's, with the jackknife's standard error. If
+    the ratings have two values, half an item is added to each combination of two ratings, so that the
+    intervals also hold if one value is rare.
 
     Where the ratings are verdicts (booleans, 0 and 1, `"fail"` and `"pass"`), `pass_rate` estimates the
     share that the first rater would pass of all items: from the items that it rated, from the judge alone,
-    and from both (`prediction_powered`: Angelopoulos, Duchi and Zrnic 2023), which is as honest as the
-    first and narrower.
+    and from both (`prediction_powered`: Angelopoulos, Duchi and Zrnic 2023), which is unbiased like the
+    first, and narrower.
 
     Examples
     --------
@@ -153,14 +152,13 @@ def agreement(
             'level="interval" uses the distance between them'
         )
     both = Ratings.of(codes, values, level)
-    if both.items < FEWEST_ITEMS:
-        raise ValueError(
-            f"{have(both.items, 'item')} ratings of two raters or more; at least {FEWEST_ITEMS} are needed"
-        )
+    if both.counts.sum() < FEWEST_ITEMS:
+        shared = have(int(both.counts.sum()), "item")
+        raise ValueError(f"{shared} ratings of two raters or more; at least {FEWEST_ITEMS} are needed")
     pairs = []
     for a, b in combinations(raters, 2):
         two = Ratings.of(codes.select(a, b), values, level)
-        if two.items >= FEWEST_ITEMS:
+        if two.counts.sum() >= FEWEST_ITEMS:
             pairs += [{"a": a, "b": b, **row} for row in _estimates(two, alpha)]
     return Agreement(
         summary=pl.DataFrame(_estimates(both, alpha), schema=SUMMARY),
@@ -224,7 +222,7 @@ class Ratings:
     values, or −1 for none.
     """
 
-    patterns: Floats
+    patterns: npt.NDArray[np.int64]
     counts: Floats
     values: Floats
     level: str
@@ -233,29 +231,15 @@ class Ratings:
     def of(cls, codes: pl.DataFrame, values: Floats, level: str) -> Ratings:
         """Count the combinations of items with at least two ratings."""
         raters = codes.columns
-        kept = codes.fill_null(-1).filter(pl.sum_horizontal(pl.col(raters) >= 0) >= 2)
-        seen = kept.group_by(raters, maintain_order=True).len("times")
-        return cls(
-            seen.select(raters).to_numpy().astype(np.int64),
-            seen["times"].cast(pl.Float64).to_numpy(),
-            values,
-            level,
-        )
+        known = codes.fill_null(-1).filter(pl.sum_horizontal(pl.col(raters) >= 0) >= 2)
+        seen = known.group_by(raters, maintain_order=True).len("times")
+        patterns = seen.select(raters).to_numpy().astype(np.int64)
+        return cls(patterns, seen["times"].cast(pl.Float64).to_numpy(), values, level)
 
     @property
     def raters(self) -> int:
         """How many raters there are."""
         return int(self.patterns.shape[1])
-
-    @property
-    def items(self) -> int:
-        """How many items have two ratings or more."""
-        return int(self.counts.sum())
-
-    @property
-    def complete(self) -> int:
-        """How many items all raters rated."""
-        return int(self.counts[self.whole].sum())
 
     @cached_property
     def whole(self) -> npt.NDArray[np.bool_]:
@@ -265,9 +249,9 @@ class Ratings:
     @cached_property
     def equal(self) -> Floats:
         """The share of pairs of ratings that are equal, of combinations of all raters."""
-        pairs = list(combinations(range(self.raters), 2))
-        same = sum((self.patterns[:, a] == self.patterns[:, b]).astype(np.float64) for a, b in pairs)
-        return np.asarray(same / len(pairs))
+        return np.asarray(
+            np.mean([a == b for a, b in combinations(self.patterns.T, 2)], axis=0, dtype=np.float64)
+        )
 
     @cached_property
     def rated(self) -> Floats:
@@ -281,15 +265,14 @@ class Ratings:
         return np.bincount(self.patterns[given], repeated[given], len(self.values)).astype(np.float64)
 
 
-def agreement_of(ratings: Ratings, counts: Floats | None = None) -> float | None:
+def agreement_of(ratings: Ratings, counts: Floats) -> float | None:
     """Return the share of pairs of ratings that are equal."""
-    items = np.where(ratings.whole, ratings.counts if counts is None else counts, 0.0)
+    items = np.where(ratings.whole, counts, 0.0)
     return float(ratings.equal @ items / items.sum()) if items.sum() else None
 
 
-def fleiss(ratings: Ratings, counts: Floats | None = None) -> float | None:
+def fleiss(ratings: Ratings, counts: Floats) -> float | None:
     """Return Fleiss' kappa of items that all raters rated; None where only one value occurs."""
-    counts = ratings.counts if counts is None else counts
     observed = agreement_of(ratings, counts)
     if observed is None:
         return None
@@ -299,9 +282,8 @@ def fleiss(ratings: Ratings, counts: Floats | None = None) -> float | None:
     return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
-def cohen(ratings: Ratings, counts: Floats | None = None) -> float | None:
+def cohen(ratings: Ratings, counts: Floats) -> float | None:
     """Return Cohen's kappa of two raters, weighted by squared distance where the values have an order."""
-    counts = ratings.counts if counts is None else counts
     patterns, items = ratings.patterns[ratings.whole], counts[ratings.whole]
     if not items.sum():
         return None
@@ -313,11 +295,8 @@ def cohen(ratings: Ratings, counts: Floats | None = None) -> float | None:
         seen = float(share @ (a != b))
     else:
         # Squared distances of independent ratings need their means and squares only.
-        at = (
-            ratings.values
-            if ratings.level == "interval"
-            else np.arange(len(ratings.values), dtype=np.float64)
-        )
+        ordinal = ratings.level == "ordinal"
+        at = np.arange(len(ratings.values), dtype=np.float64) if ordinal else ratings.values
         at = at - at.mean()
         x, y = at[a], at[b]
         expected = float(share @ x**2 + share @ y**2 - 2 * (share @ x) * (share @ y))
@@ -325,9 +304,8 @@ def cohen(ratings: Ratings, counts: Floats | None = None) -> float | None:
     return None if expected <= NEGLIGIBLE else 1 - seen / expected
 
 
-def krippendorff(ratings: Ratings, counts: Floats | None = None) -> float | None:
+def krippendorff(ratings: Ratings, counts: Floats) -> float | None:
     """Return Krippendorff's alpha; None where only one value occurs."""
-    counts = ratings.counts if counts is None else counts
     totals = ratings.totals(counts)
     n = totals.sum()
     if n <= 1:
@@ -356,14 +334,10 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
     kinds = {dtype for dtype in ratings.dtypes if dtype != pl.Null}
     numbers = all(dtype.is_numeric() or dtype == pl.Boolean for dtype in kinds)
     ordered = len(kinds) == 1 and isinstance(next(iter(kinds)), pl.Enum)
-    if level == "interval" and not numbers:
-        listed = ", ".join(f"{name} is {dtype}" for name, dtype in ratings.schema.items())
-        raise pl.exceptions.InvalidOperationError(f'level="interval" needs numbers, but {listed}')
-    if level == "ordinal" and not (numbers or ordered):
-        listed = ", ".join(f"{name} is {dtype}" for name, dtype in ratings.schema.items())
-        raise pl.exceptions.InvalidOperationError(
-            f'level="ordinal" needs numbers or one Enum whose categories are in order, but {listed}'
-        )
+    if level != "nominal" and not numbers and not (ordered and level == "ordinal"):
+        types = ", ".join(f"{name} is {dtype}" for name, dtype in ratings.schema.items())
+        order = " or one Enum whose categories are in order" if level == "ordinal" else ""
+        raise pl.exceptions.InvalidOperationError(f'level="{level}" needs numbers{order}, but {types}')
     if numbers:
         plain = ratings.select(pl.all().cast(pl.Float64).fill_nan(None))
     elif ordered:
@@ -387,57 +361,42 @@ def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
     if ratings.raters == 2:
         found["cohen_kappa"] = cohen
     found |= {"fleiss_kappa": fleiss, "krippendorff_alpha": krippendorff}
-    rows = []
+    interval = _smoothed if len(ratings.values) == 2 else _jackknife
+    items, rows = ratings.counts[ratings.whole], []
     for name, statistic in found.items():
-        value = statistic(ratings)
+        value, n = statistic(ratings, ratings.counts), int(items.sum())
         ends: tuple[float | None, float | None] = None, None
-        n = ratings.items if name == "krippendorff_alpha" else ratings.complete
         if value is not None and name == "agreement":
-            ends = _share_interval(ratings, value, alpha)
-        elif value is not None and len(ratings.values) == 2:
-            ends = _smoothed(ratings, statistic, value, alpha)
+            # Pairs of more than two raters vary less than yes and no do.
+            variance = float(items @ (ratings.equal[ratings.whole] - value) ** 2) / n**2
+            ends = share_interval(value, variance, n, alpha)
         elif value is not None:
-            ends = _jackknife(ratings, statistic, value, alpha)
+            ends = interval(ratings, statistic, value, alpha)
+        if name == "krippendorff_alpha":
+            n = int(ratings.counts.sum())
         rows.append({"statistic": name, "value": value, "ci_low": ends[0], "ci_high": ends[1], "n": n})
     return rows
-
-
-def _share_interval(ratings: Ratings, value: float, alpha: float) -> tuple[float, float]:
-    """Return Wilson's interval of the share of agreement, with the items that its spread is worth."""
-    n = float(ratings.complete)
-    items = ratings.counts[ratings.whole]
-    variance = float(items @ (ratings.equal[ratings.whole] - value) ** 2) / n
-    # Pairs of more than two raters vary less than yes and no do.
-    worth = n * value * (1 - value) / variance if variance > 0 else n
-    low, high = wilson(value * worth, worth, alpha)
-    return float(low), float(high)
 
 
 def _jackknife(
     ratings: Ratings, statistic: Statistic, value: float, alpha: float
 ) -> tuple[float | None, float | None]:
     """Return an interval from the values without some items each; alike items are left out once for all."""
-    from scipy.special import stdtrit
-
-    n, patterns = ratings.items, len(ratings.counts)
-    # With many combinations, some are left out together: by their place, so that it is always the same.
-    groups = np.arange(patterns) if patterns <= MOST_LEFT_OUT else np.arange(patterns) % MOST_LEFT_OUT
-    left, times = [], []
-    for group in range(min(patterns, MOST_LEFT_OUT)):
-        mine = groups == group
-        lost = mine.astype(np.float64) if patterns <= MOST_LEFT_OUT else np.where(mine, ratings.counts, 0.0)
-        without = statistic(ratings, ratings.counts - lost)
-        if without is None:
-            return None, None
-        left.append(without)
-        times.append(float(ratings.counts[group]) if patterns <= MOST_LEFT_OUT else 1.0)
-    values, weights = np.array(left), np.array(times)
+    counts, groups = ratings.counts, np.arange(len(ratings.counts))
+    weights, removed = counts, np.ones(len(counts))
+    if len(counts) > MOST_LEFT_OUT:
+        # Of many combinations, some are left out together: by their place, so that it is always the same.
+        groups, weights, removed = groups % MOST_LEFT_OUT, np.ones(MOST_LEFT_OUT), counts
+    left = [statistic(ratings, counts - np.where(groups == one, removed, 0.0)) for one in range(len(weights))]
+    if None in left:
+        return None, None
+    values = np.array(left)
     count = weights.sum()
     centre = float(values @ weights / count)
     error = np.sqrt((count - 1) / count * float(weights @ (values - centre) ** 2))
     if error == 0:
         # All items alike say nothing about how others might differ: as if one more had disagreed.
-        error = (1 - min(value, 1.0) if value < 1 else 1.0) / n
+        error = (1 - min(value, 1.0) if value < 1 else 1.0) / counts.sum()
     half = -float(stdtrit(count - 1, alpha / 2)) * error
     return max(value - half, -1.0), min(value + half, 1.0)
 
@@ -452,34 +411,31 @@ def _smoothed(ratings: Ratings, statistic: Statistic, value: float, alpha: float
     item more in each combination of two ratings stands for the others, as Agresti and Caffo do for
     proportions. The standard error is the infinitesimal jackknife's, which allows for parts of items.
     """
-    from scipy.special import stdtrit
-
     more = [[first, *[other] * (ratings.raters - 1)] for first in (0, 1) for other in (0, 1)]
     smooth = replace(
         ratings,
         patterns=np.concatenate([ratings.patterns, np.array(more)]),
         counts=np.concatenate([ratings.counts, np.full(4, 0.5)]),
     )
-    n, step = float(smooth.counts.sum()), 1e-4
-    # All four combinations are there, so no coefficient is undefined.
-    centre = statistic(smooth) or 0.0
-    variance = 0.0
-    for pattern, count in enumerate(smooth.counts):
-        counts = smooth.counts.copy()
-        counts[pattern] += step
-        moved = statistic(smooth, counts) or 0.0
-        variance += count * ((moved - centre) / step) ** 2
-    half = -float(stdtrit(n - 1, alpha / 2)) * float(np.sqrt(variance))
+    counts = smooth.counts
+
+    def coefficients(tables: Floats) -> Floats:
+        # All four combinations are there, so no coefficient is undefined.
+        return np.array([statistic(smooth, table) or 0.0 for table in tables])
+
+    centre = float(coefficients(counts[None])[0])
+    variance = counts @ (slopes(coefficients, counts, 1e-4)) ** 2
+    half = -float(stdtrit(counts.sum() - 1, alpha / 2)) * float(np.sqrt(variance))
     return max(min(centre - half, value), -1.0), min(max(centre + half, value), 1.0)
 
 
 def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> list[str]:
     """Say where a judge scores the items that the first rater rated unlike the others."""
-    from scipy.special import ndtr
-
     rated, notes = ratings[raters[0]].is_not_null().to_numpy(), []
     for name in raters[1:]:
-        if (judge := _numbers(ratings[name])) is None:
+        series = ratings[name]
+        judge = series.cast(pl.Float64).to_numpy() if series.dtype.is_numeric() else _verdicts(series)
+        if judge is None:
             continue
         known = np.isfinite(judge)
         labelled, others = judge[rated & known], judge[~rated & known]
@@ -496,12 +452,6 @@ def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float)
                 "random sample, so the agreement and the pass rate may not hold for all items"
             )
     return notes
-
-
-def _numbers(ratings: pl.Series) -> Floats | None:
-    if ratings.dtype.is_numeric():
-        return ratings.cast(pl.Float64).to_numpy()
-    return _verdicts(ratings)
 
 
 def _pass_rates(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> pl.DataFrame:
@@ -533,7 +483,7 @@ def _pass_rates(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> p
             )
             rows.append(
                 {"judge": name, "estimate": "prediction_powered"}
-                | _interval(value, float(np.sqrt(variance)), int(both.sum()), alpha)
+                | _interval(value, float(variance), int(both.sum()), alpha)
                 | {"n": int(both.sum() + alone.sum())}
             )
     return pl.DataFrame(rows, schema=PASS_RATE)
@@ -551,43 +501,35 @@ def _weight(labelled: Floats, guessed: Floats, unlabelled: Floats) -> float:
 
 
 def _mean(values: Floats, alpha: float, *, clip: bool = True) -> dict[str, Any]:
-    if values.size < FEWEST_ITEMS:
-        return {"pass_rate": float(values.mean()), "ci_low": None, "ci_high": None, "n": values.size}
-    error = float(np.sqrt(values.var(ddof=1) / values.size))
-    return _interval(float(values.mean()), error, values.size, alpha, clip=clip) | {"n": values.size}
+    n, value = values.size, float(values.mean())
+    if n < FEWEST_ITEMS:
+        return {"pass_rate": value, "ci_low": None, "ci_high": None, "n": n}
+    return _interval(value, float(values.var(ddof=1)) / n, n, alpha, clip=clip) | {"n": n}
 
 
-def _interval(value: float, error: float, n: int, alpha: float, *, clip: bool = True) -> dict[str, Any]:
-    """Return Wilson's interval, with the number of items that the standard error is worth."""
-    from scipy.special import stdtrit
-
-    if not clip or not 0 <= value <= 1:
-        half = -float(stdtrit(n - 1, alpha / 2)) * error
-        return {"pass_rate": value, "ci_low": value - half, "ci_high": value + half}
-    worth = value * (1 - value) / error**2 if error > 0 else float(n)
-    worth = max(worth, 1e-9)
-    low, high = wilson(value * worth, worth, alpha, n - 1)
-    return {"pass_rate": value, "ci_low": float(low), "ci_high": float(high)}
+def _interval(value: float, variance: float, n: int, alpha: float, *, clip: bool = True) -> dict[str, Any]:
+    """Return Wilson's interval, with the number of items that the variance is worth; Student's without."""
+    if clip and 0 <= value <= 1:
+        low, high = share_interval(value, variance, n, alpha, n - 1)
+    else:
+        half = -float(stdtrit(n - 1, alpha / 2)) * float(np.sqrt(variance))
+        low, high = value - half, value + half
+    return {"pass_rate": value, "ci_low": low, "ci_high": high}
 
 
 def _verdicts(ratings: pl.Series) -> Floats | None:
     """Return verdicts as 1 and 0, NaN where there is none; None if these are no verdicts."""
-    if ratings.dtype == pl.Boolean:
-        return ratings.cast(pl.Float64).to_numpy()
-    if ratings.dtype.is_numeric():
-        values = ratings.cast(pl.Float64).fill_nan(None)
-        return values.to_numpy() if values.drop_nulls().is_in([0.0, 1.0]).all() else None
-    if ratings.dtype == pl.String or isinstance(ratings.dtype, pl.Enum | pl.Categorical):
-        words = ratings.cast(pl.String)
-        if words.drop_nulls().is_in(columns.LABELS).all():
-            return (words == "pass").cast(pl.Float64).to_numpy()
-    return None
+    ratings = ratings.fill_nan(None) if ratings.dtype.is_float() else ratings
+    found = columns.verdicts(ratings)
+    if found is None or found.null_count() > ratings.null_count():
+        return None
+    return floats(found)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(Result):
+class Agreement(Plotted["AgreementPlots"]):
     """
-    How well raters agree, as `agreement` found it.
+    How well raters agree: the result of `agreement`.
 
     Attributes
     ----------
@@ -596,11 +538,13 @@ class Agreement(Result):
     pairs
         The same for each two raters.
     pass_rate
-        What the first rater would pass of all items, with the help of each judge.
+        The share of all items that the first rater would pass, estimated with each judge.
+    plot
+        Charts: `values`.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     settings
-        What was compared.
+        The options.
     """
 
     summary: pl.DataFrame
@@ -610,25 +554,19 @@ class Agreement(Result):
     settings: dict[str, Any]
 
     @property
+    def _krippendorff(self) -> dict[str, Any]:
+        return self.summary.row(by_predicate=pl.col("statistic") == "krippendorff_alpha", named=True)
+
+    @property
     def alpha(self) -> float | None:
         """Krippendorff's alpha."""
-        value: float | None = self.summary.filter(pl.col("statistic") == "krippendorff_alpha")["value"].item()
+        value: float | None = self._krippendorff["value"]
         return value
 
     @property
     def verdict(self) -> str:
         """Krippendorff's words for his alpha: reliable (from 0.8), tentative (from 0.667) or unreliable."""
-        low = self.summary.filter(pl.col("statistic") == "krippendorff_alpha")["ci_low"].item()
+        low = self._krippendorff["ci_low"]
         if low is None:
             return "inconclusive"
         return "reliable" if low >= 0.8 else "tentative" if low >= 0.667 else "unreliable"
-
-    @property
-    def plot(self) -> AgreementPlots:
-        """Charts of an agreement: `values`."""
-        plots: AgreementPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary, "pairs": self.pairs, "pass_rate": self.pass_rate}

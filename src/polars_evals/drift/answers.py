@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label, scores_and_labels
+from polars_evals.drift.columns import ANSWERED, ONLY_RUN, no_label, require_number, scores_and_labels
 from polars_evals.suite.measure import Measure
 from polars_evals.wording import counted, have, verb
 
@@ -47,6 +47,15 @@ WORDS = {
     "truncated": "share of answers that were cut off",
     "filtered": "share of answers that were held back",
 }
+
+
+def require_measures(schema: Schema, measures: Collection[str], metrics: Collection[str]) -> None:
+    """Raise unless the measures are columns of numbers, whose names no other row has."""
+    for name in measures:
+        require_number(schema, name, "measures")
+        if name in metrics or name in OUTCOMES:
+            what = "a metric" if name in metrics else "a built-in row about answers"
+            raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
 
 
 def needed_for_answers(there: Collection[str], unanswered: str) -> list[str]:
@@ -132,21 +141,26 @@ def scores_of_answers(schema: Schema, metrics: Sequence[str], unanswered: str) -
     return [*found, *flags]
 
 
-def with_answers(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Add the share that says which rows have an answer: a score in every metric."""
-    if ANSWERED in metrics:
+def with_shares(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """
+    Drop shares of what never happened, and add the share of rows with an answer: a score in every metric.
+
+    A share of errors where there is none says nothing, and neither does one of answers where all are there.
+    """
+    never = [
+        name
+        for name in shares(rows)
+        if name not in (ANSWERED, *metrics) and not (rows[f"{name}:score"] > 0).any()
+    ]
+    rows = rows.drop(f"{name}:{end}" for name in never for end in ("score", "pass"))
+    if not metrics or ANSWERED in metrics:
         return rows
     share = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
-    told = pl.when(_can_be_missing(rows, share)).then(share.cast(pl.Float64))
-    return rows.with_columns(told.alias(f"{ANSWERED}:score"), no_label(ANSWERED))
-
-
-def answers_are_missing(rows: pl.DataFrame, metrics: Sequence[str]) -> bool:
-    """Say whether any row lacks a score that it could have."""
-    if not metrics:
-        return False
-    has_scores = pl.all_horizontal(pl.col(f"{name}:score").is_not_null() for name in metrics)
-    return bool(rows.select((~has_scores & _can_be_missing(rows, has_scores)).any()).item())
+    counts = _can_be_missing(rows, share)
+    if not rows.select((~share & counts).any()).item():
+        return rows
+    known = pl.when(counts).then(share.cast(pl.Float64))
+    return rows.with_columns(known.alias(f"{ANSWERED}:score"), no_label(ANSWERED))
 
 
 def _can_be_missing(rows: pl.DataFrame, has_scores: pl.Expr) -> pl.Expr:
@@ -173,16 +187,6 @@ def describe_unlabelled(rows: pl.DataFrame) -> list[str]:
 def shares(rows: pl.DataFrame) -> list[str]:
     """Return the shares that a table has, in the order of rows."""
     return [name for name in OUTCOMES if f"{name}:score" in rows.columns]
-
-
-def without_idle(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Drop what never happened: a share of errors where there is none says nothing."""
-    idle = [
-        name
-        for name in shares(rows)
-        if name not in (ANSWERED, *metrics) and not (rows[f"{name}:score"] > 0).any()
-    ]
-    return rows.drop(f"{name}:{end}" for name in idle for end in ("score", "pass"))
 
 
 def describe_unanswered(nulls: Mapping[str, int]) -> list[str]:

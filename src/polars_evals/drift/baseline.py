@@ -45,38 +45,38 @@ def against_baseline(
     expected: str = "expected",
 ) -> Frame:
     """
-    Make the baseline's output of each item the expected text of every version, and another run of its own.
+    Use the baseline's output of each item as the expected text of all other answers.
 
-    Scores then say how far a version has moved from the baseline, also for traffic without expected texts.
+    The scores then measure how far a version moved away from the baseline. No expected texts are needed.
 
     Parameters
     ----------
     frame
-        A DataFrame or LazyFrame with one row an answer.
+        A DataFrame or LazyFrame with one row for each answer.
     version
-        Column that tells the versions apart.
+        Column of the version.
     baseline
-        The version whose outputs become the expected ones.
+        The version whose outputs become the expected texts.
     item
-        Column that names the question that was answered.
+        Column that identifies the question.
     output
         Column of the answers.
     expected
-        Column to write, replaced where there is one.
+        Column to write. An existing column is replaced.
 
     Returns
     -------
     DataFrame or LazyFrame
-        All rows in their order. Where the baseline has no output for an item, `expected` is null: score with
+        All rows in their order. If the baseline has no output for an item, `expected` is null. Score with
         `missing="null"` to leave such rows out.
 
     Notes
     -----
-    The baseline's first output of an item is what all others are expected to say; what is expected of that
-    first one is the second. So the baseline is scored against another run of itself, and a candidate has
-    regressed only if it is further from the baseline than the baseline is. An item that the baseline answered
-    once tells nothing of this: its row has no expected text, and `only_run` is true. `compare` leaves such
-    rows out and says what to do: run the baseline once more.
+    The baseline's first output of an item is the expected text of all other answers. The expected text of
+    that first output is the second one. So the baseline is scored against another run of itself, and a
+    candidate has regressed only if it is further from the baseline than the baseline is. If the baseline
+    answered an item only once, its row has no expected text, and `only_run` is true. `compare` leaves such
+    rows out and asks for a second run of the baseline.
 
     Examples
     --------

@@ -10,22 +10,21 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference import column
+from polars_evals.drift.inference import column, slopes
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
-from polars_evals.drift.result import Result
+from polars_evals.drift.result import Plotted
 from polars_evals.wording import cell, counted, left_out, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from polars_evals.drift.columns import Frame, Schema
+    from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import CalibrationPlots
+    from polars_evals.report import CalibrationPlots  # noqa: F401
 
     Bools = npt.NDArray[np.bool_]
 
@@ -37,6 +36,7 @@ FOLDS = 10
 REDRAWN = 20
 # Thresholds chosen on other folds differ, which the spread of one table does not show; found by simulation.
 WIDENED = 1.2
+COUNTS = ("tp", "fp", "fn", "tn")
 MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
 CHOICES = ("kappa", "f1", "accuracy")
 TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
@@ -66,7 +66,7 @@ def calibrate(
     scored
         A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     metrics
-        Name of the metric, or several names: they are compared on the rows that all of them scored.
+        Name of the metric, or several names. They are compared on the rows that all of them scored.
     truth
         Column of human verdicts: booleans, 0 and 1, or `"fail"` and `"pass"`. Rows without one are
         counted and left out.
@@ -85,12 +85,12 @@ def calibrate(
 
     Notes
     -----
-    The thresholds are the scores that occur, or 1,000 of their quantiles where there are more. Intervals of
+    The thresholds are the distinct scores, or 1,000 of their quantiles if there are more. Intervals of
     precision, recall and accuracy are Wilson's; those of F1 and kappa, and of the best threshold, are
     percentiles of 1,000 bootstrap resamples. The numbers of `summary` are cross-validated: a threshold is
-    chosen on nine tenths of the verdicts and counted on the last tenth, in turn, 20 times over, with the same
-    folds for all metrics. Those of `curve` are of all verdicts, and at the threshold that was chosen they
-    look better than they are.
+    chosen on nine tenths of the verdicts and counted on the last tenth, in turn, 20 times over, with the
+    same folds for all metrics. Those of `curve` use all verdicts, so they are too good at the chosen
+    threshold.
 
     Examples
     --------
@@ -118,8 +118,7 @@ def calibrate(
         raise ValueError(f"no row has both {every} and a verdict ({truth})")
     verdicts = rows["truth"].to_numpy()
     said = _crossed(rows, names, verdicts, objective, seed)
-    tables = {name: _table(rows.select("truth", score=name)) for name in names}
-    resampled = {name: _resampled(table, seed) for name, table in tables.items()}
+    tables = {name: _Table.of(rows[name].to_numpy(), verdicts, seed) for name in names}
     pairs = pl.DataFrame(
         [
             {"a": a, "b": b} | _difference(verdicts, said[a], said[b], objective, alpha)
@@ -130,8 +129,8 @@ def calibrate(
     summary = pl.DataFrame(
         [
             {"metric": name}
-            | _best(tables[name], resampled[name], objective, alpha)
-            | _measures(_counts(verdicts, said[name]), alpha)
+            | _best(tables[name], objective, alpha)
+            | _crossed_row(verdicts, said[name], alpha)
             for name in names
         ]
     )
@@ -141,7 +140,7 @@ def calibrate(
             verdict=pl.Series([verdict for verdict, _ in judged]),
             reason=pl.Series([reason for _, reason in judged]),
         ).sort(objective, "metric", descending=[True, False]),
-        curve=pl.concat(_curve(name, tables[name], resampled[name], alpha) for name in names),
+        curve=pl.concat(_curve(name, tables[name], alpha) for name in names),
         pairs=pairs.with_columns(p_corrected=pl.Series(holm(pairs["p_value"].to_numpy()))),
         notes=_lost(read, rows.height, names, truth),
         settings={"metrics": names, "truth": truth, "objective": objective, "alpha": alpha, "seed": seed},
@@ -170,31 +169,22 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
     rows = columns.collect(
         frame.select(
             *(pl.col(f"{name}_score").cast(pl.Float64).alias(f"{name}:score") for name in metrics),
-            _truth(schema, truth).alias("truth"),
             pl.col(truth).alias("said"),
         ),
         metrics,
     )
-    strange = rows.filter(pl.col("truth").is_null())["said"].drop_nulls()
+    verdicts = None if schema[truth].is_float() else columns.verdicts(rows["said"])
+    if verdicts is None:
+        raise pl.exceptions.InvalidOperationError(
+            f"truth={truth!r} is {schema[truth]}; verdicts are {TRUTHS}"
+        )
+    strange = rows["said"].filter(verdicts.is_null()).drop_nulls()
     if strange.len():
         raise pl.exceptions.InvalidOperationError(
             f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is not a verdict; verdicts are {TRUTHS}"
         )
-    return rows.select("truth", *(pl.col(f"{name}:score").alias(name) for name in metrics))
-
-
-def _truth(schema: Schema, name: str) -> pl.Expr:
-    """Return the human verdict as a boolean, null where it is none."""
-    dtype = schema[name]
-    if dtype == pl.Boolean:
-        return pl.col(name)
-    if dtype.is_integer():
-        words = ["0", "1"]
-    elif dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical):
-        words = columns.LABELS
-    else:
-        raise pl.exceptions.InvalidOperationError(f"truth={name!r} is {dtype}; verdicts are {TRUTHS}")
-    return pl.col(name).cast(pl.String).cast(pl.Enum(words), strict=False).to_physical().cast(pl.Boolean)
+    scores = (pl.col(f"{name}:score").alias(name) for name in metrics)
+    return rows.select(verdicts.alias("truth"), *scores)
 
 
 def agreement_words(kappa: float) -> str:
@@ -202,96 +192,90 @@ def agreement_words(kappa: float) -> str:
     return next((words for bound, words in AGREEMENT if round(kappa, 2) <= bound), "almost perfect")
 
 
-def _table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of good and bad answers from each threshold up to the next."""
-    counts = (
-        rows.group_by("score").agg(good=pl.col("truth").sum(), bad=(~pl.col("truth")).sum()).sort("score")
-    )
-    if counts.height > MOST_THRESHOLDS:
-        edges = np.quantile(
-            rows["score"].to_numpy(), np.linspace(0, 1, MOST_THRESHOLDS), method="inverted_cdf"
-        )
-        edges = np.unique(edges)
-        place = np.searchsorted(edges, counts["score"].to_numpy(), side="right") - 1
-        counts = counts.with_columns(score=pl.Series(edges[place])).group_by("score").sum().sort("score")
-    return counts.select(
-        threshold="score", good=pl.col("good").cast(pl.Int64), bad=pl.col("bad").cast(pl.Int64)
-    )
+@dataclass(frozen=True)
+class _Table:
+    """How many good and bad answers lie from each threshold up to the next, and 1,000 resamples of them."""
+
+    thresholds: Floats
+    rates: dict[str, Floats]
+    resampled: dict[str, Floats]
+
+    @classmethod
+    def of(cls, scores: Floats, truth: Bools, seed: int) -> _Table:
+        """Count, and resample: n rows with replacement are a multinomial draw over the cells."""
+        thresholds, place = _thresholds(scores)
+        counts = np.stack([np.bincount(place[side], minlength=len(thresholds)) for side in (truth, ~truth)])
+        n = len(scores)
+        draws = np.random.default_rng(seed).multinomial(n, counts.ravel() / n, size=RESAMPLES)
+        resampled = np.split(draws.astype(np.float64), 2, axis=1)
+        return cls(thresholds, _rates(*counts.astype(np.float64)), _rates(*resampled))
+
+
+def _thresholds(scores: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the scores that occur, or quantiles of many, and the place of each score among them."""
+    edges = np.unique(scores)
+    if len(edges) > MOST_THRESHOLDS:
+        edges = np.unique(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS), method="inverted_cdf"))
+    return edges, np.searchsorted(edges, scores, side="right") - 1
 
 
 def _rates(good: Floats, bad: Floats) -> dict[str, Floats]:
-    """Return all measures by threshold, along the last axis; 0 where there is nothing to divide."""
+    """Return counts and measures by threshold, along the last axis."""
     tp = np.cumsum(good[..., ::-1], axis=-1)[..., ::-1]
     fp = np.cumsum(bad[..., ::-1], axis=-1)[..., ::-1]
-    fn, tn = tp[..., :1] - tp, fp[..., :1] - fp
+    counts = np.stack([tp, fp, tp[..., :1] - tp, fp[..., :1] - fp], axis=-1)
+    values = np.moveaxis(np.concatenate([counts, _measures(counts)], axis=-1), -1, 0)
+    return dict(zip((*COUNTS, *MEASURES), values, strict=True))
+
+
+def _measures(counts: Floats) -> Floats:
+    """Return all measures of tables of tp, fp, fn and tn; 0 where there is nothing to divide."""
+    tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
     n = tp + fp + fn + tn
-    agreed = (tp + tn) / n
-    chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
-    return {
-        "tp": tp,
-        "fp": fp,
-        "fn": fn,
-        "tn": tn,
-        "precision": _divide(tp, tp + fp),
-        "recall": _divide(tp, tp + fn),
-        "f1": _divide(2 * tp, 2 * tp + fp + fn),
-        "kappa": _divide(agreed - chance, 1 - chance),
-        "accuracy": agreed,
-    }
+    agreed, chance = (tp + tn) / n, ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
+    parts = (tp, tp + fp), (tp, tp + fn), (2 * tp, 2 * tp + fp + fn), (agreed - chance, 1 - chance)
+    return np.stack([*(_divide(*part) for part in parts), agreed], axis=-1)
 
 
 def _divide(a: Floats, b: Floats) -> Floats:
     return np.divide(a, b, out=np.zeros_like(a, dtype=np.float64), where=b > 1e-12)
 
 
-def _resampled(table: pl.DataFrame, seed: int) -> dict[str, Floats]:
-    """Return all measures by threshold of each bootstrap resample."""
-    good, bad = table["good"].to_numpy().astype(np.float64), table["bad"].to_numpy().astype(np.float64)
-    n = int(good.sum() + bad.sum())
-    # Resampling n rows with replacement is a multinomial draw over the cells of the table.
-    draws = np.random.default_rng(seed).multinomial(n, np.concatenate([good, bad]) / n, size=RESAMPLES)
-    return _rates(*np.split(draws.astype(np.float64), 2, axis=1))
-
-
-def _curve(name: str, table: pl.DataFrame, resampled: dict[str, Floats], alpha: float) -> pl.DataFrame:
-    rates = _rates(table["good"].to_numpy().astype(np.float64), table["bad"].to_numpy().astype(np.float64))
-    n = rates["tp"] + rates["fp"] + rates["fn"] + rates["tn"]
+def _curve(name: str, table: _Table, alpha: float) -> pl.DataFrame:
+    rates = table.rates
+    tp, fp, fn, tn = (rates[count] for count in COUNTS)
     intervals = {
-        "precision": wilson(rates["tp"], rates["tp"] + rates["fp"], alpha),
-        "recall": wilson(rates["tp"], rates["tp"] + rates["fn"], alpha),
-        "accuracy": wilson(rates["tp"] + rates["tn"], n, alpha),
+        "precision": wilson(tp, tp + fp, alpha),
+        "recall": wilson(tp, tp + fn, alpha),
+        "accuracy": wilson(tp + tn, tp + fp + fn + tn, alpha),
     }
     for measure in ("f1", "kappa"):
-        intervals[measure] = tuple(np.quantile(resampled[measure], [alpha / 2, 1 - alpha / 2], axis=0))
+        intervals[measure] = tuple(np.quantile(table.resampled[measure], [alpha / 2, 1 - alpha / 2], axis=0))
     return pl.DataFrame(
-        [pl.repeat(name, table.height, eager=True).alias("metric"), table["threshold"]]
-        + [pl.Series(count, rates[count].astype(np.int64)) for count in ("tp", "fp", "fn", "tn")]
+        [pl.repeat(name, len(tp), eager=True).alias("metric"), pl.Series("threshold", table.thresholds)]
+        + [pl.Series(count, rates[count].astype(np.int64)) for count in COUNTS]
         + [
-            series
+            column(f"{measure}{end}", values)
             for measure in MEASURES
-            for series in (
-                column(measure, rates[measure]),
-                column(f"{measure}_ci_low", intervals[measure][0]),
-                column(f"{measure}_ci_high", intervals[measure][1]),
+            for end, values in zip(
+                ("", "_ci_low", "_ci_high"), (rates[measure], *intervals[measure]), strict=True
             )
         ]
     )
 
 
-def _best(table: pl.DataFrame, resampled: dict[str, Floats], objective: str, alpha: float) -> dict[str, Any]:
+def _best(table: _Table, objective: str, alpha: float) -> dict[str, Any]:
     """Return the best threshold of all verdicts, and its bootstrap interval."""
-    thresholds = table["threshold"].to_numpy()
-    good, bad = table["good"].to_numpy().astype(np.float64), table["bad"].to_numpy().astype(np.float64)
-    ends = np.quantile(
-        thresholds[resampled[objective].argmax(axis=1)], [alpha / 2, 1 - alpha / 2], method="inverted_cdf"
-    )
+    thresholds, best = table.thresholds, table.resampled[objective].argmax(axis=1)
+    ends = np.quantile(thresholds[best], [alpha / 2, 1 - alpha / 2], method="inverted_cdf")
+    good, bad = (int(table.rates[count][0]) for count in ("tp", "fp"))
     return {
-        "threshold": float(thresholds[int(_rates(good, bad)[objective].argmax())]),
+        "threshold": float(thresholds[int(table.rates[objective].argmax())]),
         "threshold_ci_low": float(ends[0]),
         "threshold_ci_high": float(ends[1]),
-        "n": int(good.sum() + bad.sum()),
-        "n_pass": int(good.sum()),
-        "n_fail": int(bad.sum()),
+        "n": good + bad,
+        "n_pass": good,
+        "n_fail": bad,
     }
 
 
@@ -307,8 +291,7 @@ def _crossed(
             draw[side] = rng.permutation(int(side.sum())) % FOLDS
     said = {}
     for name in metrics:
-        edges = _table(rows.select(score=name, truth="truth"))["threshold"].to_numpy()
-        cell = np.searchsorted(edges, rows[name].to_numpy(), side="right") - 1
+        edges, cell = _thresholds(rows[name].to_numpy())
         answers = np.empty(folds.shape, dtype=np.bool_)
         for number, fold in enumerate(folds):
             parts = []
@@ -321,41 +304,31 @@ def _crossed(
     return said
 
 
-def _counts(truth: Bools, said: Bools) -> Floats:
-    """Return tp, fp, fn and tn of each draw."""
-    good, bad = truth.sum(), (~truth).sum()
-    tp, fp = (said & truth).sum(axis=1), (said & ~truth).sum(axis=1)
-    return np.stack([tp, fp, good - tp, bad - fp], axis=1).astype(np.float64)
-
-
-def _measures(crossed: Floats, alpha: float) -> dict[str, float]:
-    """Return every measure with its interval, from the tables of several draws of folds."""
-    table = crossed.mean(axis=0)
-    n = table.sum()
-    z = WIDENED * float(ndtri(1 - alpha / 2))
-    # The spread of a measure of a table: how it answers to a little more in each of its cells.
-    step = 1e-4 * n
-    value, draws = _of_table(table), [_of_table(one) for one in crossed]
-    moved = [_of_table(table + step * np.eye(4)[cell]) for cell in range(4)]
-    found = {name: float(count) for name, count in zip(("tp", "fp", "fn", "tn"), table, strict=True)}
-    for name in MEASURES:
-        slope = np.array([(one[name] - value[name]) / step for one in moved])
-        sampled = float(table @ slope**2 - (table @ slope) ** 2 / n)
-        half = z * np.sqrt(max(sampled, 0.0) + np.var([one[name] for one in draws]) + (0.5 / n) ** 2)
-        lowest = -1.0 if name == "kappa" else 0.0
+def _crossed_row(truth: Bools, said: Bools, alpha: float) -> dict[str, float]:
+    """Return counts and measures with their intervals, from the tables of several draws of folds."""
+    cells = np.stack([said & truth, said & ~truth, ~said & truth, ~said & ~truth], axis=-1)
+    draws = cells.sum(axis=1).astype(np.float64)
+    values, errors = _estimated(_measures, draws)
+    half = float(ndtri(1 - alpha / 2)) * errors
+    found = {name: float(count) for name, count in zip(COUNTS, draws.mean(axis=0), strict=True)}
+    for name, value, reach in zip(MEASURES, values.tolist(), half.tolist(), strict=True):
         found |= {
-            name: value[name],
-            f"{name}_ci_low": max(lowest, value[name] - half),
-            f"{name}_ci_high": min(1.0, value[name] + half),
+            name: value,
+            f"{name}_ci_low": max(-1.0 if name == "kappa" else 0.0, value - reach),
+            f"{name}_ci_high": min(1.0, value + reach),
         }
     return found
 
 
-def _of_table(table: Floats) -> dict[str, float]:
-    """Return every measure of tp, fp, fn and tn."""
-    tp, fp, fn, tn = table
-    good, bad = np.array([fn, tp]), np.array([tn, fp])
-    return {name: float(values[1]) for name, values in _rates(good, bad).items()}
+def _estimated(statistic: Callable[[Floats], Floats], draws: Floats) -> tuple[Floats, Floats]:
+    """Return statistics of the mean of several tables of one sample, and their standard errors."""
+    table = draws.mean(axis=0)
+    n = table.sum()
+    slope = slopes(statistic, table, 1e-4 * n)
+    sampled = table @ slope**2 - (table @ slope) ** 2 / n
+    # The same verdicts chose the thresholds, which the spread of one table does not show.
+    variance = np.maximum(sampled, 0.0) + np.var(statistic(draws), axis=0) + (0.5 / n) ** 2
+    return statistic(table), WIDENED * np.sqrt(variance)
 
 
 def _joint_counts(truth: Bools, one: Bools, other: Bools) -> Floats:
@@ -364,40 +337,22 @@ def _joint_counts(truth: Bools, one: Bools, other: Bools) -> Floats:
     return np.stack([np.bincount(draw, minlength=CELLS) for draw in place]).astype(np.float64)
 
 
-def _both(table: Floats, objective: str) -> tuple[float, float]:
-    """Return what two metrics reach, given the eight counts."""
-    cube = table.reshape(2, 2, 2)
-    found = []
-    for counts in (cube.sum(axis=2), cube.sum(axis=1)):
-        (tn, fp), (fn, tp) = counts
-        found.append(_of_table(np.array([tp, fp, fn, tn]))[objective])
-    return found[0], found[1]
+def _both(tables: Floats, objective: str) -> Floats:
+    """Return what two metrics reach, given tables of the eight counts."""
+    cube = tables.reshape(*tables.shape[:-1], 2, 2, 2)
+    pairs = np.stack([cube.sum(axis=-1), cube.sum(axis=-2)], axis=-3).reshape(*tables.shape[:-1], 2, 4)
+    # From tn, fp, fn, tp to the order of `COUNTS`.
+    return _measures(pairs[..., [3, 1, 2, 0]])[..., MEASURES.index(objective)]
 
 
-def _difference(
-    truth: Bools,
-    one: Bools,
-    other: Bools,
-    objective: str,
-    alpha: float,
-) -> dict[str, float]:
+def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: float) -> dict[str, float]:
     """Return the paired difference of two metrics, from how it answers to a little more of each count."""
-    counts = _joint_counts(truth, one, other)
-    table = counts.mean(axis=0)
-    n, step = table.sum(), 1e-4 * table.sum()
 
-    def difference(of: Floats) -> float:
-        a, b = _both(of, objective)
-        return a - b
+    def difference(tables: Floats) -> Floats:
+        reached = _both(tables, objective)
+        return np.asarray(reached[..., 0] - reached[..., 1])
 
-    value = difference(table)
-    slope = np.array(
-        [(difference(table + step * np.eye(CELLS)[cell]) - value) / step for cell in range(CELLS)]
-    )
-    sampled = float(table @ slope**2 - (table @ slope) ** 2 / n)
-    # The same verdicts chose the thresholds of both, which the spread of one table does not show.
-    spread = max(sampled, 0.0) + float(np.var([difference(draw) for draw in counts])) + (0.5 / n) ** 2
-    se = WIDENED * float(np.sqrt(spread))
+    value, se = (float(one) for one in _estimated(difference, _joint_counts(truth, one, other)))
     half = float(ndtri(1 - alpha / 2)) * se
     return {
         "difference": value,
@@ -434,24 +389,26 @@ def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Result):
+class Calibration(Plotted["CalibrationPlots"]):
     """
-    How the thresholds of one or more metrics agree with human verdicts, as `calibrate` found it.
+    How well the thresholds of metrics agree with human verdicts: the result of `calibrate`.
 
     Attributes
     ----------
     summary
-        A row for each metric, best first: its best threshold with its interval, and how well it does on
-        verdicts that did not choose it, with verdict and reason.
+        A row for each metric, best first: its best threshold with its interval, and its agreement with
+        verdicts that were not used to choose it, with verdict and reason.
     curve
         A row for each metric and threshold: counts, precision, recall, F1, kappa and accuracy with their
         intervals.
     pairs
         The paired difference of every two metrics with its interval, and p-values, also corrected by Holm.
+    plot
+        Charts: `curve`.
     notes
-        What was left out, in words.
+        Sentences about rows that were left out.
     settings
-        How the calibration was made.
+        The options.
     """
 
     summary: pl.DataFrame
@@ -484,13 +441,3 @@ class Calibration(Result):
         mine = self.pairs.filter((pl.col("a") == self.metric) | (pl.col("b") == self.metric))
         near = mine.filter(pl.col("p_corrected") > self.settings["alpha"])
         return near.select(pl.when(pl.col("a") == self.metric).then("b").otherwise("a")).to_series().to_list()
-
-    @property
-    def plot(self) -> CalibrationPlots:
-        """Charts of this calibration: `curve`."""
-        plots: CalibrationPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary, "curve": self.curve, "pairs": self.pairs}

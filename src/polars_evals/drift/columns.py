@@ -83,6 +83,19 @@ def require_effect(min_effect: float) -> None:
         raise ValueError(f"min_effect must be at least 0 and below 1, got {min_effect!r}")
 
 
+def verdicts(said: pl.Series) -> pl.Series | None:
+    """Return pass and fail as booleans, null for another value; None where the type has no verdicts."""
+    if said.dtype == pl.Boolean:
+        return said
+    if said.dtype.is_numeric():
+        said, words = said.cast(pl.Float64), pl.Series([0.0, 1.0])
+    elif said.dtype == pl.String or isinstance(said.dtype, pl.Enum | pl.Categorical):
+        said, words = said.cast(pl.String), pl.Series(LABELS)
+    else:
+        return None
+    return pl.select(pl.when(said.is_in(words.implode())).then(said == words[1])).to_series()
+
+
 def find_metrics(schema: Schema, metrics: Sequence[str] | str | None) -> list[str]:
     """Return the metrics asked for, or every `<name>_score` column that holds numbers."""
     found = [

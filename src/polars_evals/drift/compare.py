@@ -91,57 +91,58 @@ def compare(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label`
-        (`"fail"` or `"pass"`) where pass rates are wanted. A LazyFrame is read for its scores once, and
-        once more where `items` or `flips` are asked for.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` (`"fail"`
+        or `"pass"`) for pass rates. A LazyFrame is read once for its scores, and again when you use `items`
+        or `flips`.
     version
-        Column that tells the versions apart.
+        Column of the version.
     baseline
         The version to compare with.
     candidate
-        The version to judge, or a list, set or Series of them; None for every other version in the frame.
+        The version to judge, or a list, set or Series of versions; None for every other version in the
+        frame.
     item
-        Column that names the test case, to pair the versions on. Repeats of an item in a version are
-        averaged. None compares without pairs, which sees far less.
+        Column that identifies the test case. Versions are paired by it. Repeats of an item in a version are
+        averaged. None compares without pairs, which detects much less.
     cluster
-        Column that groups items which are not independent, such as the conversation, document or user. An
-        item without a cluster counts as a cluster of its own.
+        Column of groups of items that are not independent, such as the conversation, document or user. An
+        item without a cluster is a cluster of its own.
     by
         Columns or expressions to slice by, one row for each value; a pair in the list is sliced by both, as
-        in `["topic", ("topic", "language")]`. An expression needs a name of its own:
-        `(pl.col("input").str.len_chars() > 1000).alias("long")`. The items show these columns too.
-        `"auto"` searches the columns with few values, and their pairs, for slices that moved differently
-        from the rest.
+        in `["topic", ("topic", "language")]`. An expression needs a name:
+        `(pl.col("input").str.len_chars() > 1000).alias("long")`. The items show these columns too. `"auto"`
+        searches the columns with few values, and their pairs, for slices that changed differently from the
+        rest.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     measures
-        Columns of numbers to compare beside the scores, such as latency and cost. Names of what traces have
-        (`["latency_ms", "cost", "input_tokens", "output_tokens"]`), `"auto"` for those that are there, or
-        any column with its direction: `{"retries": {"lower_is_better": True}}`. `Measure` has the other
-        options. Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
+        Columns of numbers to compare beside the scores, such as latency and cost. Names of columns of traces
+        (`["latency_ms", "cost", "input_tokens", "output_tokens"]`), `"auto"` for those that exist, or any
+        column with its direction: `{"retries": {"lower_is_better": True}}`. `Measure` has the other options.
+        Each is a row of `summary`; its quantiles and ratios are in `Comparison.measures`.
     aggregates
         Statistics of all items beside the means, such as `["macro_f1", "corpus_bleu"]`, or `Aggregate`s.
-        Each is a row of `summary` like a mean. None takes those whose counts a suite kept.
+        Each is a row of `summary` like a mean. None takes those that the suite scored.
     truth
         People's labels of some rows, which correct the scores of a judge on all rows: a column (null where
         nobody rated), a mapping from metric to column, or a frame of `read_labels`. Labels are Booleans,
         `pass` and `fail`, or numbers in the range of the scores. A column `weight` beside them, as
-        `sample_items` makes it, is used. The metric's row is the corrected one; `judge_…` columns keep what
-        the judge says alone, and `people_…` columns what the labels say alone.
+        `sample_items` makes it, is used. The metric's row is the corrected one. The `judge_…` columns have
+        the estimate of the judge alone, the `people_…` columns that of the labels alone.
     adjust
-        Columns of strata, for versions that are not paired: the candidate's rows are weighed to the
-        baseline's mix, so that other traffic is no regression.
+        Columns of strata, for versions that are not paired. The candidate's rows are weighted to the
+        baseline's mix, so that different traffic does not look like a regression.
     min_effect
         The smallest difference in mean score that matters. A measure has its own.
     alpha
         Level of the intervals and of the corrected tests.
     margin
-        How much worse a candidate may be and still count as not worse; `summary` then says so in
-        `not_worse`: `yes`, `no` or `unknown`. A measure has its own.
+        The largest loss that still counts as not worse. It fills the column `not_worse` of `summary` with
+        `yes`, `no` or `unknown`. A measure has its own.
     unanswered
-        `"apart"`: a row with an `error`, or without an `output`, is no wrong answer. It is left out of
-        the scores and counts in the row `answered`. `"wrong"` keeps the score that it has. `"auto"`
-        sets it apart where the frame has `error` or `finish_reason`, as traces do.
+        How to treat rows with an `error` or without an `output`. `"apart"` leaves them out of the scores and
+        counts them in the row `answered`. `"wrong"` keeps their scores. `"auto"` is `"apart"` if the frame
+        has a column `error` or `finish_reason`, as traces do.
     seed
         Fixes the random signs of the permutation test.
 
@@ -154,8 +155,8 @@ def compare(
     Notes
     -----
     Rows without a version, item or score are counted and reported, never dropped silently. A column
-    `<name>_signature`, where there is one, must have one value over all compared rows: scores that were not
-    made in the same way are refused.
+    `<name>_signature`, if present, must have one value in all compared rows. Otherwise the scores were made
+    in different ways, and `compare` raises an error.
 
     Examples
     --------

@@ -10,22 +10,54 @@ import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
+from polars_evals.drift.inference.estimate import MEANS
 from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, write_or_return
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
     from polars_evals.report import ComparisonPlots
 
+# What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
+TOLERANCE = 1e-9
+
+
+def falls(
+    row: Mapping[str, Any], bound: float, *, relative: bool = False
+) -> Iterator[tuple[str, float, float, float]]:
+    """
+    Find what fell by more than a bound in a row of `summary` or `slices`, without a test.
+
+    Parameters
+    ----------
+    row
+        The row.
+    bound
+        By how much mean score and pass rate may fall.
+    relative
+        Whether the bound is a share of the baseline's value.
+
+    Returns
+    -------
+    Iterator
+        `mean` or `pass_rate`, the values of baseline and candidate, and by how much the value may fall.
+    """
+    for value in MEANS:
+        before, after = row[f"baseline_{value}"], row[f"candidate_{value}"]
+        if before is not None and after is not None:
+            limit = bound * before if relative else bound
+            if before - after > limit + TOLERANCE:
+                yield value, before, after, limit
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
     """
-    What changed between a baseline and its candidates, as `compare` found it.
+    What changed between a baseline and its candidates: the result of `compare`.
 
     Attributes
     ----------
@@ -37,21 +69,21 @@ class Comparison(Result):
         A row for each measure and statistic (`mean`, `median`, `p95`): the values of both versions,
         their difference and ratio with intervals, unit and verdict.
     components
-        A row for each thing that is judged of a row of `summary` or `slices`: `mean`, `pass_rate`,
-        `median`, `p95`, with its difference, interval, tests and verdict. Gates judge these.
+        A row for each component of a row of `summary` or `slices`: `mean`, `pass_rate`, `median`, `p95`,
+        with its difference, interval, tests and verdict. Gates judge these.
     unmatched
-        What could not be paired, and why.
+        The items that could not be paired, with the reason.
     pass_rates
         Each version's pass rate with Wilson's interval.
     distributions
-        How many scores of each version lie in each of twenty bins.
+        The number of scores of each version in each of twenty bins.
     confusion
-        How often each version gave each output for each expected label, where an aggregate of labels was
+        How often each version gave each output for each expected label, if an aggregate of labels was
         compared.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     spec
-        What was compared, and how. `compare_spec` repeats it on other rows.
+        The options. `compare_spec` repeats the comparison on other rows.
     table
         The rows that were compared, for `items`.
     """

@@ -8,9 +8,8 @@ import polars as pl
 
 from polars_evals._polars import format_text
 from polars_evals.drawing import drawing
-from polars_evals.drift.answers import HAS_ANSWER
+from polars_evals.drift.answers import HAS_ANSWER, scores_of_answers
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
-from polars_evals.drift.read import scores
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:
@@ -51,19 +50,26 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     if spec.item is None or not spec.names:
         return pl.LazyFrame(schema=_schema(spec))
     slices, names = slice_columns(spec.traits), list(spec.names)
+    scored = scores_of_answers(schema, spec.metrics, spec.unanswered)
     rows = table.select(
         as_text(schema, spec.version).alias("version"),
         item_key(schema, spec.item).alias("item"),
         *(as_text(schema, name).alias(f"by:{name}") for name in slices),
         *(text_of(schema, name).alias(f"text:{name}") for name in (*SHARED, OWN)),
-        *(one for one in scores(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+        *(one for one in scored if one.meta.output_name() != HAS_ANSWER),
         *values_of(spec.measures),
     ).filter(pl.col("item").is_not_null())
-    # Repeats are averaged; their texts are those of the first.
-    answers = rows.group_by("version", "item", maintain_order=True).agg(
-        *(pl.col(f"{name}:score").mean() for name in names),
-        *(pl.col(f"{name}:pass").mean() for name in names),
-        pl.col(f"text:{OWN}").first(),
+    # Repeats are averaged in the order of their scores: a streaming engine adds up in any order, also after
+    # `sort`, and the last digits would differ from call to call. Their texts are those of the first.
+    averaged = [f"{name}:score" for name in names]
+    answers = (
+        rows.group_by("version", "item", maintain_order=True)
+        .agg(
+            pl.col(averaged),
+            *(pl.col(f"{name}:pass").mean() for name in names),
+            pl.col(f"text:{OWN}").first(),
+        )
+        .with_columns(pl.col(averaged).list.sort().list.mean())
     )
     shared = rows.group_by("item", maintain_order=True).agg(
         *(pl.col(f"by:{name}").drop_nulls().first().alias(name) for name in slices),
@@ -194,22 +200,18 @@ def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.Da
         found = frame.filter(b.fill_null(False) | c.fill_null(False))
         parts.append(_entries(found, candidate, m, missing, pl.lit("no score")))
     unknown = observations.rows.lazy().filter(pl.col("item").is_null())
-    counted = unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows"))
-    parts.append(rows_without_item(counted, candidate))
-    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
-
-
-def rows_without_item(counted: pl.LazyFrame, candidate: str) -> pl.LazyFrame:
-    """Return the entries of `rows` that have no `item`, by `side` (true: candidate)."""
-    return _entries(
-        counted,
-        candidate,
-        None,
-        pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-        pl.when(pl.col("rows") == 1)
-        .then(pl.lit("1 row without an item"))
-        .otherwise(format_text("{} rows without an item", "rows")),
+    parts.append(
+        _entries(
+            unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows")),
+            candidate,
+            None,
+            pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
+            pl.when(pl.col("rows") == 1)
+            .then(pl.lit("1 row without an item"))
+            .otherwise(format_text("{} rows without an item", "rows")),
+        )
     )
+    return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
 
 
 def _entries(

@@ -51,23 +51,23 @@ def sample_items(
     scored
         A DataFrame or LazyFrame with a column `<name>_score` for each metric (`"uncertain"` needs one).
     n
-        How many items to draw; all, where there are fewer.
+        The number of items to draw. If there are fewer, all are drawn.
     item
-        Column that names the test case.
+        Column that identifies the test case.
     strategy
-        `"uncertain"` draws items with a chance that grows with uncertainty: scores far from 0 and 1, and
-        versions that differ. `"random"` gives all items the same chance. `"stratified"` draws as many
+        `"uncertain"` draws uncertain items more often: those with scores far from 0 and 1, and those whose
+        versions differ. `"random"` gives all items the same chance. `"stratified"` draws the same number
         from each value of `by`, so that rare values are rated too.
     by
-        Columns of the strata, one value an item.
+        Columns of the strata, with one value for each item.
     seed
         Fixes the draw. The order of the rows does not matter.
 
     Returns
     -------
     DataFrame
-        The rows of the drawn items, of all their versions, with `weight`: 1 / the chance that the item had
-        to be drawn. `compare(truth=…)` uses it, so that the labels speak for all items.
+        The rows of the drawn items, of all their versions, with `weight`: 1 / the chance of the item to be
+        drawn. `compare(truth=…)` uses it, so that the labels represent all items.
 
     Examples
     --------
@@ -248,9 +248,9 @@ def read_labels(path: Paths) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        A row for each rated answer and rater, with `item_id`, `version`, `label` (`pass` or
-        `fail`; null where the rater was not sure), `note`, `rater`, `ts` and `weight` (null where
-        the page was not made of a sample). The last rating of a rater counts.
+        A row for each rated answer and rater, with `item_id`, `version`, `label` (`pass` or `fail`; null if
+        the rater was not sure), `note`, `rater`, `ts` and `weight` (null if the page was not made from a
+        sample). The last rating of a rater counts.
 
     Notes
     -----

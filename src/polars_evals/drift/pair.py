@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -163,12 +163,6 @@ def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:
 
 def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
     """Pair the rows of two versions on their item; without one, keep them apart. Clusters become numbers."""
-    pairs = pair_by_name(rows, spec, candidate)
-    return replace(pairs, frame=_own_cluster(pairs.frame))
-
-
-def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
-    """Do as `pair`, with the clusters as they are named."""
     item, metrics = spec.item, measured(rows, spec)
     rows = rows.filter(pl.col("version").is_in([spec.baseline, candidate])).with_columns(
         side=pl.col("version") == candidate
@@ -182,7 +176,7 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
             for m in metrics
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
-        frame = rows.select("side", *_traits(rows), *sides)
+        frame = _number_clusters(rows.select("side", *_traits(rows), *sides))
         return Observations(frame, rows, candidate, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
@@ -194,7 +188,7 @@ def pair_by_name(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Obse
         _check_constant(frame, name, other, item)
         frame = frame.with_columns(pl.coalesce(name, other).alias(name)).drop(other)
     rows = _sliced_as_items(rows, frame)
-    return Observations(frame, rows, candidate, paired=True, clustered=clustered)
+    return Observations(_number_clusters(frame), rows, candidate, paired=True, clustered=clustered)
 
 
 def measured(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
@@ -242,16 +236,20 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
 
 def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     """Join two frames of distinct items, keeping what either lacks."""
-    # Hashes join several times faster than text. Should two different items ever share one, it shows.
-    for key in (pl.col("item").hash(), pl.col("item")):
-        sides = [side.lazy().with_columns(key=key) for side in (left, right)]
-        joined = sides[0].join(
-            sides[1], on="key", how="full", coalesce=True, suffix=RIGHT, maintain_order="left_right"
-        )
-        frame = joined.drop("key").collect(engine="streaming")
-        if not (frame["item"] != frame["item" + RIGHT]).any():
-            break
-    frame = frame.with_columns(item=pl.coalesce("item", "item" + RIGHT)).drop("item" + RIGHT)
+    if left["item"].equals(right["item"]):
+        taken = {name: name + RIGHT for name in right.columns if name in left.columns}
+        frame = left.hstack(right.drop("item").rename(taken, strict=False))
+    else:
+        # Hashes join several times faster than text. Should two different items ever share one, it shows.
+        for key in (pl.col("item").hash(), pl.col("item")):
+            sides = [side.lazy().with_columns(key=key) for side in (left, right)]
+            joined = sides[0].join(
+                sides[1], on="key", how="full", coalesce=True, suffix=RIGHT, maintain_order="left_right"
+            )
+            frame = joined.drop("key").collect(engine="streaming")
+            if not (frame["item"] != frame["item" + RIGHT]).any():
+                break
+        frame = frame.with_columns(item=pl.coalesce("item", "item" + RIGHT)).drop("item" + RIGHT)
     # An order that does not depend on that of the rows makes sums of floats agree to the last bit; to sort
     # many rows would take too long, and those in the same order still agree.
     return frame.sort("item") if frame.height <= 100_000 else frame
@@ -284,7 +282,7 @@ def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> N
     )
 
 
-def _own_cluster(frame: pl.DataFrame) -> pl.DataFrame:
+def _number_clusters(frame: pl.DataFrame) -> pl.DataFrame:
     """Give every row without a cluster a cluster of its own, and turn clusters into numbers."""
     if "cluster" not in frame.columns:
         return frame

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
+from polars_evals.drift.read import read_rows
+from polars_evals.drift.result import Plotted
 from polars_evals.drift.runs import between_and_within
 from polars_evals.wording import have, listed
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.report import SamplePlanPlots
+    from polars_evals.report import SamplePlanPlots  # noqa: F401
 
 MOST_ITEMS = 10**12
 # What the table shows beside what was asked for.
@@ -73,31 +72,31 @@ def plan(
     Parameters
     ----------
     scored
-        A pilot, to learn the spread from: scores of two versions or more on some items. It needs `version`
-        and `item`.
+        A pilot: scores of two or more versions on some items, which give the spread. It needs `version` and
+        `item`.
     pilot
-        The same by its name.
+        The pilot, as a keyword.
     spread
         Standard deviation of the paired differences, instead of a pilot.
     min_effect
-        The true difference in mean score that must be found.
+        The true difference in mean score to detect.
     alpha
         Level of the two-sided test.
     power
-        Probability to find a true difference of `min_effect`.
+        Probability of detecting a true difference of `min_effect`.
     cluster_size
-        Mean number of items in a cluster (a conversation, a document), where items are not independent.
+        Mean number of items in a cluster (a conversation, a document), if items are not independent.
     icc
         Correlation of the differences within a cluster. Use it with `cluster_size`.
     runs
-        How often each version answers each item; the answers of an item are averaged.
+        The number of answers of each version to each item. They are averaged.
     run_share
-        Share of the variance that comes from answering again (0 to 1). A pilot with repeats tells it.
+        Share of the variance between answers to the same item (0 to 1). A pilot with repeats gives it.
     version, item, cluster, metrics
         Columns of the pilot, as in `compare`. Its clusters give `cluster_size` and `icc`.
     baseline
-        The version of the pilot that the others are compared with, where there are more than two. The plan
-        is for the one whose differences vary most.
+        The baseline in the pilot, if it has more than two versions. The plan is for the candidate whose
+        differences vary most.
 
     Returns
     -------
@@ -108,8 +107,8 @@ def plan(
     -----
     Without clusters and runs this is the sample size of the paired t test. Clusters multiply it by 1 + (size
     − 1) · icc and leave as many degrees of freedom as there are clusters; runs divide the share of the
-    variance that comes from them. `compare` with the same `min_effect` calls a true change of that size
-    regressed or improved in about this share of cases.
+    variance that comes from them. `compare` with the same `min_effect` detects a true change of that size in
+    about this share of cases.
 
     Examples
     --------
@@ -237,11 +236,8 @@ def _learn(
 ) -> tuple[dict[str, Spread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
     rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto")
-    versions, before = rows.versions, None
-    if baseline is not None:
-        before = columns.version_text(columns.lazy(scored).collect_schema(), version, baseline)
-        if before not in versions:
-            raise columns.absent("baseline", before, version, versions)
+    versions = rows.versions
+    before = rows.baseline(version, baseline, columns.lazy(scored).collect_schema())
     if len(versions) < 2:
         raise ValueError(
             f"a pilot has two versions or more, but column {version!r} holds only {versions[0]!r}"
@@ -251,7 +247,7 @@ def _learn(
             f"a pilot of {len(versions)} versions needs baseline=, the version that the others are compared "
             f"with: {listed(versions)}"
         )
-    before = versions[0] if before is None else before
+    before = before or versions[0]
     others = [one for one in versions if one != before]
     spreads, notes = {}, list(rows.notes)
     for metric in rows.metrics:
@@ -309,18 +305,20 @@ def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, cluste
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SamplePlan(Result):
+class SamplePlan(Plotted["SamplePlanPlots"]):
     """
-    How many items a comparison needs, as `plan` found it.
+    How many items a comparison needs: the result of `plan`.
 
     Attributes
     ----------
     summary
-        What was asked for, a row for each metric, then other effects and numbers of runs.
+        A row for each metric with the requested effect, then rows for other effects and numbers of runs.
+    plot
+        Charts: `items`.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     settings
-        What the plan is for.
+        The options.
     """
 
     summary: pl.DataFrame
@@ -348,13 +346,3 @@ class SamplePlan(Result):
     def verdict(self) -> str:
         """Always `planned`: a plan has no finding."""
         return "planned"
-
-    @property
-    def plot(self) -> SamplePlanPlots:
-        """Charts of this plan: `items`."""
-        plots: SamplePlanPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary}

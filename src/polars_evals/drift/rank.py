@@ -11,14 +11,13 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.components import influence_of_items
 from polars_evals.drift.inference import NEGLIGIBLE, floats
 from polars_evals.drift.inference.clusters import one_mean
 from polars_evals.drift.inference.multiple import benjamini_hochberg
-from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
+from polars_evals.drift.read import cluster_codes, read_rows
+from polars_evals.drift.result import Plotted
 from polars_evals.drift.spec import aggregates_of, counts_in
 from polars_evals.wording import counted, verb
 
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeAggregates, SomeMeasures, Unanswered
-    from polars_evals.report import RankingPlots
+    from polars_evals.report import RankingPlots  # noqa: F401
 
 DRAWS = 20_000
 FEWEST_UNITS = 2
 # How far apart versions are before anything is known, in standard errors.
-PRIOR = 1.0
+PRIOR = 1.5
 SUMMARY: dict[str, Any] = {
     "metric": pl.String, "version": pl.String, "n": pl.Int64, "mean": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64,
@@ -136,27 +135,26 @@ def rank(
     scored
         A DataFrame or LazyFrame with a column `<name>_score` for each metric.
     version
-        Column that tells the versions apart.
+        Column of the version.
     item
-        Column that names the test case. Only items that all versions have a score for are compared; repeats
+        Column that identifies the test case. Only items with a score in all versions are compared. Repeats
         of an item are averaged.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     measures
-        Columns of numbers to rank by too, such as `latency_ms`, as in `compare`; the best is the lowest
-        where lower is better.
+        Columns of numbers to rank by, such as `latency_ms`, as in `compare`. If lower is better, the lowest
+        is the best.
     aggregates
-        Statistics of all items to rank by too, such as `["macro_f1"]`, or `Aggregate`s; their values stand
-        in `mean`. None takes those whose counts a suite kept.
+        Statistics of all items to rank by, such as `["macro_f1"]`, or `Aggregate`s. Their values are in the
+        column `mean`. None takes those that the suite scored.
     cluster
-        Column that groups items which are not independent, such as the conversation or document.
+        Column of groups of items that are not independent, such as the conversation or document.
     baseline
         Compare every version with this one. None compares all pairs.
     unanswered
-        What errors and missing outputs are, as in `compare`: `"apart"` from the scores, `"wrong"`, or
-        `"auto"`, apart where a column `error` or `finish_reason` tells. Where answers are missing, the
-        share of `answered` items is ranked like a metric, and so are `error`, `truncated` and
-        `filtered`, of which less is better.
+        How to treat errors and missing outputs, as in `compare`. If answers are missing, the share of
+        `answered` items is ranked like a metric, and so are `error`, `truncated` and `filtered`, where lower
+        is better.
     alpha
         Level of the intervals.
     seed
@@ -170,11 +168,11 @@ def rank(
     Notes
     -----
     The intervals of a metric are simultaneous (1 − alpha): those of the means, and, separately, those of the
-    differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad, Goeman and van
-    Zwet 2019). Standard errors are cluster-robust (CR2) with their degrees of freedom. `q_value` is
-    Benjamini–Hochberg's over the pairs of all metrics. `p_best` is the probability to be the best. It allows
-    for versions that are close to each other: the leader of close versions owes part of its lead to chance
-    (a normal distribution of true means, whose spread the data tell).
+    differences and the ranks that follow from them (Hothorn, Bretz and Westfall 2008; Mohamad, Goeman and
+    van Zwet 2019). Standard errors are cluster-robust (CR2) with their degrees of freedom. `q_value` is
+    Benjamini–Hochberg's over the pairs of all metrics. `p_best` is the probability of being the best. It
+    takes into account that part of a lead is chance (a normal distribution of true means, with the spread
+    estimated from the data).
 
     Examples
     --------
@@ -211,9 +209,7 @@ def rank(
     if taken := [name for name in counts if name in rows.names]:
         raise ValueError(f'aggregates: {taken[0]!r} is the name of another row; give it one: name="…"')
     versions = rows.versions
-    before = None if baseline is None else columns.version_text(schema, version, baseline)
-    if before is not None and before not in versions:
-        raise columns.absent("baseline", before, version, versions)
+    before = rows.baseline(version, baseline, schema)
     if len(versions) < 2:
         raise ValueError(f"column {version!r} holds only {versions[0]!r}: there is nothing to rank")
     settings = {
@@ -254,11 +250,9 @@ def _means(rows: Rows) -> Iterator[tuple[str, Means, int]]:
     place, shape = item * len(versions) + version, (int(item.max()) + 1, len(versions))
     clusters = None
     if "cluster" in frame.columns:
-        own = frame.select(item=pl.Series(item), cluster="cluster").drop_nulls().unique("item", keep="first")
-        names = own.with_columns(pl.col("cluster").rank("dense").cast(pl.Int64))
-        # An item without a cluster is one of its own.
-        clusters = -1 - np.arange(shape[0])
-        clusters[names["item"].to_numpy()] = names["cluster"].to_numpy()
+        # A row for each item, in their order.
+        items = frame.select(item=pl.Series(item), cluster="cluster").sort("cluster", nulls_last=True)
+        clusters = cluster_codes(items.unique("item", keep="first", maintain_order=True).sort("item"))
     for name in rows.names:
         scores = floats(frame[f"{name}:score"])
         known = ~np.isnan(scores)
@@ -284,12 +278,8 @@ def _influences(rows: Rows, names: Sequence[str], notes: list[str]) -> Iterator[
             notes.append(f"{name} is left out: {told}")
             continue
         whole = items.drop_nulls([f"v:{at}" for at in range(len(rows.versions))])
-        groups = None
-        if "cluster" in whole.columns:
-            own = whole["cluster"].rank("dense").cast(pl.Int64).fill_null(-1 - pl.Series(range(whole.height)))
-            groups = np.unique(own.to_numpy(), return_inverse=True)[1]
         values = whole.select(pl.col("^v:.*$")).to_numpy()
-        yield name, Means(values, groups, bounded=False, sign=1), items.height - whole.height
+        yield name, Means(values, cluster_codes(whole), bounded=False, sign=1), items.height - whole.height
 
 
 def _ranked(
@@ -430,9 +420,9 @@ def _p_best(one: Means, rng: np.random.Generator) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Result):
+class Ranking(Plotted["RankingPlots"]):
     """
-    A leaderboard, as `rank` found it.
+    A leaderboard: the result of `rank`.
 
     Attributes
     ----------
@@ -441,10 +431,12 @@ class Ranking(Result):
         best.
     pairs
         The differences between versions (`b` − `a`), with intervals and tests.
+    plot
+        Charts: `means`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How the ranking was made.
+        The options.
     """
 
     summary: pl.DataFrame
@@ -459,13 +451,3 @@ class Ranking(Result):
         sure = self.summary.filter(pl.col("rank_high") == 1, pl.col("metric").is_in(metrics))
         alone = sure["version"].n_unique() == 1 and sure.height == len(metrics)
         return "decided" if alone else "undecided"
-
-    @property
-    def plot(self) -> RankingPlots:
-        """Charts of this ranking: `means`."""
-        plots: RankingPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary, "pairs": self.pairs}

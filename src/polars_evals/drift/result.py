@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import polars as pl
 
 from polars_evals.drawing import drawing
 from polars_evals.wording import to_json
@@ -14,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    import polars as pl
-
 LISTED = 1_000
+Plots = TypeVar("Plots")
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,10 @@ class Result(ABC):
         """What was found, in a sentence."""
         return drawing().sentence(self)
 
-    @abstractmethod
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in values.items() if isinstance(value, pl.DataFrame)}
 
     def __str__(self) -> str:
         return drawing().text(self)
@@ -128,6 +130,16 @@ class Result(ABC):
             `lines`.
         """
         return write_or_return(drawing().page_of(self, source=source, gates=gates), path)
+
+
+class Plotted(Result, Generic[Plots]):
+    """A result with charts of its own."""
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of this result, as methods."""
+        plots: Plots = drawing().plots_of(self)
+        return plots
 
 
 def write_or_return(text: str, path: str | PathLike[str] | None) -> str:

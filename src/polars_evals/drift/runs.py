@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
-from polars_evals.drift.inference.intervals import wilson
-from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
+from polars_evals.drift.inference.intervals import share_interval
+from polars_evals.drift.read import cluster_codes, read_rows
+from polars_evals.drift.result import Plotted
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import RunsPlots
+    from polars_evals.report import RunsPlots  # noqa: F401
 
 SUMMARY: dict[str, Any] = {
     "version": pl.String, "metric": pl.String, "n": pl.Int64, "k": pl.Int64, "pass_at_k": pl.Float64,
@@ -49,18 +50,18 @@ def runs(
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
-        passes are counted; a row for each run of an item.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` to count
+        passes. Each run of an item is a row.
     version
-        Column that tells the versions apart.
+        Column of the version.
     item
-        Column that names the test case; its rows are its runs.
+        Column that identifies the test case. Its rows are its runs.
     k
-        Of how many runs at least one (`pass_at_k`), or every one (`pass_all_k`), passes.
+        The numbers of runs of which at least one (`pass_at_k`) or every one (`pass_all_k`) must pass.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     cluster
-        Column that groups items which are not independent.
+        Column of groups of items that are not independent.
     alpha
         Level of the intervals.
 
@@ -73,8 +74,8 @@ def runs(
     -----
     With c of n runs passed, pass@k of an item is 1 − C(n − c, k) / C(n, k) and pass^k is C(c, k) / C(n, k):
     both unbiased, whatever n (Chen et al. 2021; Yao et al. 2024). An item with fewer than k runs is left out
-    of that row, which says so. Intervals are Wilson's, with as many items as the spread between them is
-    worth. `variance` splits the scores' variance into that between items and that from run to run.
+    of that row, and a note says so. Intervals are Wilson's, with the effective number of items. `variance`
+    splits the scores' variance into that between items and that from run to run.
 
     Examples
     --------
@@ -125,24 +126,16 @@ def runs(
             for rate in rates:
                 judged.setdefault(rate["k"], []).append((f"{one} in {metric}", bool(rate["n"])))
             repeated |= bool((items["runs"] > 1).any())
-            flaky.append(
-                items.filter(pl.col("passes").is_between(1, pl.col("runs") - 1)).select(
-                    pl.lit(one).alias("version"), pl.lit(metric).alias("metric"), "item", "runs", "passes",
-                    (pl.col("passes") / pl.col("runs")).alias("pass_rate"), "mean_score", "score_spread",
-                )
-            )  # fmt: skip
+            flaky.append(_flaky(items, one, metric))
     once = rows.frame.group_by("version", "item").len()["len"].max() == 1
     if once:
         notes.append("every item has one run per version: more runs are needed to see how answers vary")
     else:
         notes += [note for size, found in judged.items() for note in _too_few(size, found)]
-    shaped = flaky or [_items(rows.frame.clear(), rows.metrics[0]).clear().select(
-        pl.lit("").alias("version"), pl.lit("").alias("metric"), "item", "runs", "passes",
-        pl.lit(0.0).alias("pass_rate"), "mean_score", "score_spread",
-    )]  # fmt: skip
+    none = _flaky(_items(rows.frame.clear(), rows.metrics[0]), "", "")
     return Runs(
         summary=pl.DataFrame(summary, schema=SUMMARY),
-        items=pl.concat(shaped).sort("pass_rate", "version", "metric", maintain_order=True),
+        items=pl.concat([none, *flaky]).sort("pass_rate", "version", "metric", maintain_order=True),
         variance=pl.DataFrame(variance, schema=VARIANCE),
         repeated=repeated,
         notes=tuple(notes),
@@ -161,19 +154,18 @@ def pass_at_k(passes: Floats, n: Floats, k: int) -> tuple[Floats, Floats]:
     return 1 - failed.prod(axis=1), passed.prod(axis=1)
 
 
-def rate_interval(values: Floats, clusters: Floats | None, alpha: float) -> tuple[float, float, float]:
-    """Return the mean of shares and its interval: Wilson's, with the items that their spread is worth."""
+def _rate_interval(
+    values: Floats, clusters: npt.NDArray[np.int64] | None, alpha: float
+) -> tuple[float, float, float]:
+    """Return the mean of shares and its interval."""
     mean, apart = float(values.mean()), values - values.mean()
     if clusters is not None:
-        apart = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=apart)
+        apart = np.bincount(clusters, weights=apart)
     units = len(apart)
     if units < 2:
         return mean, 0.0, 1.0
-    squared = units / (units - 1) * float((apart**2).sum()) / len(values) ** 2
-    # Shares vary at most as much as yes and no do; where they do not vary at all, that is the safe guess.
-    n = max(mean * (1 - mean) / squared if squared > 0 else units, 1e-9)
-    low, high = wilson(mean * n, n, alpha, units - 1)
-    return mean, float(low), float(high)
+    variance = units / (units - 1) * float((apart**2).sum()) / len(values) ** 2
+    return mean, *share_interval(mean, variance, units, alpha, units - 1)
 
 
 def _items(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -191,21 +183,25 @@ def _items(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
     )
 
 
+def _flaky(items: pl.DataFrame, version: str, metric: str) -> pl.DataFrame:
+    """Return the items of which some runs pass and some fail."""
+    return items.filter(pl.col("passes").is_between(1, pl.col("runs") - 1)).select(
+        pl.lit(version).alias("version"), pl.lit(metric).alias("metric"), "item", "runs", "passes",
+        (pl.col("passes") / pl.col("runs")).alias("pass_rate"), "mean_score", "score_spread",
+    )  # fmt: skip
+
+
 def _rates(items: pl.DataFrame, k: int, alpha: float) -> dict[str, Any]:
     enough = items.filter(pl.col("runs") >= k)
     found: dict[str, Any] = {"n": enough.height, "k": k, "items_left_out": items.height - enough.height}
     if enough.is_empty():
         return found
-    clusters = None
-    if "cluster" in enough.columns:
-        own = pl.col("cluster").rank("dense").cast(pl.Int64)
-        clusters = enough.select(own.fill_null(-1 - pl.int_range(pl.len()))).to_series().to_numpy()
+    clusters = cluster_codes(enough)
     passes, n = enough["passes"].cast(pl.Float64).to_numpy(), enough["runs"].cast(pl.Float64).to_numpy()
-    ends = {"": "pass_at_k", "all_": "pass_all_k"}
-    for (prefix, name), values in zip(ends.items(), pass_at_k(passes, n, k), strict=True):
-        found[name], found[f"{prefix}ci_low"], found[f"{prefix}ci_high"] = rate_interval(
-            values, clusters, alpha
-        )
+    names = {"": "pass_at_k", "all_": "pass_all_k"}
+    for (prefix, name), values in zip(names.items(), pass_at_k(passes, n, k), strict=True):
+        ends = (name, f"{prefix}ci_low", f"{prefix}ci_high")
+        found |= zip(ends, _rate_interval(values, clusters, alpha), strict=True)
     return found
 
 
@@ -261,9 +257,9 @@ def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Component
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Runs(Result):
+class Runs(Plotted["RunsPlots"]):
     """
-    What repeated runs say, as `runs` found it.
+    How stable repeated runs are: the result of `runs`.
 
     Attributes
     ----------
@@ -274,11 +270,13 @@ class Runs(Result):
     variance
         A row for each version and metric: variance between items and from run to run.
     repeated
-        Whether any item has several runs with a label, without which nothing tells flaky from stable.
+        Whether any item has several runs with a label. Without them, flaky and stable items look alike.
+    plot
+        Charts: `pass_at_k`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How it was judged.
+        The options.
     """
 
     summary: pl.DataFrame
@@ -294,13 +292,3 @@ class Runs(Result):
         if not self.repeated:
             return "inconclusive"
         return "flaky" if self.items.height else "stable"
-
-    @property
-    def plot(self) -> RunsPlots:
-        """Charts of repeated runs: `pass_at_k`."""
-        plots: RunsPlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {"summary": self.summary, "items": self.items, "variance": self.variance}

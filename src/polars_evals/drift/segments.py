@@ -6,7 +6,7 @@ What was found stays found: a p-value of a past window uses nothing that came la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ MOST_ALIKE = 0.9
 BIAS = 8.0
 
 SIGMAS = 3.0
+# A single window that stands out further is cut before changes are looked for.
+FAR = 4.0
 # A change may begin at any window: this share of the error is for the first one after the reference, the rest
 # for all, about equally for as many as EARLY and then less and less.
 FIRST = 0.25
@@ -99,6 +101,23 @@ def deviations(windows: Windows, reference: Reference) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         sigma = np.sqrt(reference.variance * reference.excess * (1 / windows.n + 1 / reference.n))
     return np.where(windows.n == 0, np.nan, sigma)
+
+
+def winsorized(windows: Windows, reference: Reference) -> Windows:
+    """
+    Cut the means of single windows that stand far out.
+
+    Days may have effects with heavy tails, and one such day is no change of the level. A mean is cut at four
+    deviations beyond the reference mean and the window before it, whichever is nearer: what lasts is
+    cut in its first window only. Nothing that comes later is used, so what was found stays found.
+    """
+    filled = windows.n > 0
+    mean, reach = windows.mean[filled], FAR * deviations(windows, reference)[filled]
+    before = np.concatenate([[reference.mean], mean[:-1]])
+    low, high = np.minimum(before, reference.mean) - reach, np.maximum(before, reference.mean) + reach
+    cut = windows.mean.copy()
+    cut[filled] = np.clip(mean, low, high)
+    return replace(windows, mean=cut)
 
 
 class Segment(NamedTuple):
@@ -186,7 +205,13 @@ class Monitor:
         -----
         The evidence is a weighted sum over the windows at which a change may have begun; the weights sum to
         1 over all windows to come. Once a change is found, its windows are what later ones are held against.
+        Single windows that stand far out are cut first; levels and their intervals are those of all rows.
         """
+        steady = winsorized(self.windows, self.reference)
+        known = reference_of(steady, self.reference.used) or self.reference
+        return self._watch(Monitor(steady, known, self._tau), start, alpha)
+
+    def _watch(self, steady: Monitor, start: int, alpha: float) -> tuple[list[Segment], Floats, Floats]:
         count = len(self.windows.n)
         whole, change = np.full(count, np.nan), np.full(count, np.nan)
         segments, best = [Segment(0, count, None)], [0.0, 0.0]
@@ -194,18 +219,20 @@ class Monitor:
         for now in range(start, count):
             since = np.arange(watched, now + 1)
             weights = _log_weights(len(since))
-            found = self._evidence(lowest, since, now + 1, weights, 0.0 if lowest else best[1])
+            found = steady._evidence(lowest, since, now + 1, weights, 0.0 if lowest else best[1])
             total = _log_sum(found)
             if len(segments) == 1:
-                best[0] = max(best[0], float(self._evidence(0, np.array([start]), now + 1)[0]))
+                best[0] = max(best[0], float(steady._evidence(0, np.array([start]), now + 1)[0]))
                 best[1] = max(best[1], total)
             elif len(segments) == 2:
                 # The change that was found, as the windows since then confirm it.
                 upto = np.arange(start, found_at + 1)
-                again = self._evidence(0, upto, now + 1, _log_weights(len(upto)), best[1])
+                again = steady._evidence(0, upto, now + 1, _log_weights(len(upto)), best[1])
                 best[1] = max(best[1], _log_sum(again))
             if total >= threshold:
-                lowest, watched = int(since[int(found.argmax())]), now + 1
+                # The cut windows say that there was a change, and all of them when.
+                place = self._evidence(lowest, since, now + 1, weights).argmax()
+                lowest, watched = int(since[place]), now + 1
                 found_at = now if len(segments) == 1 else found_at
                 segments[-1] = segments[-1]._replace(end=lowest)
                 segments.append(Segment(lowest, count, now))
@@ -364,8 +391,7 @@ def _log_mean(values: list[Floats]) -> Floats:
 
 
 def _log_sum(values: Floats) -> float:
-    top = float(values.max())
-    return top + float(np.log(np.exp(values - top).sum())) if np.isfinite(top) else -np.inf
+    return float(np.logaddexp.reduce(values))
 
 
 def _inflation(products: Floats, squares: Floats, windows: Floats, excess: Floats | float = np.inf) -> Floats:

@@ -12,7 +12,7 @@ from polars_evals.drift.columns import aggregated, trait
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.clusters import residuals, robust_df, robust_variance
 from polars_evals.drift.inference.estimate import MEAN
-from polars_evals.drift.inference.intervals import t_interval, tests_of
+from polars_evals.drift.inference.intervals import t_interval
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 
 if TYPE_CHECKING:
@@ -98,9 +98,10 @@ class Search:
         by, value = (self.tried[name][index].to_list() for name in ("by", "value"))
         estimates.add(self.observations, self.metric, self.observations.slicing(by), only=value)
 
-    def tests(self, alpha: float) -> tuple[Floats, Floats, Floats]:
-        """Return the interval and the p-value of every slice tried."""
-        return tests_of(self.tried, alpha)
+    def p_values(self) -> Floats:
+        """Return the p-value of every slice tried."""
+        difference, se, df = (floats(self.tried[name]) for name in ("difference", "se", "df"))
+        return t_interval(difference, se, df, 0.5)[2]
 
     def listed(self, moved: Sequence[int], alpha: float) -> list[int]:
         """
@@ -208,11 +209,11 @@ def search_slices(
     rows, _ = estimates.frames()
     means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "baseline_value")
     effects = {(c, m): spec.quantity(m).effect(level) for c, m, level in means.iter_rows()}
-    tests = [search.tests(spec.alpha) for search in searches]
+    tests = [search.p_values() for search in searches]
     # Slices are a family of their own, with half of alpha.
-    q = 2 * benjamini_hochberg(np.concatenate([p for _, _, p in tests]))
+    q = 2 * benjamini_hochberg(np.concatenate(tests))
     start, shown, unseen = 0, 0, []
-    for search, (_, _, p) in zip(searches, tests, strict=True):
+    for search, p in zip(searches, tests, strict=True):
         corrected = q[start : start + len(p)]
         start += len(p)
         effect = effects.get((search.observations.candidate, search.metric)) or 0.0

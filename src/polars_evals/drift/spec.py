@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, get_args
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import OUTCOMES, needed_for_answers
+from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
+from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
@@ -91,7 +92,8 @@ class Quantity:
         with 0, where it has none.
         """
         if self.kind == "metric":
-            inside = lowest is not None and highest is not None and lowest >= 0 and highest <= 1
+            off = NEGLIGIBLE
+            inside = lowest is not None and highest is not None and lowest >= -off and highest <= 1 + off
             return (*self.bounds, self.bounds[1] - self.bounds[0]) if inside else (None, None, inf)
         low, high = self.bounds
         seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)
@@ -210,11 +212,7 @@ class ComparisonSpec:
             columns.require(schema, name, "adjust")
         for name, column in self.truths_of(metrics).items():
             columns.require(schema, column, f"truth of {name}")
-        for name in self.measures_in(schema):
-            columns.require_number(schema, name, "measures")
-            if name in metrics or name in OUTCOMES:
-                what = "a metric" if name in metrics else "a built-in row about answers"
-                raise ValueError(f"measures: {name!r} is also the name of {what}; rename the column")
+        require_measures(schema, self.measures_in(schema), metrics)
         return metrics
 
     def aggregates_in(self, schema: Schema) -> dict[str, pl.Expr]:

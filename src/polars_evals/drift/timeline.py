@@ -5,25 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from datetime import time as clock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
 
 from polars_evals._polars import format_text, offset_by, truncate
-from polars_evals.drawing import drawing
 from polars_evals.drift import columns
 from polars_evals.drift.adjust import mix_differs
 from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
-from polars_evals.drift.inference.decide import VERDICTS
+from polars_evals.drift.inference.decide import VERDICTS, combine
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 from polars_evals.drift.pair import slice_name
-from polars_evals.drift.result import Result
-from polars_evals.drift.rows import read_rows
+from polars_evals.drift.read import read_rows
+from polars_evals.drift.result import Plotted
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import require_slices, slice_sets, with_slices
 from polars_evals.drift.written import Written
@@ -38,22 +37,35 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame, Schema
     from polars_evals.drift.inference import Floats
-    from polars_evals.drift.rows import Rows
+    from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
-    from polars_evals.report import TimelinePlots
+    from polars_evals.report import TimelinePlots  # noqa: F401
     from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]
 
 MOST_WINDOWS = 10_000
 SERIES: dict[str, Any] = {
-    "metric": pl.String,
-    "statistic": pl.String,
-    "version": pl.String,
-    "slice": pl.String,
-    "by": pl.List(pl.String),
-    "value": pl.List(pl.String),
-}
+    "metric": pl.String, "statistic": pl.String, "version": pl.String, "slice": pl.String,
+    "by": pl.List(pl.String), "value": pl.List(pl.String),
+}  # fmt: skip
+SEGMENTS: dict[str, Any] = SERIES | {
+    "began": pl.UInt32, "ended": pl.UInt32, "detected": pl.UInt32, "n": pl.Int64, "mean": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "difference": pl.Float64,
+}  # fmt: skip
+CHANGES: dict[str, Any] = SERIES | {
+    "windows": pl.Int64, "empty_windows": pl.Int64, "n": pl.Int64, "reference_n": pl.Int64,
+    "reference_mean": pl.Float64, "current_n": pl.Int64, "current_mean": pl.Float64,
+    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "safe_low": pl.Float64,
+    "safe_high": pl.Float64, "began": pl.UInt32, "detected": pl.UInt32, "earlier": pl.UInt32,
+    "p_always_valid": pl.Float64, "p_change": pl.Float64, "p_current": pl.Float64,
+    "autocorrelation": pl.Float64, "alike": pl.Boolean,
+}  # fmt: skip
+# What has the unit of the values.
+LEVELS = (
+    "mean", "ci_low", "ci_high", "difference", "reference_mean", "current_mean", "safe_low", "safe_high",
+)  # fmt: skip
+MOMENTS = ("n", "n_null", "mean", "spread", "freedom")
 
 
 def timeline(
@@ -74,47 +86,46 @@ def timeline(
     tau: float = 0.05,
 ) -> Timeline:
     """
-    Follow scores in windows of time: the level now, and when it changed.
+    Follow scores over time: the current level, and when it changed.
 
-    Mean score, pass rate and the share of answered rows are each a series of their own.
+    Mean score, pass rate and the share of answered rows are separate series.
 
     Parameters
     ----------
     scored
-        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` where
-        pass rates are wanted.
+        A DataFrame or LazyFrame with a column `<name>_score` for each metric, and `<name>_label` for pass
+        rates.
     time
         Column of dates or datetimes. Rows may come in any order: a late row counts in its own window.
     every
         Length of a window, as Polars writes it: `"1h"`, `"1d"`, `"1w"`, `"1mo"`.
     version
-        Column that tells versions apart, to follow each on its own; None follows all rows together.
+        Column of the version, to follow each version separately. None follows all rows together.
     by
         Columns or expressions to slice by, as for `compare` (without `"auto"`).
     cluster
-        Column that groups rows which are not independent, such as the conversation.
+        Column of groups of rows that are not independent, such as the conversation.
     metrics
         Names of the metrics; None for every `<name>_score` column.
     measures
         Columns of numbers to follow beside the scores, as for `compare`; only their means are followed.
     adjust
-        Column or columns, such as the topic, whose mix may change over time: every window is weighed to the
-        mix of the reference period, so that a change of the mix alone is no change of the level.
+        Columns, such as the topic, whose mix may change over time. Every window is weighted to the mix of
+        the reference period, so that a change of the mix alone does not change the level.
     unanswered
-        What errors and missing outputs are, as for `compare`: `"apart"` from the scores, `"wrong"`, or
-        `"auto"`, apart where a column `error` or `finish_reason` tells.
+        How to treat errors and missing outputs, as in `compare`.
     reference
-        The period that the rest is held against: so many first windows with data of each series, or a pair
-        `(start, end)` of times, the end excluded; times without a zone are in the zone of the `time`
-        column. The longer it is, the smaller the changes that can be seen. It must not move when the timeline
-        is made again with new rows.
+        The period to compare with: a number of first windows with data of each series, or a pair
+        `(start, end)` of times, the end excluded. Times without a zone are in the zone of the `time` column.
+        A longer reference detects smaller changes. Keep it the same when you repeat the timeline with new
+        rows.
     min_effect
         The smallest difference in mean score that matters.
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the test looks for first; smaller and larger ones take longer. Of a measure,
-        as a part of its level in the reference period.
+        The size of change that the test detects fastest. For a measure, a share of its level in the
+        reference period.
 
     Returns
     -------
@@ -189,10 +200,10 @@ def timeline(
     notes += _without_support(followed) if strata else []
     notes += _mix_notes(rows, [group for group in sets if set(group) != set(strata)], reference)
     return Timeline(
-        summary=columns.flat(_rows_of(judged)),
-        windows=columns.flat(_windows_of(pl.concat([one.windows for one in followed]))),
-        segments=columns.flat(_segments_frame(followed, grid, "mean")),
-        pass_segments=columns.flat(_segments_frame(followed, grid, "pass_rate")),
+        summary=_rows_of(judged),
+        windows=_windows_of(pl.concat([one.windows for one in followed])),
+        segments=_segments_of(followed, grid, "mean"),
+        pass_segments=_segments_of(followed, grid, "pass_rate"),
         period=rows.select(first=pl.col("time").min(), last=pl.col("time").max()).row(0),
         notes=tuple(notes),
         settings={
@@ -208,11 +219,7 @@ def timeline(
 
 @dataclass(frozen=True)
 class _Series:
-    """
-    The windows with rows of one statistic, version and slice; bounded, where all values are in [0, 1].
-
-    `strata` has the same by stratum too, where windows are weighed to one mix.
-    """
+    """The windows of one statistic, version and slice, by stratum too where they are weighed to one mix."""
 
     identity: dict[str, Any]
     frame: pl.DataFrame
@@ -289,78 +296,58 @@ def _series(
     who = [*(["version"] if "version" in rows.columns else []), *(columns.trait(name) for name in by)]
     keys = [*who, "window"]
     parts = [name for name in map(columns.trait, strata) if name not in who]
-    values = {}
-    for name in read.names:
-        values[name, "mean"] = f"{name}:score"
-        if name in read.metrics and _labels_add(rows, name):
-            values[name, "pass_rate"] = f"{name}:pass"
+    values = {(name, "mean"): f"{name}:score" for name in read.names}
+    values |= {(name, "pass_rate"): f"{name}:pass" for name in read.metrics if _labels_add(rows, name)}
+    # All rows of a metric first, then its labels.
+    values = dict(sorted(values.items(), key=lambda one: read.names.index(one[0][0])))
     moments = [one for name in values.values() for one in _moments(name)]
-    frame = columns.aggregated(
-        rows.lazy()
-        .group_by(keys)
-        .agg(
-            *moments,
-            *(
-                one.alias(f"{name} {key}")
-                for name in read.names
-                for passed in [pl.col(f"{name}:pass")]
-                for key, one in (("labels", passed.count().cast(pl.Int64)), ("pass_rate", passed.mean()))
-            ),
-        )
-    ).sort(keys, nulls_last=True)
+    rates = [
+        one.alias(f"{name} {key}")
+        for name in read.names
+        for passed in [pl.col(f"{name}:pass")]
+        for key, one in (("labels", passed.count().cast(pl.Int64)), ("pass_rate", passed.mean()))
+    ]
+    frame = columns.aggregated(rows.lazy().group_by(keys).agg(*moments, *rates)).sort(keys, nulls_last=True)
     if clustered:
         for name in values.values():
             frame = frame.drop(f"{name} spread", f"{name} freedom").join(
                 _clustered(rows, name, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
             )
-    split = pl.DataFrame()
+    split = None
     if parts:
         split = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
         split = split.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
     bounded = rows.select(pl.col(name).is_between(0, 1).all() for name in values.values()).row(0, named=True)
-    groups = frame.select(who).unique(maintain_order=True).rows() if who else [()]
-    for value in groups:
+    for value in frame.select(who).unique(maintain_order=True).rows() if who else [()]:
         same = [
             pl.col(key).eq_missing(pl.lit(one, dtype=pl.String)) for key, one in zip(who, value, strict=True)
         ]
-        own, inner = frame.filter(*same), split.filter(*same) if parts else None
-        slices = value[len(who) - len(by) :]
+        traits = value[len(who) - len(by) :]
+        identity = {
+            "version": value[0] if "version" in who else None,
+            "slice": slice_name(by, traits) if by else None,
+            "by": list(by) or None,
+            "value": list(traits) or None,
+        }
         for (metric, statistic), name in values.items():
             measure = read.measures.get(metric)
+            share = measure is None or measure.share
+            named = [pl.col(f"{name} {key}").alias(key) for key in MOMENTS]
             shown = [pl.col(f"{metric} {key}").alias(key) for key in ("labels", "pass_rate")]
             yield _Series(
-                {
-                    "metric": metric,
-                    "statistic": statistic,
-                    "version": value[0] if "version" in who else None,
-                    "slice": slice_name(by, tuple(slices)) if by else None,
-                    "by": list(by) or None,
-                    "value": list(slices) or None,
-                },
-                own.select("window", *_named(name), *shown),
-                None
-                if inner is None
-                else inner.select("window", pl.struct(parts).alias("stratum"), *_named(name)),
-                bool(bounded[name]) and (measure is None or measure.share),
-                None if measure is None or measure.share else measure,
+                {"metric": metric, "statistic": statistic} | identity,
+                frame.filter(*same).select("window", *named, *shown),
+                None if split is None else split.filter(*same).select("window", "stratum", *named),
+                bool(bounded[name]) and share,
+                None if share else measure,
             )
 
 
 def _moments(name: str) -> list[pl.Expr]:
     value = pl.col(name).cast(pl.Float64)
     n = value.count().cast(pl.Int64)
-    found = {
-        "n": n,
-        "n_null": value.null_count().cast(pl.Int64),
-        "mean": value.mean(),
-        "spread": value.var(),
-        "freedom": n - 1,
-    }
-    return [one.alias(f"{name} {key}") for key, one in found.items()]
-
-
-def _named(name: str) -> list[pl.Expr]:
-    return [pl.col(f"{name} {key}").alias(key) for key in ("n", "n_null", "mean", "spread", "freedom")]
+    found = (n, value.null_count().cast(pl.Int64), value.mean(), value.var(), n - 1)
+    return [one.alias(f"{name} {key}") for key, one in zip(MOMENTS, found, strict=True)]
 
 
 def _labels_add(rows: pl.DataFrame, metric: str) -> bool:
@@ -391,9 +378,8 @@ def _clustered(rows: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFra
     )
 
 
-@dataclass(frozen=True)
-class _Followed:
-    """The windows of a series, its segments, and the numbers that judge it."""
+class _Followed(NamedTuple):
+    """The windows of a series, its segments, the numbers that judge it, and strata without support."""
 
     windows: pl.DataFrame
     segments: list[dict[str, Any]]
@@ -420,7 +406,7 @@ def _follow(
     known = reference_of(windows, inside)
     nothing = np.full(len(n), np.nan)
     sigma, p, p_change = nothing, nothing, nothing
-    segments, change = list[dict[str, Any]](), _unknown()
+    segments, change = list[dict[str, Any]](), dict[str, Any]()
     if known is not None:
         sigma = deviations(windows, known)
         monitor = Monitor(windows, known, tau)
@@ -438,35 +424,23 @@ def _follow(
     following = offset_by(window, every, frame.schema["window"])
     followed = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
-        "window",
-        pl.coalesce(window.shift(-1), following).alias("window_end"),
-        "n",
-        "n_null",
-        "mean",
-        column("ci_low", ci_low),
-        column("ci_high", ci_high),
-        "pass_rate",
-        column("pass_ci_low", pass_low),
-        column("pass_ci_high", pass_high),
-        pl.Series("reference", inside),
-        column("center", np.full(len(n), centre)),
-        column("limit_low", low),
-        column("limit_high", high),
+        "window", pl.coalesce(window.shift(-1), following).alias("window_end"), "n", "n_null", "mean",
+        column("ci_low", ci_low * scale), column("ci_high", ci_high * scale), "pass_rate",
+        column("pass_ci_low", pass_low), column("pass_ci_high", pass_high), pl.Series("reference", inside),
+        column("center", np.full(len(n), centre * scale)), column("limit_low", low * scale),
+        column("limit_high", high * scale),
         column("outside", np.where(np.isnan(sigma), np.nan, (mean < low) | (mean > high))).cast(pl.Boolean),
-        column("p_always_valid", p),
-        column("p_change", p_change),
-    )
-    followed = followed.with_columns(pl.col("ci_low", "ci_high", "center", "limit_low", "limit_high") * scale)
-    segments, change = [_times(one, scale) for one in segments], _times(change, scale)
-    change |= {
+        column("p_always_valid", p), column("p_change", p_change),
+    )  # fmt: skip
+    change = _times(change, scale) | {
         **series.identity,
         "windows": len(n),
         "empty_windows": int((n == 0).sum()),
         "n": int(n.sum()),
-        "p_always_valid": _number(p),
-        "p_change": _number(p_change),
+        "p_always_valid": None if np.isnan(p[-1]) else float(p[-1]),
+        "p_change": None if np.isnan(p_change[-1]) else float(p_change[-1]),
     }
-    return _Followed(followed, [series.identity | one for one in segments], change, missed)
+    return _Followed(followed, [series.identity | _times(one, scale) for one in segments], change, missed)
 
 
 def _to_reference_mix(
@@ -509,8 +483,11 @@ def _to_reference_mix(
         freedom = np.maximum(used - 1, 0).sum(axis=1)
         within = np.where(share > 0, inner, 0.0).sum(axis=1) / freedom
         # Where rows come in clusters, their means vary more by the same factor.
-        design = np.nan_to_num(floats(frame["spread"]) / np.where(
-            used.sum(axis=1) > 1, _plain_spread(n, total, inner), np.nan), nan=1.0)  # fmt: skip
+        rows = n.sum(axis=1)
+        between = np.where(n > 0, n * (total / n - (total.sum(axis=1) / rows)[:, None]) ** 2, 0.0)
+        plain = (inner.sum(axis=1) + between.sum(axis=1)) / (rows - 1)
+        plain = np.where(used.sum(axis=1) > 1, plain, np.nan)
+        design = np.nan_to_num(floats(frame["spread"]) / plain, nan=1.0)
     worth = np.where(np.isfinite(worth) & (used.sum(axis=1) > 0), worth, 0.0)
     weighed = frame.with_columns(
         column("mean", np.where(worth > 0, mean, np.nan)), column("spread", within * design)
@@ -521,14 +498,6 @@ def _to_reference_mix(
         if (before > 0) != (after > 0)
     ]
     return weighed, worth, missed
-
-
-def _plain_spread(n: Floats, total: Floats, inner: Floats) -> Floats:
-    """Return the variance of all rows of each window, strata together."""
-    rows = n.sum(axis=1)
-    centre = total.sum(axis=1) / rows
-    between = np.where(n > 0, n * (total / n - centre[:, None]) ** 2, 0.0).sum(axis=1)
-    return np.asarray((inner.sum(axis=1) + between) / (rows - 1))
 
 
 def _without_support(followed: Sequence[_Followed]) -> list[str]:
@@ -560,12 +529,6 @@ def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: i
     return notes
 
 
-# What has the unit of the values.
-LEVELS = (
-    *("mean", "ci_low", "ci_high", "difference", "reference_mean", "current_mean", "safe_low", "safe_high"),
-)
-
-
 def _level(frame: pl.DataFrame, inside: npt.NDArray[np.bool_]) -> float:
     """Return the size of a measure in the reference period: it is followed in parts of that."""
     part = frame.filter(pl.Series(inside)).drop_nulls("mean")
@@ -581,10 +544,6 @@ def _times(values: dict[str, Any], scale: float) -> dict[str, Any]:
     }
 
 
-def _number(values: Floats) -> float | None:
-    return None if np.isnan(values[-1]) else float(values[-1])
-
-
 def _reference(frame: pl.DataFrame, reference: int | Period) -> npt.NDArray[np.bool_]:
     window = frame["window"]
     if isinstance(reference, int):
@@ -594,15 +553,6 @@ def _reference(frame: pl.DataFrame, reference: int | Period) -> npt.NDArray[np.b
         return inside
     start, end = (one if window.dtype == pl.Date else pl.lit(one, dtype=window.dtype) for one in reference)
     return frame.select((pl.col("window") >= start) & (pl.col("window") < end)).to_series().to_numpy()
-
-
-def _unknown() -> dict[str, Any]:
-    return dict.fromkeys(
-        [
-            "reference_n", "reference_mean", "current_n", "current_mean", "difference", "ci_low", "ci_high",
-            "safe_low", "safe_high", "began", "detected", "earlier", "p_current", "autocorrelation", "alike",
-        ]
-    )  # fmt: skip
 
 
 def _segment(monitor: Monitor, segment: Segment, segments: list[Segment], alpha: float) -> dict[str, Any]:
@@ -627,11 +577,7 @@ def _current(monitor: Monitor, segments: list[Segment], start: int, alpha: float
     changed = len(segments) > 1
     current = last if changed else Segment(start, last.end, None)
     rows = int(windows.n[current.first :].sum())
-    change = _unknown() | {
-        "reference_n": int(reference.n),
-        "reference_mean": reference.mean,
-        "current_n": rows,
-    }
+    change = {"reference_n": int(reference.n), "reference_mean": reference.mean, "current_n": rows}
     if not rows:
         return change
     found = monitor.change(current, segments, alpha)
@@ -658,21 +604,11 @@ def _none_if_negligible(difference: float) -> float:
     return 0.0 if abs(difference) < NEGLIGIBLE else difference
 
 
-def _segments_frame(found: Sequence[_Followed], grid: pl.DataFrame, statistic: str) -> pl.DataFrame:
+def _segments_of(found: Sequence[_Followed], grid: pl.DataFrame, statistic: str) -> pl.DataFrame:
     """Return a row for each segment of each series: from when to when, and at what level."""
-    schema = SERIES | {
-        "began": pl.UInt32,
-        "ended": pl.UInt32,
-        "detected": pl.UInt32,
-        "n": pl.Int64,
-        "mean": pl.Float64,
-        "ci_low": pl.Float64,
-        "ci_high": pl.Float64,
-        "difference": pl.Float64,
-    }
     rows = [segment for one in found for segment in one.segments if segment["statistic"] == statistic]
-    frame = pl.DataFrame(rows, schema=schema).drop("statistic")
-    return _dated(frame, grid, "began", "ended", "detected")
+    frame = pl.DataFrame(rows, schema=SEGMENTS).drop("statistic")
+    return columns.flat(_dated(frame, grid, "began", "ended", "detected"))
 
 
 def _dated(frame: pl.DataFrame, grid: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -689,29 +625,7 @@ def _judged(
     measures: Mapping[str, Measure],
 ) -> pl.DataFrame:
     """Return a row for each series, with q-values over all of them, verdict and reason."""
-    schema = SERIES | {
-        "windows": pl.Int64,
-        "empty_windows": pl.Int64,
-        "n": pl.Int64,
-        "reference_n": pl.Int64,
-        "reference_mean": pl.Float64,
-        "current_n": pl.Int64,
-        "current_mean": pl.Float64,
-        "difference": pl.Float64,
-        "ci_low": pl.Float64,
-        "ci_high": pl.Float64,
-        "safe_low": pl.Float64,
-        "safe_high": pl.Float64,
-        "began": pl.UInt32,
-        "detected": pl.UInt32,
-        "earlier": pl.UInt32,
-        "p_always_valid": pl.Float64,
-        "p_change": pl.Float64,
-        "p_current": pl.Float64,
-        "autocorrelation": pl.Float64,
-        "alike": pl.Boolean,
-    }
-    frame = pl.DataFrame(list(changes), schema=schema)
+    frame = pl.DataFrame(list(changes), schema=CHANGES)
     tested = pl.when(pl.col("current_n") > 0).then("p_change")
     q = benjamini_hochberg(floats(frame.select(tested).to_series()))
     frame = _dated(frame.with_columns(column("q_value", q)), grid, "began", "detected", "earlier")
@@ -746,28 +660,14 @@ def deciding(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     """Put the mean and the pass rate of a metric into one row, with the verdict of both."""
-    keys = ["metric", "version", "slice"]
-    taken = PASS_COLUMNS
-    rates = judged.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
-    both = (
-        judged.filter(pl.col("statistic") == "mean")
-        .drop("statistic")
-        .rename({"verdict": "score_verdict"})
-        .join(rates, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    )
-    score, rate = pl.col("score_verdict"), pl.col("pass_verdict")
-    # The row's verdict, and whether the pass rate alone gives it.
-    verdict = (
-        pl.when((score == "regressed") | (rate == "regressed"))
-        .then(pl.lit("regressed"))
-        .when((score == "improved") | (rate == "improved"))
-        .then(pl.lit("improved"))
-        .when((score == "no_change") & (rate.is_null() | (rate == "no_change")))
-        .then(pl.lit("no_change"))
-        .otherwise(pl.lit("inconclusive"))
-    )
-    both = both.with_columns(verdict.cast(pl.Enum(VERDICTS)).alias("verdict"))
-    by_rate = (rate == pl.col("verdict")) & (score != pl.col("verdict"))
+    both = _beside(judged.rename({"verdict": "score_verdict"}), ["metric", "version", "slice"], {
+        "score_verdict" if mean == "verdict" else mean: rate for mean, rate in PASS_COLUMNS.items()
+    })  # fmt: skip
+    verdicts = both.select("score_verdict", "pass_verdict").cast(pl.String).rows()
+    verdict = pl.Series("verdict", [combine(filter(None, one)) for one in verdicts], pl.Enum(VERDICTS))
+    both = both.with_columns(verdict)
+    # Where the pass rate alone gives the verdict.
+    by_rate = (pl.col("pass_verdict") == verdict) & (pl.col("score_verdict") != verdict)
     both = both.with_columns(
         pl.when(by_rate).then(f"pass_{name}").otherwise(name).alias(name)
         for name in ("began", "detected", "reason")
@@ -778,16 +678,20 @@ def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
 
 def _windows_of(windows: pl.DataFrame) -> pl.DataFrame:
     """Put the windows of a metric's pass rate beside those of its mean."""
-    keys = ["metric", "version", "slice", "window"]
     taken = {name: f"pass_{name}" for name in ("center", "limit_low", "limit_high", "outside", "p_change")}
-    rates = windows.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
-    means = windows.filter(pl.col("statistic") == "mean").drop("statistic")
+    return _beside(windows, ["metric", "version", "slice", "window"], taken)
+
+
+def _beside(frame: pl.DataFrame, keys: Sequence[str], taken: Mapping[str, str]) -> pl.DataFrame:
+    """Put columns of the pass rates, renamed, beside the rows of the means."""
+    rates = frame.filter(pl.col("statistic") == "pass_rate").select(*keys, *taken).rename(taken)
+    means = columns.flat(frame.filter(pl.col("statistic") == "mean").drop("statistic"))
     return means.join(rates, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Say where windows resemble their neighbours."""
-    found = [one["autocorrelation"] for one in changes if one["alike"]]
+    found = [one["autocorrelation"] for one in changes if one.get("alike")]
     if not found:
         return []
     some = f"in {len(found):,} of {len(changes):,} series" if len(changes) > 1 else "here"
@@ -868,36 +772,38 @@ def _nothing_after(reference: int | Period, filled: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Timeline(Result):
+class Timeline(Plotted["TimelinePlots"]):
     """
-    Scores over time, as `timeline` found them.
+    Scores over time: the result of `timeline`.
 
     Attributes
     ----------
     summary
-        A row for each metric, measure and share of answers, version and slice: its present level against the
-        reference, since when, and why this is the verdict. `difference` is that of the mean and
-        `pass_rate_difference` that of the pass rate, each with interval and verdict; `part` says which of
-        them decided, and `began` is of that one.
+        A row for each metric, measure, outcome, version and slice: the current level, the reference, when
+        the level began, and the reason of the verdict. `difference` is that of the mean and
+        `pass_rate_difference` that of the pass rate, each with interval and verdict. `part` names the one
+        that decided, and `began` is its date.
     windows
-        A row for each series and window, also where there are no rows: means and pass rates with intervals,
+        A row for each series and window, empty windows included: means and pass rates with intervals,
         control limits and the always-valid p-values.
     segments
-        A row for each level that a mean had: from when to when, and its value with an interval.
+        A row for each level of a mean: its start, its end, and its value with an interval.
     pass_segments
-        The same for pass rates, where labels tell more than the scores do.
+        The same for pass rates, if labels differ from scores of 0 and 1.
     period
         The first and the last time in the data.
+    plot
+        Charts: `scores` and `pass_rates`.
     notes
-        What was left out or needs care, in words.
+        Sentences about rows that were left out, and about limits of the result.
     settings
-        How the timeline was made.
+        The options.
     """
 
     summary: pl.DataFrame
-    windows: pl.DataFrame
     segments: pl.DataFrame
     pass_segments: pl.DataFrame
+    windows: pl.DataFrame
     period: Period
     notes: tuple[str, ...]
     settings: dict[str, Any]
@@ -910,24 +816,6 @@ class Timeline(Result):
         `regressed` where any series did; else that of the series of all rows: `improved` where any did,
         `no_change` where none changed, `inconclusive` otherwise.
         """
-        everywhere = self.summary.filter(pl.col("slice").is_null())["verdict"].cast(pl.String).to_list()
-        if "regressed" in self.summary["verdict"].cast(pl.String).to_list():
-            return "regressed"
-        if "improved" in everywhere:
-            return "improved"
-        return "no_change" if set(everywhere) == {"no_change"} else "inconclusive"
-
-    @property
-    def plot(self) -> TimelinePlots:
-        """Charts of this timeline: `scores` and `pass_rates`."""
-        plots: TimelinePlots = drawing().plots_of(self)
-        return plots
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """Return all frames by name."""
-        return {
-            "summary": self.summary,
-            "segments": self.segments,
-            "pass_segments": self.pass_segments,
-            "windows": self.windows,
-        }
+        every = self.summary["verdict"].cast(pl.String)
+        everywhere = every.filter(self.summary["slice"].is_null())
+        return combine([*everywhere, *(one for one in every if one == "regressed")])

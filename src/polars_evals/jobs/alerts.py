@@ -75,7 +75,7 @@ class Alert(Table):
         return self
 
     @property
-    def is_slack(self) -> bool:
+    def _is_slack(self) -> bool:
         """Whether the webhook takes Slack's form, which is the default for Slack's own addresses."""
         host = str(urlsplit(self.webhook or "").hostname)
         return self.form == "slack" or (self.form is None and host.endswith("slack.com"))
@@ -87,13 +87,12 @@ class Alert(Table):
 
     def send(self, message: Mapping[str, Any], ways: Collection[str]) -> dict[str, str | None]:
         """Send the message in each way, with retries. Return the error of each way, or None."""
-        tell = {"webhook": self.post, "command": self.execute}
-        return {way: attempted(partial(tell[way], message)) for way in ways}
+        tell = {"webhook": self._post, "command": self._execute}
+        return {way: _attempted(partial(tell[way], message)) for way in ways}
 
-    def post(self, message: Mapping[str, Any]) -> None:
-        """Post the message."""
+    def _post(self, message: Mapping[str, Any]) -> None:
         assert self.webhook is not None
-        body = {"text": slack_text(message)} if self.is_slack else message
+        body = {"text": _slack_text(message)} if self._is_slack else message
         request = urllib.request.Request(
             self.webhook,
             json.dumps(body, ensure_ascii=False).encode(),
@@ -108,24 +107,26 @@ class Alert(Table):
                 elsewhere = "; name the address that it points to" if 300 <= error.code < 400 else ""
                 raise OSError(f"the server answers {error.code} {error.reason}{elsewhere}") from None
 
-    def execute(self, message: Mapping[str, Any]) -> None:
+    def _execute(self, message: Mapping[str, Any]) -> None:
         """Run the command, with the message on its input and the main things in its environment."""
-        told = {f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")}
+        variables = {
+            f"EVALS_{name.upper()}": str(message[name]) for name in ("status", "was", "job", "store")
+        }
         # Files, not pipes: what the command leaves running in the background would hold those open.
-        with TemporaryFile() as given, TemporaryFile() as said:
+        with TemporaryFile() as given, TemporaryFile() as stderr_file:
             given.write(json.dumps(message, ensure_ascii=False).encode(errors="backslashreplace"))
             given.seek(0)
             done = subprocess.run(
                 self.command,
                 stdin=given,
                 stdout=subprocess.DEVNULL,
-                stderr=said,
-                env={**os.environ, **told},
+                stderr=stderr_file,
+                env={**os.environ, **variables},
                 timeout=60,
                 check=False,
             )
-            said.seek(0)
-            last = said.read()[-200:].decode(errors="replace").strip()
+            stderr_file.seek(0)
+            last = stderr_file.read()[-200:].decode(errors="replace").strip()
         if done.returncode:
             raise OSError(f"it ended with exit code {done.returncode}: {last}")
 
@@ -140,8 +141,7 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(NoRedirects)
 
 
-def attempted(tell: Callable[[], None]) -> str | None:
-    """Try a few times, and return the last error, or None."""
+def _attempted(tell: Callable[[], None]) -> str | None:
     problem = None
     for attempt in range(ATTEMPTS):
         try:
@@ -156,7 +156,7 @@ def attempted(tell: Callable[[], None]) -> str | None:
     return problem
 
 
-def slack_text(message: Mapping[str, Any]) -> str:
+def _slack_text(message: Mapping[str, Any]) -> str:
     """Write the message for Slack, with its three special characters escaped."""
     lines = [f"*{message['job']}: {message['status']}* (was: {message['was']})", *message["lines"]]
     text = "\n".join(lines[:MOST_LINES])

@@ -424,12 +424,12 @@ def _check_reports(
     report: Report, source: str, store: StoreConfig, needed: Mapping[str, Any], folder: Path
 ) -> None:
     """Insist that no report takes the place of what the job needs."""
-    own = {str(Path(source).resolve()): "the job file"}
+    needed_files = {str(Path(source).resolve()): "the job file"}
     for what, path in needed.items():
         if isinstance(path, str):
-            own[str(Path(located(path, folder)).resolve())] = what
+            needed_files[str(Path(located(path, folder)).resolve())] = what
     for kind, file in report.files.items():
-        if not is_remote(file) and (taken := own.get(str(Path(file).resolve()))):
+        if not is_remote(file) and (taken := needed_files.get(str(Path(file).resolve()))):
             raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")
         if is_inside_of(store.path)(file):
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")

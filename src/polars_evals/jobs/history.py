@@ -71,8 +71,7 @@ class Record:
         return {str(gate["gate"]): str(gate["status"]) for gate in self.gates}
 
 
-def now() -> str:
-    """Return the time, as records hold it."""
+def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -82,11 +81,11 @@ def read_history(folder: Folder, last: int = 10) -> list[Record]:
     return [Record.of(name, folder.read(f"{RUNS}/{name}")) for name in names[max(0, len(names) - last) :]]
 
 
-def append(folder: Folder, record: Record) -> str:
+def _append(folder: Folder, record: Record) -> str:
     """Add a run and return its name. Delete the oldest runs if there are very many."""
     names = sorted(folder.files(RUNS))
     time = datetime.now(UTC)
-    if names and (last := stamp_of(names[-1])) is not None:
+    if names and (last := _stamp_of(names[-1])) is not None:
         # Names are in the order of the runs, also where the clock was put back.
         time = max(time, last + timedelta(microseconds=1))
     name = f"{time.strftime(STAMP)}-{uuid4().hex[:8]}.json"
@@ -98,16 +97,14 @@ def append(folder: Folder, record: Record) -> str:
     return name
 
 
-def stamp_of(name: str) -> datetime | None:
-    """Return the time in the name of a record."""
+def _stamp_of(name: str) -> datetime | None:
     try:
         return datetime.strptime(name.partition("-")[0], STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
-def sent(folder: Folder, name: str) -> set[str]:
-    """Return the ways in which the alert of a run was sent."""
+def _sent_ways(folder: Folder, name: str) -> set[str]:
     start = f"{name}."
     return {
         file[len(start) : -len(SENT)]
@@ -116,8 +113,7 @@ def sent(folder: Folder, name: str) -> set[str]:
     }
 
 
-def mark_sent(folder: Folder, name: str, way: str) -> None:
-    """Record that the alert of a run was sent in one way."""
+def _mark_sent(folder: Folder, name: str, way: str) -> None:
     folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")
 
 
@@ -128,9 +124,9 @@ NAMED = 100
 def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
     """Add a run to the history and send its alerts; a failure becomes a note of the run."""
     try:
-        last = last_of(folder)
+        last = _last_run(folder)
         outcome = replace(outcome, same_as=same_as(outcome, last))
-        notes = append_and_tell(job, folder, record_of(outcome), outcome.lines(), last)
+        notes = _append_and_send(job, folder, _record_of(outcome), outcome.lines(), last)
         outcome = replace(outcome, notes=(*outcome.notes, *notes))
     except (JobError, OSError, ValueError, KeyError, TypeError) as error:
         outcome = replace(outcome, notes=(*outcome.notes, f"the history was not written: {one_line(error)}"))
@@ -145,32 +141,32 @@ def remember_refusal(job: Job, error: BaseException) -> None:
     code = error.code if isinstance(error, JobError) else UNEXPECTED
     reason = one_line(error)
     record = Record(
-        now(), REFUSED if isinstance(error, JobError) else BROKEN, code, 0, 0, 0, 0, notes=(reason,)
+        _now(), REFUSED if isinstance(error, JobError) else BROKEN, code, 0, 0, 0, 0, notes=(reason,)
     )
     try:
         folder = open_folder(job.store.path, job.store.storage_options)
         if "_evals" in folder.folders():
-            append_and_tell(job, folder, record, [reason], last_of(folder))
+            _append_and_send(job, folder, record, [reason], _last_run(folder))
             return
     except (JobError, OSError, ValueError, KeyError, TypeError):
         pass
     if job.alert is not None:
-        job.alert.send(message(job, record, [reason], None), job.alert.ways)
+        job.alert.send(_message(job, record, [reason], None), job.alert.ways)
 
 
-def append_and_tell(
+def _append_and_send(
     job: Job, folder: Folder, record: Record, lines: Sequence[str], last: Record | None
 ) -> list[str]:
     """Add a run to the history and send its alerts; return what failed."""
-    due = due_ways(job, folder, record, last)
-    name = append(folder, replace(record, alert=bool(due)))
+    due = _due_ways(job, folder, record, last)
+    name = _append(folder, replace(record, alert=bool(due)))
     if not due or job.alert is None:
         return []
-    problems = job.alert.send(message(job, record, lines, last), due)
+    problems = job.alert.send(_message(job, record, lines, last), due)
     # Those who were told before are not told again because others were not reached.
     for way in job.alert.ways:
         if problems.get(way) is None:
-            mark_sent(folder, name, way)
+            _mark_sent(folder, name, way)
     return [
         f"the alert was not sent, the next run tries again: {way}: {problem}"
         for way, problem in problems.items()
@@ -178,15 +174,13 @@ def append_and_tell(
     ]
 
 
-def last_of(folder: Folder) -> Record | None:
-    """Read the last run."""
+def _last_run(folder: Folder) -> Record | None:
     return next(iter(read_history(folder, last=1)), None)
 
 
-def record_of(outcome: Outcome) -> Record:
-    """Make the record of a run."""
+def _record_of(outcome: Outcome) -> Record:
     return Record(
-        time=now(),
+        time=_now(),
         status=outcome.status,
         exit_code=outcome.exit_code(),
         rows=outcome.rows,
@@ -208,7 +202,7 @@ def same_as(outcome: Outcome, last: Record | None) -> str | None:
     return last.time if last.states() == {one.name: one.status for one in outcome.gates} else None
 
 
-def due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> list[str]:
+def _due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> list[str]:
     """Return the ways to send an alert: all if there is a new problem, else those that failed last time."""
     if job.alert is None:
         return []
@@ -219,12 +213,11 @@ def due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> l
         return ways
     if not last.alert:
         return []
-    told = sent(folder, last.name)
-    return [way for way in ways if way not in told]
+    sent = _sent_ways(folder, last.name)
+    return [way for way in ways if way not in sent]
 
 
-def message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:
-    """Return the message of an alert."""
+def _message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:
     return {
         "job": job.name,
         "status": record.status,

@@ -21,7 +21,7 @@ from polars_evals.storage.objects import Entry, is_remote
 from polars_evals.storage.secrets import one_line
 from polars_evals.suite import Suite
 from polars_evals.traces.detect import UNKNOWN
-from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.traces.scan import Reading, is_broken
 from polars_evals.wording import counted, listed, verb
 
 # Files that are read and scored together. The rows of a batch of small files are held at once.
@@ -49,13 +49,7 @@ class Source:
         return cls(file, relative(file, folder), Entry(about.st_size, about.st_mtime_ns))
 
     @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return self.entry.size
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether the file holds more bytes than it has, by its name."""
+    def _is_packed(self) -> bool:
         return self.file.lower().endswith(PACKED)
 
     @property
@@ -119,7 +113,7 @@ class Ingest:
 
     def take(self, sources: Sequence[Source]) -> None:
         """Score the files; one that cannot be read or does not fit is in `failures`."""
-        for batch in batches(sources):
+        for batch in _batches(sources):
             entries = {one.file: one.entry for one in batch}
             with self.source.copies(entries, self.folder / f"{uuid4().hex}-inputs") as (paths, unread):
                 for one in batch:
@@ -131,7 +125,7 @@ class Ingest:
             for one in self.strays:
                 del self.failures[one.name]
                 self.leave_out(one, UNKNOWN)
-        self.widen()
+        self._widen()
 
     def leave_out(self, source: Source, reason: str) -> None:
         """Note a file that holds no traces; it is not looked at again unless it changes."""
@@ -145,12 +139,13 @@ class Ingest:
         folder = self.folder / uuid4().hex
         try:
             reading = self.source.read(
-                {one.file: paths[one.file] for one in sources}, self.needed, apart=True
+                {one.file: paths[one.file] for one in sources}, self._needed_columns, apart=True
             )
             for one in sources:
                 if one.file in reading.failed:
                     change = one.change()
-                    self.failures[one.name] = change or self.told(one, paths, reading.failed[one.file])
+                    reason = reading.failed[one.file].replace(paths[one.file], one.file)
+                    self.failures[one.name] = change or reason
                     if one.file in reading.strays and not change:
                         self.strays.append(one)
                 elif one.file in reading.left_out:
@@ -158,9 +153,9 @@ class Ingest:
             sources = [one for one in sources if one.file in reading.formats]
             if not sources:
                 return
-            frame, schema, added = self.query(reading, sources)
+            frame, schema, added = self._query(reading, sources)
             # The rows of other small files are few, however long they are.
-            longest = [paths[one.file] for one in sources if one.size > SMALL_BYTES or one.is_packed]
+            longest = [paths[one.file] for one in sources if one.entry.size > SMALL_BYTES or one._is_packed]
             parts = write_parts(frame, folder, self.suite.metadata, read=longest)
         except (InputError, *READ_ERRORS) as error:
             # A half needs the room.
@@ -170,9 +165,9 @@ class Ingest:
                 self.score(sources[:middle], paths)
                 self.score(sources[middle:], paths)
                 return
-            self.refuse(sources[0], paths, error)
+            self._set_apart(sources[0], paths, error)
             return
-        refused = self.refused(sources, parts, schema)
+        refused = self._unfit_files(sources, parts, schema)
         if refused:
             # Without them, as they may have had a say in the types of columns.
             shutil.rmtree(folder, ignore_errors=True)
@@ -181,15 +176,14 @@ class Ingest:
             return
         self.schema = schema
         self.score_columns |= added
-        self.account(sources, parts)
+        self._account(sources, parts)
 
     @property
-    def needed(self) -> list[str]:
-        """The columns that a table of no platform must have to be taken as it is."""
+    def _needed_columns(self) -> list[str]:
         read = (column for metric in self.suite.metrics for column in metric.columns)
         return list(dict.fromkeys([*read, *(name for name in self.key if name not in SOURCE)]))
 
-    def query(
+    def _query(
         self, reading: Reading, sources: Sequence[Source]
     ) -> tuple[pl.LazyFrame, dict[str, pl.DataType], set[str]]:
         """Make the query that scores files; returns also the columns of the store and those of scores."""
@@ -210,37 +204,33 @@ class Ingest:
         self.check_schema(schema)
         places = {name: SOURCE[name] for name in ("source_file", "source_row")}
         placed = conform(scored, {**schema, **places}).with_columns(
-            source_file=by_file({one.file: one.name for one in sources}, SOURCE["source_file"]),
-            source_time=by_file({one.file: one.time for one in sources}, SOURCE["source_time"]),
+            source_file=_by_file({one.file: one.name for one in sources}, SOURCE["source_file"]),
+            source_time=_by_file({one.file: one.time for one in sources}, SOURCE["source_time"]),
         )
         return placed.select(*schema, *SOURCE), schema, set(present) - set(given)
 
-    def refuse(self, source: Source, paths: Mapping[str, str], error: BaseException) -> None:
+    def _set_apart(self, source: Source, paths: Mapping[str, str], error: BaseException) -> None:
         """Set a file apart that cannot be scored, unless it is the store that cannot be written."""
         if change := source.change():
             self.failures[source.name] = change
-        elif isinstance(error, InputError) or self.is_at_fault(source, paths):
-            self.failures[source.name] = self.told(source, paths, one_line(error))
+        elif isinstance(error, InputError) or self._is_at_fault(source, paths):
+            self.failures[source.name] = one_line(error).replace(paths[source.file], source.file)
         else:
             raise StoreError(
                 f"the scores of {source.name!r} cannot be written: {one_line(error)}; nothing was added"
             ) from error
 
-    def told(self, source: Source, paths: Mapping[str, str], reason: str) -> str:
-        """Say what is wrong with a file, by its own name also where a copy was read."""
-        return reason.replace(paths[source.file], source.file)
-
-    def is_at_fault(self, source: Source, paths: Mapping[str, str]) -> bool:
+    def _is_at_fault(self, source: Source, paths: Mapping[str, str]) -> bool:
         """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
         try:
-            reading = self.source.read({source.file: paths[source.file]}, self.needed, apart=True)
-            frame, *_ = self.query(reading, [source])
+            reading = self.source.read({source.file: paths[source.file]}, self._needed_columns, apart=True)
+            frame, *_ = self._query(reading, [source])
             frame.select(pl.all().null_count()).collect(engine="streaming")
         except (InputError, *READ_ERRORS):
             return True
         return False
 
-    def refused(
+    def _unfit_files(
         self, sources: Sequence[Source], parts: Sequence[Part], schema: Mapping[str, pl.DataType]
     ) -> dict[str, str]:
         """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
@@ -248,7 +238,7 @@ class Ingest:
         columns = [name for name in self.key if name not in SOURCE]
         if not columns:
             return known
-        lacking = scan_parts(parts, {**schema, **SOURCE}).filter(~broken_rows(schema))
+        lacking = scan_parts(parts, {**schema, **SOURCE}).filter(~_broken_rows(schema))
         counts = (
             lacking.group_by("source_file")
             .agg(pl.len(), *(pl.col(name).null_count().alias(f"no {name}") for name in columns))
@@ -265,10 +255,10 @@ class Ingest:
             )
         return known
 
-    def account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
+    def _account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
         """Count the rows of each file, and leave out broken records, which have no key."""
         columns = {**self.schema, **SOURCE}
-        is_bad = broken_rows(self.schema)
+        is_bad = _broken_rows(self.schema)
         counts = (
             scan_parts(parts, columns)
             .group_by("source_file")
@@ -278,7 +268,7 @@ class Ingest:
         found = {file: (rows, bad) for file, rows, bad in counts.iter_rows()}
         keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.key) & is_bad
         if any(bad for _, bad in found.values()):
-            parts = [again for part in parts for again in self.again(part, self.schema, ~keyless)]
+            parts = [again for part in parts for again in self._rewrite(part, self.schema, ~keyless)]
         for source in sources:
             rows, bad = found.get(source.name, (0, 0))
             self.rows[source.name], self.marks[source.name] = rows, source.mark
@@ -290,26 +280,25 @@ class Ingest:
 
     def notes(self) -> list[str]:
         """Say what was left out, and which records cannot be read."""
-        said = [
+        notes = [
             f"{name}: {counted(count, 'record')} cannot be read: no output, and `error` names the line"
             for name, count in list(self.broken.items())[:NAMED]
         ]
         for reason in dict.fromkeys(self.left_out.values()):
             files = [name for name, why in self.left_out.items() if why == reason]
-            said.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
-        return said
+            notes.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
+        return notes
 
-    def widen(self) -> None:
+    def _widen(self) -> None:
         """Write data files again that were written before another file turned whole numbers into others."""
         parts = list[Part]()
         for part in self.parts:
             held = self.written[part.path]
             narrow = any(self.schema[name] != dtype for name, dtype in held.items())
-            parts += self.again(part, held, pl.lit(True)) if narrow else [part]
+            parts += self._rewrite(part, held, pl.lit(True)) if narrow else [part]
         self.parts = parts
 
-    def again(self, part: Part, held: Mapping[str, pl.DataType], wanted: pl.Expr) -> list[Part]:
-        """Write some rows of a data file again, with the columns as they are known now."""
+    def _rewrite(self, part: Part, held: Mapping[str, pl.DataType], wanted: pl.Expr) -> list[Part]:
         rows = scan_parts([part], {**held, **SOURCE}).filter(wanted)
         return write_parts(
             conform(rows, {**self.schema, **SOURCE}),
@@ -320,8 +309,7 @@ class Ingest:
         )
 
 
-def by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
-    """Return the value of a row's file."""
+def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
     file = pl.col("source_file")
     if len(values) > LARGE_BATCH[0]:
         # It holds all rows of a streaming query, which are few in a batch of so many files.
@@ -331,24 +319,23 @@ def by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
     return pl.coalesce(pl.when(file == one).then(pl.lit(value, dtype)) for one, value in values.items())
 
 
-def broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """Select the rows of records that cannot be read."""
+def _broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
     return is_broken() if schema.get("error") == pl.String() else pl.lit(False)
 
 
-def batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
+def _batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
     """Put files together, up to a number and a size: small ones, and large ones."""
-    sizes = {one.file: one.size * (UNPACKED if one.is_packed else 1) for one in sources}
+    sizes = {one.file: one.entry.size * (UNPACKED if one._is_packed else 1) for one in sources}
     for is_small, (most, largest) in ((True, SMALL_BATCH), (False, LARGE_BATCH)):
         batch, size = list[Source](), 0
         for source in sources:
-            own = sizes[source.file]
-            if (own <= SMALL_BYTES) != is_small:
+            file_size = sizes[source.file]
+            if (file_size <= SMALL_BYTES) != is_small:
                 continue
-            if batch and (len(batch) == most or size + own > largest):
+            if batch and (len(batch) == most or size + file_size > largest):
                 yield batch
                 batch, size = [], 0
             batch.append(source)
-            size += own
+            size += file_size
         if batch:
             yield batch

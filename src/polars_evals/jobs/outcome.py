@@ -1,16 +1,25 @@
-"""What a run did and found, for people, for machines and for continuous integration."""
+"""What a run did and found, for people, machines and continuous integration, and the files that say so."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from html import escape
+from io import BytesIO
 from typing import Any
 
-from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT
+import polars as pl
+
+from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT, is_failure
 from polars_evals.drift import Comparison, Timeline
+from polars_evals.jobs.config import Report
 from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, failed
 from polars_evals.report.junit import Case, document
 from polars_evals.report.markdown import inert
+from polars_evals.storage.objects import write_file
+from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, line, to_json
 
 LISTED, LONGEST = 20, 1_000
@@ -104,21 +113,21 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """Return the result as lines of text, most important first."""
-        told = (
+        lines = (
             [f"nothing new since {self.same_as}; the status is still: {self.status}"] if self.same_as else []
         )
         gates = sorted(self.gates, key=lambda one: one.status != FAILED)
-        told += [text for one in gates for text in one.texts()]
+        lines += [text for one in gates for text in one.texts()]
         files = list(self.failures.items())
-        told += [f"not read: {name}: {reason}" for name, reason in files[:LISTED]]
+        lines += [f"not read: {name}: {reason}" for name, reason in files[:LISTED]]
         if len(files) > LISTED:
-            told.append(f"not read: {counted(len(files) - LISTED, 'more file')}")
-        told += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
-        told += [f"note: {note}" for note in self.notes]
+            lines.append(f"not read: {counted(len(files) - LISTED, 'more file')}")
+        lines += [f"not written: {name}: {reason}" for name, reason in self.unwritten.items()]
+        lines += [f"note: {note}" for note in self.notes]
         if self.comparison is not None:
-            told.append(self.comparison.headline)
+            lines.append(self.comparison.headline)
         # What to look at is said last, and must not be cut off.
-        return [line(text, LONGEST) for text in [*told, self.headline]]
+        return [line(text, LONGEST) for text in [*lines, self.headline]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary."""
@@ -151,7 +160,7 @@ class Outcome:
 
     def to_markdown(self) -> str:
         """Return gates, inputs and comparison as Markdown."""
-        told = "\n".join(f"- {inert(text)}" for text in self.lines())
+        lines = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
         states = [one.status for one in self.gates]
         broken = states.count(FAILED)
@@ -159,7 +168,7 @@ class Outcome:
         if broken:
             first = "a gate failed" if broken == 1 else f"{broken} gates failed"
         aside = "; inputs were not read" if self.failures else ""
-        return f"## polars-evals: {first}{aside}\n\n{told}\n{body}"
+        return f"## polars-evals: {first}{aside}\n\n{lines}\n{body}"
 
     def to_junit(self) -> str:
         """Return a JUnit report: a test for each gate, and one for each input file."""
@@ -176,3 +185,76 @@ class Outcome:
             *(Case("inputs", name, "error", reason, "input") for name, reason in self.failures.items()),
         ]
         return document([("gates", gates), ("inputs", inputs)])
+
+
+def write_reports(outcome: Outcome, report: Report) -> Outcome:
+    """Write the files that the job asks for, and the step summary where the run is a GitHub action.
+
+    One that cannot be written costs itself: the verdict stands, and the other files too.
+    """
+    written, unwritten = dict[str, str](), dict[str, str]()
+    options = report.storage_options
+    writers: dict[str, Callable[[str], None]] = {
+        "junit": lambda file: write_file(file, outcome.to_junit(), options),
+        "markdown": lambda file: write_file(file, outcome.to_markdown(), options),
+        "html": lambda file: write_file(file, _page_of(outcome), options),
+    }
+    if outcome.comparison is not None:
+        writers["items"] = partial(_write_items, outcome.comparison, storage_options=options)
+
+    def attempt(kind: str, file: str, write: Callable[[str], None]) -> None:
+        try:
+            write(file)
+            written[kind] = file
+        except BaseException as error:
+            # Whatever it is: a page that cannot be drawn must not cost the verdict.
+            if not is_failure(error):
+                raise
+            unwritten[file] = one_line(error)
+
+    for kind, write in writers.items():
+        if kind in report.files:
+            attempt(kind, report.files[kind], write)
+    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
+        attempt("step", step, lambda file: _append_to(file, outcome.to_markdown()))
+        written.pop("step", None)
+    if report.summary is not None:
+        # The last one, as it lists the others.
+        final = replace(outcome, reports=written, unwritten=unwritten)
+        attempt("summary", report.summary, lambda file: write_file(file, final.to_json(), options))
+    return replace(outcome, reports=written, unwritten=unwritten)
+
+
+def _page_of(outcome: Outcome) -> str:
+    gates = [{"gate": one.name, "status": one.status, "lines": one.lines} for one in outcome.gates]
+    if outcome.comparison is not None:
+        return outcome.comparison.to_html(timeline=outcome.timeline, gates=gates)
+    if outcome.timeline is not None:
+        return outcome.timeline.to_html(gates=gates)
+    return _waiting_page(outcome)
+
+
+def _append_to(file: str, text: str) -> None:
+    with open(file, "a", encoding="utf-8") as target:
+        target.write(text)
+
+
+def _write_items(comparison: Comparison, path: str, storage_options: Mapping[str, str] | None) -> None:
+    """Write the items that newly fail, with their texts, worst first."""
+    failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
+    if path.lower().endswith(".csv"):
+        # A spreadsheet takes a cell that begins so for a formula, whoever wrote the answer.
+        texts = pl.col(pl.String)
+        inert = pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then("'" + texts).otherwise(texts)
+        write_file(path, failing.with_columns(inert.name.keep()).write_csv(), storage_options)
+        return
+    failing.write_parquet(content := BytesIO())
+    write_file(path, content.getvalue(), storage_options)
+
+
+def _waiting_page(outcome: Outcome) -> str:
+    lines = "".join(f"<li>{escape(line)}</li>" for line in outcome.lines())
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>nothing to compare yet</title>'
+        f"</head><body><h1>Nothing to compare yet</h1><ul>{lines}</ul></body></html>\n"
+    )

@@ -67,13 +67,12 @@ def outdated(
         return none
     again = rows_with(rows_of(staged), shared)
     for name in told_apart:
-        refuse_mixed(again, key, str(name))
+        _refuse_mixed(again, key, str(name))
     ranked = pl.concat([old, again]).sort(order, nulls_last=False)
     return ranked.filter(~ranked.select(pl.struct(key).is_last_distinct()).to_series()).select(*ROW, PART)
 
 
-def refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
-    """Refuse rows that share a key and are of different versions."""
+def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
     found = rows.group_by(*key).agg(pl.col(version).cast(pl.String).unique().sort())
     mixed = found.filter(pl.col(version).list.len() > 1).sort(*key)
     if mixed.is_empty():
@@ -132,7 +131,7 @@ class Retention:
             )
         return name
 
-    def is_spared(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    def _is_spared(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
         """Select the rows that are kept at any age."""
         if self.spared is None or self.spared[0] not in schema:
             return pl.lit(False)
@@ -152,7 +151,7 @@ def check_keep(keep: str) -> str:
     return keep
 
 
-def is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> pl.Expr:
+def _is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> pl.Expr:
     """Select the rows before a time. A row without a time has the time of its file."""
     zone = getattr(schema[time], "time_zone", None)
     moment = pl.col(time).cast(pl.Datetime("us", zone))
@@ -216,17 +215,17 @@ def expire(
     conditions, forgotten = list[pl.Expr](), known
     if retention is not None and schema:
         time, limit = retention.column(schema), retention.limit()
-        conditions.append(is_older(schema, time, limit))
+        conditions.append(_is_older(schema, time, limit))
         if known is None or known["before"] < limit.isoformat():
             forgotten = {"before": limit.isoformat(), "time": time}
     if known is not None and again and known["time"] in schema:
         limit = datetime.fromisoformat(known["before"])
         # A clock that was wrong once must not cost all that comes later.
         if limit <= datetime.now(UTC):
-            conditions.append(pl.col("source_file").is_in(again) & is_older(schema, known["time"], limit))
+            conditions.append(pl.col("source_file").is_in(again) & _is_older(schema, known["time"], limit))
     if not conditions:
         return Expiry(pl.lit(False), {}, known)
-    rows = pl.any_horizontal(conditions) & ~(retention.is_spared(schema) if retention else pl.lit(False))
+    rows = pl.any_horizontal(conditions) & ~(retention._is_spared(schema) if retention else pl.lit(False))
     found = (
         scan_parts(parts, schema, include_file_paths=PART)
         .filter(rows)

@@ -7,17 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
-from polars_evals.jobs.config import Job
+from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
+from polars_evals.drift.columns import as_text, version_text
+from polars_evals.jobs.config import DAY, Job, names_of
+from polars_evals.jobs.gates import FAILED, GateInput, GateResult, judge_all, unknown_items
 from polars_evals.jobs.history import remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
-from polars_evals.jobs.judging import judge
-from polars_evals.jobs.outcome import Outcome
-from polars_evals.jobs.reports import write_reports
+from polars_evals.jobs.outcome import Outcome, write_reports
 from polars_evals.jobs.retention import PART, expire, outdated, without
 from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
 from polars_evals.jobs.store import (
@@ -32,7 +34,7 @@ from polars_evals.jobs.store import (
 )
 from polars_evals.storage.objects import is_remote, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.wording import counted
+from polars_evals.wording import counted, listed
 
 
 @dataclass
@@ -92,19 +94,18 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     if not isinstance(job, Job):
         job = Job.load(job)
     try:
-        return run_loaded(job, rescore=rescore, watch=watch or Watch())
+        return _run_loaded(job, rescore=rescore, watch=watch or Watch())
     except BaseException as error:
         if is_failure(error):
             remember_refusal(job, error)
         raise
 
 
-def run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
-    """Run a job whose file was read."""
+def _run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
     store = Store(open_folder(job.store.path, job.store.storage_options))
     try:
         with store.locked(lambda: watch.say(f"another run holds {store.address}; waiting for it")):
-            outcome, snapshot = update(job, store, rescore=rescore, watch=watch)
+            outcome, snapshot = _update(job, store, rescore=rescore, watch=watch)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
             f"the store {store.address!r} cannot be written: {one_line(error)}; nothing was added"
@@ -117,13 +118,13 @@ def run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
     return write_reports(outcome, job.report)
 
 
-def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
+def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
     """Score new files and commit them in one transaction."""
     before = store.read()
     signatures = job.suite.signature
     changed = before is not None and before.state.signatures != signatures
-    check_fit(job, before, changed=changed and not rescore)
-    sources, beside, failures, notes = find_new(job, before)
+    _check_fit(job, before, changed=changed and not rescore)
+    sources, beside, failures, notes = _find_new(job, before)
     watch.start(len(sources))
     with store.folder.staging() as folder:
         live, schema = (before.parts, dict(before.schema)) if before else ((), {})
@@ -138,16 +139,16 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         )
         if before is not None and changed:
             watch.say(f"scoring {counted(before.rows, 'row')} again")
-            live, schema = rescored(before, ingest)
+            live, schema = _score_again(before, ingest)
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)
-        ingest.schema = drop(schema, SOURCE)
+        ingest.schema = _without_columns(schema, SOURCE)
         ingest.take(sources)
         for source, reason in beside:
             ingest.leave_out(source, reason)
-        if any(ingest.schema[name] != dtype for name, dtype in drop(schema, SOURCE).items()):
+        if any(ingest.schema[name] != dtype for name, dtype in _without_columns(schema, SOURCE).items()):
             # Whole numbers are now followed by others.
-            live = rewritten(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
+            live = _rewrite(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         lost = outdated(
             live,
@@ -157,20 +158,20 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
             newest=job.store.newest,
             version=None if job.compare is None else job.compare.version,
         )
-        settled, updated = without_outdated(
+        current, updated = _without_outdated(
             live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
         )
-        expiry = expire(job.retention, before, settled, schema, list(ingest.rows))
+        expiry = expire(job.retention, before, current, schema, list(ingest.rows))
         remaining = [
-            one for part in settled for one in expiry.remains(part, schema, folder, job.suite.metadata)
+            one for part in current for one in expiry.remains(part, schema, folder, job.suite.metadata)
         ]
-        after = together(remaining, schema, folder, job.suite.metadata) if ingest.parts else remaining
+        after = _merge_small(remaining, schema, folder, job.suite.metadata) if ingest.parts else remaining
         outcome = Outcome(
             store=store.address,
-            rows=rows_of(after),
-            added=max(0, rows_of(settled) - rows_of(live) - expiry.fresh),
+            rows=_count_rows(after),
+            added=max(0, _count_rows(current) - _count_rows(live) - expiry.fresh),
             updated=updated,
-            replaced=replaced_rows(lost, ingest.parts),
+            replaced=lost.filter(pl.col(PART).is_in([part.path for part in ingest.parts])).height,
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
@@ -184,7 +185,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
         old = before.parts if before else ()
         store.commit(
             before,
-            replace(next_state(job, before, signatures, ingest), forgotten=expiry.forgotten),
+            replace(_next_state(job, before, signatures, ingest), forgotten=expiry.forgotten),
             schema,
             [part for part in after if part not in old],
             [part for part in old if part.path not in kept],
@@ -192,7 +193,7 @@ def update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outc
     return outcome, store.read()
 
 
-def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
+def _check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
     """Refuse a job that would mix what the store keeps apart."""
     if before is None:
         return
@@ -211,18 +212,17 @@ def check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
             if state.signatures.get(name) != new.get(name)
         )
         raise ConfigError(
-            f"the suite is not the one that made the scores in {config.path!r}:{differing}\n"
-            "Scores made in different ways are not mixed: run with --rescore to score all stored rows again, "
-            "put the suite back, or name another store"
+            f"the suite is not the one that made the scores in {config.path!r}: run with --rescore to score "
+            f"all stored rows again, put the suite back, or name another store{differing}"
         )
 
 
-def find_new(
+def _find_new(
     job: Job, before: Snapshot | None
 ) -> tuple[list[Source], list[tuple[Source, str]], dict[str, str], list[str]]:
     """List the inputs that are new or have changed, those that are no traces, and what cannot be listed."""
     listed = job.input.find(outside=job.store.path)
-    refuse_reports(job, listed.files)
+    _refuse_reports(job, listed.files)
     failures, notes = dict(listed.unreadable), list[str]()
     if not listed.files:
         reasons = "; ".join(failures.values())
@@ -247,22 +247,20 @@ def find_new(
     return found, beside, failures, notes
 
 
-def refuse_reports(job: Job, files: Sequence[str]) -> None:
+def _refuse_reports(job: Job, files: Sequence[str]) -> None:
     """Raise if a report would replace an input, or be read as one by the next run."""
     names = {os.path.basename(file) for file in job.report.files.values()}
-    reports = {place_of(file): kind for kind, file in job.report.files.items()}
+    reports = {_place_of(file): kind for kind, file in job.report.files.items()}
     for file in files:
-        if os.path.basename(file) in names and (kind := reports.get(place_of(file))):
+        if os.path.basename(file) in names and (kind := reports.get(_place_of(file))):
             raise ConfigError(f"[report]: `{kind}` is also an input: {file!r}; name another file")
 
 
-def place_of(file: str) -> str:
-    """Return the path of a file with its links resolved."""
+def _place_of(file: str) -> str:
     return file if is_remote(file) else os.path.realpath(file)
 
 
-def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[str, pl.DataType]]:
-    """Score all rows of the store again."""
+def _score_again(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[str, pl.DataType]]:
     frame = before.scan().drop(before.state.score_columns, strict=False)
     try:
         scored = ingest.suite.score(frame)
@@ -271,14 +269,13 @@ def rescored(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[s
         raise ConfigError(f"the stored rows cannot be scored with this suite: {one_line(error)}") from None
     given = frame.collect_schema()
     ingest.score_columns |= {name for name in schema if name not in given}
-    schema = {**drop(schema, SOURCE), **SOURCE}
-    return rewritten(before.parts, schema, scored, ingest), schema
+    schema = {**_without_columns(schema, SOURCE), **SOURCE}
+    return _rewrite(before.parts, schema, scored, ingest), schema
 
 
-def rewritten(
+def _rewrite(
     parts: Sequence[Part], schema: dict[str, pl.DataType], frame: pl.LazyFrame, ingest: Ingest
 ) -> tuple[Part, ...]:
-    """Write the rows of data files again, with other columns."""
     written = write_parts(
         conform(frame, schema),
         ingest.folder / uuid4().hex,
@@ -288,7 +285,7 @@ def rewritten(
     return tuple(part for part in written if part.rows)
 
 
-def without_outdated(
+def _without_outdated(
     live: Sequence[Part],
     staged: Sequence[Part],
     lost: pl.DataFrame,
@@ -307,10 +304,9 @@ def without_outdated(
     return after, updated
 
 
-def together(
+def _merge_small(
     parts: list[Part], schema: dict[str, pl.DataType], folder: Path, metadata: dict[str, str]
 ) -> list[Part]:
-    """Put small data files together, once there are many."""
     small = [part for part in parts if part.size < SMALL_BYTES]
     if len(small) < SMALL_FILES:
         return parts
@@ -318,13 +314,7 @@ def together(
     return [part for part in parts if part not in small] + joined
 
 
-def replaced_rows(lost: pl.DataFrame, staged: Sequence[Part]) -> int:
-    """Count the rows of a run that are not stored, because a newer row has the same key."""
-    return lost.filter(pl.col(PART).is_in([part.path for part in staged])).height
-
-
-def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:
-    """Return the state of the store with the inputs of this run."""
+def _next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:
     inputs = dict(before.state.inputs) if before else {}
     number = before.state.runs + 1 if before else 1
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -334,11 +324,138 @@ def next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], in
     return State(job.store.key, job.store.newest, signatures, columns, inputs, number)
 
 
-def rows_of(parts: Sequence[Part]) -> int:
-    """Count the rows of data files."""
+def _count_rows(parts: Sequence[Part]) -> int:
     return sum(part.rows for part in parts)
 
 
-def drop(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Return the columns without some."""
+def _without_columns(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
     return {name: dtype for name, dtype in schema.items() if name not in names}
+
+
+def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
+    """Compare the versions in the store and judge the gates. No gate passes on an empty store."""
+    if snapshot is None or not snapshot.rows:
+        reason = ("the store has no rows to judge",)
+        return replace(
+            outcome, gates=tuple(gate.with_level(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
+        )
+    scored = snapshot.scan()
+    comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
+    if job.compare is not None:
+        comparison, absent = _compare(job, scored, notes, snapshot.state)
+    line = _follow(job, scored, comparison, notes)
+    seen = GateInput(
+        names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
+    )
+    gates = judge_all(seen)
+    if unknown := unknown_items(seen):
+        notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {listed(unknown)}")
+    return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
+
+
+def _compare(
+    job: Job, scored: pl.LazyFrame, notes: list[str], state: State
+) -> tuple[Comparison | None, tuple[str, ...]]:
+    """Compare, unless there is nothing to compare yet; returns also the candidates that ought to be there.
+
+    As long as there is the baseline only, candidates are to come. Where there are other versions, or rows
+    were too old to be kept, one that the job names and that has no rows may be written wrong, or gone.
+    """
+    assert job.compare is not None
+    rows_went = state.forgotten is not None
+    spec, schema = job.compare, scored.collect_schema()
+    absent = tuple[str, ...]()
+    try:
+        if spec.version in schema:
+            spec, scored = _choose_candidate(job, spec, scored, state)
+        if spec.version in schema:
+            present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
+            there = set(present.to_series().drop_nulls())
+            others = there - {version_text(schema, spec.version, spec.baseline)}
+            missing = [one for one in spec.candidate or () if one not in there]
+            if missing:
+                notes.append(
+                    f"there are no rows yet of {', '.join(missing)}{_deletion_hint(job) if rows_went else ''}"
+                )
+                absent = tuple(missing) if others or rows_went else ()
+                others = there.intersection(spec.candidate)
+            if not others:
+                notes.append(
+                    f"there is nothing to compare {spec.baseline} with yet"
+                    f"{_deletion_hint(job) if rows_went else ''}"
+                )
+                return None, absent
+            if missing:
+                spec = replace(spec, candidate=[one for one in spec.candidate if one in there])
+        return compare_spec(scored, spec), absent
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        hint = _deletion_hint(job) if rows_went else ""
+        raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
+
+
+def _choose_candidate(
+    job: Job, spec: ComparisonSpec, scored: pl.LazyFrame, state: State
+) -> tuple[ComparisonSpec, pl.LazyFrame]:
+    """Leave out the versions that the job ignores, and find the newest candidate if that is asked for."""
+    schema = scored.collect_schema()
+    version = as_text(schema, spec.version)
+    if job.ignore:
+        scored = scored.filter(version.is_in(list(job.ignore)).not_().fill_null(True))
+    if not job.newest:
+        return spec, scored
+    baseline = version_text(schema, spec.version, spec.baseline)
+    timed = isinstance(schema.get("ts"), pl.Date | pl.Datetime)
+    first = (
+        scored.select(
+            "source_file", "source_time", version=version, ts=pl.col("ts") if timed else pl.lit(None)
+        )
+        .filter(pl.col("version") != baseline)
+        .group_by("version", "source_file")
+        .agg(pl.col("ts").min(), pl.col("source_time").min())
+        .collect(engine="streaming")
+    )
+    runs = {name: int(about["run"]) for name, about in state.inputs.items()}
+    order = first.with_columns(
+        run=pl.col("source_file").replace_strict(runs, default=0, return_dtype=pl.Int64)
+    )
+    latest = order.group_by("version").agg(pl.col("ts", "run", "source_time").min())
+    if latest.is_empty():
+        return spec, scored
+    newest = latest.sort("ts", "run", "source_time", "version", nulls_last=False).item(-1, "version")
+    return replace(spec, candidate=[newest]), scored
+
+
+def _deletion_hint(job: Job) -> str:
+    retention = job.retention
+    if retention is None:
+        return "; old rows were deleted when [store] had a `keep`"
+    unless = ", unless keep_baseline = true" if retention.spared is None else ""
+    return f'; keep = "{retention.keep}" in [store] deletes old rows{unless}'
+
+
+def _follow(
+    job: Job, scored: pl.LazyFrame, comparison: Comparison | None, notes: list[str]
+) -> Timeline | None:
+    try:
+        if job.timeline is not None:
+            return timeline(scored, **job.timeline)
+        if job.compare is None or job.report.time is None:
+            return None
+        # On days on which there is nothing to compare, the page follows the baseline.
+        spec = job.compare if comparison is None else comparison.spec
+        by = job.compare.by if comparison is None else comparison.spec.slices
+        by = None if by == "auto" else by
+        return timeline_of(scored, spec, by, time=job.report.time, every=job.report.every or DAY)
+    except (ValueError, pl.exceptions.PolarsError) as error:
+        section = "the page has no timeline: [report]" if job.timeline is None else "no timeline: [timeline]"
+        notes.append(f"{section}: {one_line(error)}")
+        return None
+
+
+def timeline_of(scored: pl.LazyFrame, spec: Any, by: Any, *, time: str, every: str) -> Timeline:
+    """Follow the scores of a comparison over time, all versions together, for its page."""
+    return timeline(
+        scored, time=time, every=every, cluster=spec.cluster, by=by, metrics=spec.metrics,
+        measures=spec.measures,
+        min_effect=spec.min_effect, alpha=spec.alpha,
+    )  # fmt: skip

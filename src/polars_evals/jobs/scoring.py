@@ -13,16 +13,15 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.jobs.inputs import Input, row_bytes, small_steps
 from polars_evals.jobs.store import find_store
 from polars_evals.storage import atomic
 from polars_evals.storage.atomic import temporary_folder
-from polars_evals.storage.objects import Entry, RemoteFolder, is_remote
+from polars_evals.storage.objects import Entry, is_remote, open_folder
 from polars_evals.suite import Suite, signatures
 from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
-from polars_evals.traces.reading import Reading, is_broken
+from polars_evals.traces.scan import Reading, is_broken
 from polars_evals.traces.tables import SOURCE
 from polars_evals.wording import counted, listed, without_query
 
@@ -68,61 +67,60 @@ def score_files(
     output = str(output)
     check_output(output)
     listing = source.listed()
-    if any(is_same(file, output) for file in listing.files):
+    if any(_is_same(file, output) for file in listing.files):
         raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
-    with working_folder(output) as work:
+    with _working_folder(output) as work:
         entries = {file: listing.entries.get(file, Entry(0, 0)) for file in listing.files}
         with source.copies(entries, work / "inputs") as (paths, unread):
             for file, reason in unread.items():
                 raise InputError(reason if file in reason else f"{file}: {reason}")
-            written, reading = score_into(work, source, paths, suite)
-        told = summary(written, suite)
+            written, reading = _score_into(work, source, paths, suite)
+        found = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
-            RemoteFolder(folder, source.storage_options).take(str(written), name)
+            open_folder(folder, source.storage_options).take(str(written), name)
         else:
             atomic.replace(written, Path(output))
     return {
         "output": output,
         "files": len(reading.files),
         "left_out": {**listing.left_out, **reading.left_out},
-        **told,
+        **found,
     }
 
 
 def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Reading, pl.LazyFrame]:
     """Read all files to one frame; one that cannot be read is an error."""
-    reading = source.read(paths, columns_of(suite), name_models=True)
+    reading = source.read(paths, _columns_of(suite), name_models=True)
     frame = reading.require(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
     return reading, frame.drop([name for name in SOURCE if name not in source.keep])
 
 
-def score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
-    """Score files that are on this machine into a file of a working folder."""
+def _score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
     reading, frame = read_all(source, paths, suite)
     try:
         with small_steps(max(row_bytes(paths[file]) for file in reading.files)) as rows:
             suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
         for file in reading.files:
-            check_file(source, file, paths[file])
+            _check_file(source, file, paths[file])
         raise
     return work / "scored", reading
 
 
-def check_file(source: Input, file: str, path: str) -> None:
+def _check_file(source: Input, file: str, path: str) -> None:
     """Read a file to its end; if that fails, name it."""
     one = source.read({file: path}, ())
     try:
         if one.frame is not None:
             one.frame.select(pl.all().null_count()).collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
-        told = without_query(str(error))
-        raise InputError(told if file in told else f"cannot read {file!r}: {told}") from None
+        reason = without_query(str(error))
+        raise InputError(reason if file in reason else f"cannot read {file!r}: {reason}") from None
 
 
 @contextmanager
-def working_folder(output: str) -> Iterator[Path]:
+def _working_folder(output: str) -> Iterator[Path]:
     """Give a folder next to the output, or on this machine for one in an object store."""
     if is_remote(output):
         work = Path(mkdtemp(prefix="polars-evals-"))
@@ -135,13 +133,11 @@ def working_folder(output: str) -> Iterator[Path]:
         yield work
 
 
-def columns_of(suite: Suite) -> list[str]:
-    """Name the columns that a suite reads."""
+def _columns_of(suite: Suite) -> list[str]:
     return list(dict.fromkeys(column for metric in suite.metrics for column in metric.columns))
 
 
-def is_same(file: str, output: str) -> bool:
-    """Whether two names are of one file."""
+def _is_same(file: str, output: str) -> bool:
     if is_remote(file) or is_remote(output):
         return file == output
     return os.path.exists(output) and os.path.samefile(file, output)
@@ -249,33 +245,32 @@ def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | No
         pl.scan_parquet(file, glob=False, storage_options=options if is_remote(file) else None)
         for file in files
     ]
-    return frames[0] if len(frames) == 1 else together(frames, made)
+    return frames[0] if len(frames) == 1 else _concat(frames, made)
 
 
-def together(frames: Sequence[pl.LazyFrame], made: Mapping[str, str]) -> pl.LazyFrame:
+def _concat(frames: Sequence[pl.LazyFrame], made: Mapping[str, str]) -> pl.LazyFrame:
     """Put scored tables together that one machine, Ray and Spark may have written."""
     schemas = [frame.collect_schema() for frame in frames]
     names = {name for schema in schemas for name in schema}
     signed = {
         f"{metric}{SIGNATURE}": text for metric, text in made.items() if f"{metric}{SIGNATURE}" in names
     }
-    zoned = {name for name in names if len({zone_of(schema.get(name)) for schema in schemas} - {None}) > 1}
+    zoned = {name for name in names if len({_zone_of(schema.get(name)) for schema in schemas} - {None}) > 1}
     alike = [
         frame.with_columns(
             *(pl.lit(text).alias(name) for name, text in signed.items() if name not in schema),
-            *(in_utc(name, schema[name]) for name in schema if name in zoned),
+            *(_in_utc(name, schema[name]) for name in schema if name in zoned),
         )
         for frame, schema in zip(frames, schemas, strict=True)
     ]
     return pl.concat(alike, how="diagonal_relaxed")
 
 
-def zone_of(dtype: pl.DataType | None) -> str | None:
+def _zone_of(dtype: pl.DataType | None) -> str | None:
     """Name the zone of a column of times, blank if it has none; None for anything else."""
     return dtype.time_zone or "" if isinstance(dtype, pl.Datetime) else None
 
 
-def in_utc(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Bring times to UTC; those without a zone are in it."""
+def _in_utc(name: str, dtype: pl.DataType) -> pl.Expr:
     times = pl.col(name).dt
-    return times.convert_time_zone("UTC") if zone_of(dtype) else times.replace_time_zone("UTC")
+    return times.convert_time_zone("UTC") if _zone_of(dtype) else times.replace_time_zone("UTC")

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
@@ -34,14 +34,14 @@ import polars as pl
 
 from polars_evals._errors import InputError, JobError, StoreError, is_failure
 from polars_evals._polars import sink_parts
-from polars_evals.jobs.memory import row_bytes, small_steps
+from polars_evals.jobs.inputs import row_bytes, small_steps
 from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces.source import instance
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable, Schema
+    from deltalake import DeltaTable
 
 LAYOUT = 2
 KEPT = 10
@@ -80,6 +80,13 @@ class NewerStoreError(StoreError):
     """A newer version wrote the store: nothing is wrong with it, and nothing of it may be dropped."""
 
 
+class DamagedStoreError(StoreError):
+    """Something of the store is missing or changed: says what, and what to do."""
+
+    def __str__(self) -> str:
+        return ". ".join(self.args)
+
+
 @dataclass(frozen=True)
 class State:
     """What the store knows beside its rows."""
@@ -116,13 +123,6 @@ class State:
             )
         key, columns = tuple(given.pop("key")), tuple(given.pop("score_columns"))
         return cls(key=key, score_columns=columns, **given)
-
-
-class Read(Protocol):
-    """What is read, and knows how long its rows are."""
-
-    def row_bytes(self) -> float:
-        """Return the size of a row, about."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def write_parts(
     folder: Path,
     metadata: Mapping[str, str],
     *,
-    read: Sequence[str | Read],
+    read: Sequence[str | Part],
     size: int | None = PART_BYTES,
 ) -> list[Part]:
     """Write a frame that reads some files to data files of about a size, complete on disk when done."""
@@ -225,9 +225,9 @@ class Store:
     def table(self, version: int | None = None) -> DeltaTable:
         """Open the table, as it is or as it was at a version."""
         options = dict(self.folder.options) if self.folder.options else None
-        return self.library.DeltaTable(self.location(), version=version, storage_options=options)
+        return self.library.DeltaTable(self._location(), version=version, storage_options=options)
 
-    def location(self) -> str:
+    def _location(self) -> str:
         """Return the URL of the table or, where the library would misread it, of a copy of its log."""
         if not self.uses_mirror and not UNSAFE.search(self.folder.url):
             return self.folder.url
@@ -241,7 +241,7 @@ class Store:
                 (log / name).write_bytes(self.folder.read(f"_delta_log/{name}"))
         return self.mirror.as_uri()
 
-    def publish(self) -> None:
+    def _publish(self) -> None:
         """Give the table what was written to the copy of its log, unless another commit has that number."""
         mirror, self.mirror = self.mirror, None
         held = self.folder.files("_delta_log")
@@ -261,16 +261,16 @@ class Store:
             raise StoreError(
                 f"{self.address!r} is a Delta table, but not a store of scores; name another folder"
             )
-        state = State.from_dict(json.loads(self.folder.read(state_file(number))))
+        state = State.from_dict(json.loads(self.folder.read(_state_file(number))))
         actions = pl.DataFrame(table.get_add_actions(flatten=True))
         files = actions.select("path", "num_records", "size_bytes").sort("path").rows()
         for file, *_ in files:
-            if not is_part(file):
+            if not _is_part(file):
                 raise self.broken(f"its log names {file!r}, which is not a data file of a store")
         parts = tuple(
             Part(self.folder.path(file), rows, size, self.folder.options) for file, rows, size in files
         )
-        return Snapshot(table.version(), state, parts, polars_schema(table.schema()))
+        return Snapshot(table.version(), state, parts, dict(pl.Schema(table.schema().to_arrow())))
 
     def write_commit(
         self,
@@ -282,7 +282,7 @@ class Store:
     ) -> None:
         """Write one transaction."""
         number = randbits(62)
-        self.folder.create(state_file(number), json.dumps(state.to_dict(), ensure_ascii=False).encode())
+        self.folder.create(_state_file(number), json.dumps(state.to_dict(), ensure_ascii=False).encode())
         try:
             try:
                 self.transact(before, number, schema, added, removed)
@@ -292,25 +292,21 @@ class Store:
                     raise
                 self.uses_mirror = True
                 self.transact(before, number, schema, added, removed)
-            self.publish()
-            self.folder.sync(self.log_files(after=before))
+            self._publish()
+            self.folder.sync(
+                f"_delta_log/{name}"
+                for name in self.folder.files("_delta_log")
+                if before is None or (name[:20].isdigit() and int(name[:20]) > before.version)
+            )
         except BaseException as error:
-            if is_failure(error) and not isinstance(error, StoreError) and self.table_is_newer(before):
-                raise self.overtaken() from error
+            if (
+                is_failure(error)
+                and not isinstance(error, StoreError)
+                and self.exists()
+                and (before is None or self.table().version() > before.version)
+            ):
+                raise self._overtaken() from error
             raise
-
-    def log_files(self, *, after: Snapshot | None) -> list[str]:
-        """Name the files of the log that came after a commit."""
-        names = self.folder.files("_delta_log")
-        return [
-            f"_delta_log/{name}"
-            for name in names
-            if after is None or (name[:20].isdigit() and int(name[:20]) > after.version)
-        ]
-
-    def table_is_newer(self, than: Snapshot | None) -> bool:
-        """Whether there has been a commit since one was read."""
-        return self.exists() and (than is None or self.table().version() > than.version)
 
     def transact(
         self,
@@ -339,10 +335,10 @@ class Store:
         properties = CommitProperties(
             max_commit_retries=0, app_transactions=[Transaction(APPLICATION, number, now)]
         )
-        wanted = delta_schema(self.library, schema)
+        wanted = self.library.Schema.from_arrow(pl.Schema(schema))
         if before is None:
             create_table_with_add_actions(
-                self.location(),
+                self._location(),
                 wanted,
                 adds,
                 mode="error",
@@ -353,7 +349,7 @@ class Store:
             return
         table = self.table()
         if table.version() != before.version:
-            raise self.overtaken()
+            raise self._overtaken()
         changed = any(schema.get(name) != dtype for name, dtype in before.schema.items())
         if len(removed) == len(before.parts) and changed:
             # All rows were written again, with other columns: the table takes over their schema.
@@ -367,21 +363,21 @@ class Store:
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Refuse names that Delta Lake cannot hold or tell apart, and what its log cannot say."""
-        check_names("columns", schema)
+        _check_names("columns", schema)
         for name, dtype in schema.items():
-            check_nested(name, dtype, 0)
+            _check_nested(name, dtype, 0)
 
-    def tidy(self) -> None:
+    def _tidy(self) -> None:
         """Keep the states of the last commits, and no file of a run that was killed."""
         states = {
             f"_evals/{name}": entry.time_ns
             for name, entry in self.folder.files("_evals").items()
             if name.startswith("state-")
         }
-        current = state_file(self.table().transaction_version(APPLICATION) or 0)
+        current = _state_file(self.table().transaction_version(APPLICATION) or 0)
         oldest = sorted(states, key=lambda name: states[name])[:-KEPT]
         self.folder.remove(name for name in oldest if name != current)
-        self.remove_abandoned()
+        self._remove_abandoned()
 
     def vacuum(self, keep_days: float) -> int:
         """Remove data files that were replaced so long ago or never committed, and old entries of the log."""
@@ -390,13 +386,13 @@ class Store:
         replaced = table.vacuum(
             retention_hours=int(keep_days * 24), dry_run=True, enforce_retention_duration=False
         )
-        gone = [name for name in replaced if is_part(name)]
+        gone = [name for name in replaced if _is_part(name)]
         self.folder.remove(gone)
         if not self.uses_mirror and not UNSAFE.search(self.folder.url):
             table.create_checkpoint()
             self.folder.sync([f"_delta_log/{name}" for name in self.folder.files("_delta_log")])
             table.cleanup_metadata()
-        return len(gone) + self.remove_abandoned()
+        return len(gone) + self._remove_abandoned()
 
     def read(self) -> Snapshot | None:
         """Read the last commit and check that its files are there; None if there was none.
@@ -407,13 +403,12 @@ class Store:
         while True:
             log = self.folder.files("_delta_log")
             try:
-                return self.read_last()
+                return self._read_last()
             except StoreError:
                 if self.folder.files("_delta_log").keys() == log.keys():
                     raise
 
-    def read_last(self) -> Snapshot | None:
-        """Read what is the last commit now."""
+    def _read_last(self) -> Snapshot | None:
         if not self.exists():
             return None
         try:
@@ -461,48 +456,50 @@ class Store:
         try:
             snapshot = self.load()
         except Exception as error:
-            raise self.broken(f"no version of it is sound: {one_line(error)}") from error
+            reason = error.args[0] if isinstance(error, DamagedStoreError) else one_line(error)
+            raise StoreError(
+                f"no version of the store is sound: {reason}. Restore it from a copy, or name another path"
+            ) from error
         lost = self.damaged(snapshot)
         self.commit(snapshot, replace(snapshot.state, inputs={}), snapshot.schema, [], [*lost])
         return self.load()
 
     def broken(self, what: str) -> StoreError:
         """Say that the store is not what a run left there."""
-        return StoreError(
-            f"the store {self.address!r} is damaged and was left as it is: {what}. "
+        return DamagedStoreError(
+            f"the store {self.address!r} is damaged and was left as it is: {what}",
             "`polars-evals maintain JOB --restore` steps back to the last sound version; or restore it "
-            "from a copy, or name another path to start anew"
+            "from a copy, or name another path to start anew",
         )
 
-    def overtaken(self) -> StoreError:
-        """Say that another run committed first, which the lock prevents where locks work."""
+    def _overtaken(self) -> StoreError:
         return StoreError(
             f"another run changed the store {self.address!r} meanwhile; nothing was added, run again"
         )
 
-    def check_place(self) -> None:
+    def _check_place(self) -> None:
         """Refuse a folder of something else, or of a store whose commits are gone."""
         files, folders = self.folder.files(), self.folder.folders()
-        own = "_evals" in folders
+        has_runs = "_evals" in folders
         # A first run that was killed may leave anything of its own but a commit.
-        first = own and FIRST in self.folder.files("_evals")
-        known = ["_evals", *(["_delta_log"] if first or (own and self.exists()) else [])]
-        strangers = [name for name in [*files, *folders] if name not in known and not is_part(name)]
+        first = has_runs and FIRST in self.folder.files("_evals")
+        known = ["_evals", *(["_delta_log"] if first or (has_runs and self.exists()) else [])]
+        strangers = [name for name in [*files, *folders] if name not in known and not _is_part(name)]
         if strangers:
             raise StoreError(
                 f"{self.address!r} is not a store of scores: it holds {listed(sorted(strangers), 3)}; "
                 "name another folder"
             )
-        if any(map(is_part, files)) and not first and not self.exists():
+        if any(map(_is_part, files)) and not first and not self.exists():
             raise self.broken("there are data files, but no commit")
 
     @contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the store for one run, where there are locks; another that comes meanwhile waits."""
-        self.check_place()
+        self._check_place()
         self.folder.check()
         with self.folder.locked(waiting):
-            self.check_place()
+            self._check_place()
             if not self.exists():
                 with suppress(FileExistsError):
                     self.folder.create(f"_evals/{FIRST}", b"")
@@ -529,13 +526,17 @@ class Store:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            if not self.is_committed(state, names, error):
+            if not self._is_committed(state, names, error):
                 self.folder.remove(names)
-                raise error if isinstance(error, StoreError) else self.unwritten(error) from error
+                if isinstance(error, StoreError):
+                    raise
+                raise StoreError(
+                    f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
+                ) from error
         self.folder.remove([f"_evals/{FIRST}"])
-        self.tidy()
+        self._tidy()
 
-    def is_committed(self, state: State, names: Sequence[str], error: BaseException) -> bool:
+    def _is_committed(self, state: State, names: Sequence[str], error: BaseException) -> bool:
         """Whether a commit counts, although its writer was told of an error."""
         try:
             snapshot = self.load() if self.exists() else None
@@ -549,13 +550,7 @@ class Store:
             return False
         return snapshot.state == state and {part.name for part in snapshot.parts} >= set(names)
 
-    def unwritten(self, error: BaseException) -> StoreError:
-        """Say that nothing was committed."""
-        return StoreError(
-            f"the store {self.address!r} cannot be written: {one_line(error)}; nothing was added"
-        )
-
-    def remove_abandoned(self) -> int:
+    def _remove_abandoned(self) -> int:
         """Remove old data files that the log does not name: a run that was killed left them."""
         table, now = self.table(), time.time_ns()
         replaced = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
@@ -563,18 +558,17 @@ class Store:
         old = [
             name
             for name, entry in self.folder.files().items()
-            if is_part(name) and name not in named and now - entry.time_ns > ABANDONED_NS
+            if _is_part(name) and name not in named and now - entry.time_ns > ABANDONED_NS
         ]
         self.folder.remove(old)
         return len(old)
 
 
-def state_file(number: int) -> str:
-    """Name the state that a commit refers to."""
+def _state_file(number: int) -> str:
     return f"_evals/state-{number:016x}.json"
 
 
-def check_names(what: str, names: Iterable[str]) -> None:
+def _check_names(what: str, names: Iterable[str]) -> None:
     """Refuse names that Delta Lake cannot hold or tell apart."""
     seen = dict[str, str]()
     for name in names:
@@ -591,7 +585,7 @@ def check_names(what: str, names: Iterable[str]) -> None:
             )
 
 
-def check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
+def _check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
     """Refuse objects inside of objects beyond what the table's log can be read back with."""
     if depth > DEEPEST:
         raise InputError(
@@ -599,25 +593,14 @@ def check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
             "hold; keep it as text"
         )
     if isinstance(dtype, pl.Struct):
-        check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
+        _check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
         for field in dtype.fields:
-            check_nested(column, instance(field.dtype), depth + 1)
+            _check_nested(column, instance(field.dtype), depth + 1)
     elif isinstance(dtype, pl.List | pl.Array):
-        check_nested(column, instance(dtype.inner), depth + 1)
+        _check_nested(column, instance(dtype.inner), depth + 1)
 
 
-def delta_schema(library: Any, schema: Mapping[str, pl.DataType]) -> Schema:
-    """Translate the columns."""
-    return library.Schema.from_arrow(pl.Schema(schema))
-
-
-def polars_schema(schema: Schema) -> dict[str, pl.DataType]:
-    """Translate the columns back."""
-    return dict(pl.Schema(schema.to_arrow()))
-
-
-def is_part(name: str) -> bool:
-    """Whether a file has the name of a data file."""
+def _is_part(name: str) -> bool:
     return name.startswith("part-") and name.endswith(".parquet") and not re.search(r"[/\\%]|\.\.", name)
 
 
@@ -625,14 +608,6 @@ def find_store(path: str | Path, storage_options: Mapping[str, str] | None = Non
     """Read the last commit of a store; None if there is none."""
     folder = open_folder(path, storage_options)
     return Store(folder).read() if "_delta_log" in folder.folders() else None
-
-
-def read_store(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Snapshot:
-    """Read the last commit of a store."""
-    snapshot = find_store(path, storage_options)
-    if snapshot is None:
-        raise StoreError(f"there is no store of scores at {str(path)!r}")
-    return snapshot
 
 
 def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
@@ -651,4 +626,7 @@ def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = 
     LazyFrame
         The rows of the last complete run, whatever a run does meanwhile.
     """
-    return read_store(path, storage_options).scan()
+    snapshot = find_store(path, storage_options)
+    if snapshot is None:
+        raise StoreError(f"there is no store of scores at {str(path)!r}")
+    return snapshot.scan()

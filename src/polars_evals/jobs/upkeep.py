@@ -11,9 +11,9 @@ from uuid import uuid4
 from polars_evals._errors import ConfigError, StoreError, is_failure
 from polars_evals.jobs.config import Job
 from polars_evals.jobs.history import Record, read_history
-from polars_evals.jobs.judging import judge
 from polars_evals.jobs.outcome import Outcome
 from polars_evals.jobs.retention import Retention, check_keep, expire
+from polars_evals.jobs.runner import judge
 from polars_evals.jobs.store import SMALL_BYTES, Snapshot, Store, scan_parts, write_parts
 from polars_evals.report.terminal import status_lines
 from polars_evals.storage.objects import open_folder
@@ -69,7 +69,7 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
     """
     job = job if isinstance(job, Job) else Job.load(job)
     folder = open_folder(job.store.path, job.store.storage_options)
-    snapshot = read(Store(folder))
+    snapshot = _read_existing(Store(folder))
     runs = tuple(read_history(folder, last))
     taken = Outcome(
         store=folder.address, rows=snapshot.rows, added=0, updated=0, files={}, failures={}, rescored=False
@@ -77,8 +77,7 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
     return Status(folder.address, runs, judge(job, snapshot, taken), len(snapshot.state.inputs))
 
 
-def read(store: Store) -> Snapshot:
-    """Read a store that must be there."""
+def _read_existing(store: Store) -> Snapshot:
     snapshot = store.read()
     if snapshot is None:
         raise StoreError(f"there is no store of scores at {store.address!r}; run the job first")
@@ -120,25 +119,25 @@ def maintain(
     job = job if isinstance(job, Job) else Job.load(job)
     retention = job.retention
     if keep is not None:
-        retention = replace(retention or Retention(keep), keep=checked(keep))
+        retention = replace(retention or Retention(keep), keep=_checked_keep(keep))
     folder = open_folder(job.store.path, job.store.storage_options)
     store = Store(folder)
     if restore:
         with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
             sound = store.restore()
         return {"store": store.address, "rows": sound.rows, "version": sound.version}
-    read(store)
+    _read_existing(store)
     with store.locked(lambda: say(f"another run holds {store.address}; waiting for it")):
-        before = read(store)
-        forgotten = forget(store, before, retention)
-        compact(store, read(store))
+        before = _read_existing(store)
+        forgotten = _delete_old(store, before, retention)
+        _compact(store, _read_existing(store))
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
             if not is_failure(error) or isinstance(error, StoreError):
                 raise
             raise StoreError(f"{store.address}: old files were not removed: {one_line(error)}") from error
-        after = read(store)
+        after = _read_existing(store)
     return {
         "store": store.address,
         "rows": after.rows,
@@ -149,15 +148,14 @@ def maintain(
     }
 
 
-def checked(keep: str) -> str:
-    """Insist on a length of time."""
+def _checked_keep(keep: str) -> str:
     try:
         return check_keep(keep)
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
 
-def forget(store: Store, before: Snapshot, retention: Retention | None) -> int:
+def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> int:
     """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
     expiry = expire(retention, before, before.parts, before.schema)
     if expiry.refused:
@@ -179,8 +177,7 @@ def forget(store: Store, before: Snapshot, retention: Retention | None) -> int:
     return expiry.total
 
 
-def compact(store: Store, before: Snapshot) -> None:
-    """Put the small data files of a store together."""
+def _compact(store: Store, before: Snapshot) -> None:
     small = [part for part in before.parts if part.size < SMALL_BYTES]
     if len(small) < 2:
         return

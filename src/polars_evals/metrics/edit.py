@@ -383,15 +383,14 @@ def levenshtein_distance(
     """
     arguments = locals()
     name = "levenshtein_distance"
-    check_weights(name, weights)
+    _check_weights(name, weights)
     if processor is not None:
         for side in ("output", "expected"):
-            arguments[side] = processed(name, processor, as_expr(name, side, arguments[side]))
+            arguments[side] = _processed(name, processor, as_expr(name, side, arguments[side]))
     return metric(levenshtein_distance, arguments, processor=None)
 
 
-def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
-    """Accept three whole numbers: insertion, deletion, substitution."""
+def _check_weights(metric: str, weights: object) -> tuple[int, int, int]:
     if isinstance(weights, tuple | list) and len(weights) == 3:
         whole = [isinstance(weight, int) and not isinstance(weight, bool) for weight in weights]
         if all(whole) and all(0 <= weight <= LARGEST_WEIGHT for weight in weights):
@@ -403,8 +402,7 @@ def check_weights(metric: str, weights: object) -> tuple[int, int, int]:
     )
 
 
-def processed(metric: str, processor: object, column: pl.Expr) -> pl.Expr:
-    """Pass a column through the user's function."""
+def _processed(metric: str, processor: object, column: pl.Expr) -> pl.Expr:
     if not callable(processor):
         raise ValueError(f"{metric}: `processor` must be a function, got {processor!r}")
     result = processor(column)

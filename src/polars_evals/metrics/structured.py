@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
+from math import isclose
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -39,6 +40,7 @@ ALTERNATIVES, REFERENCES = ("anyOf", "oneOf"), ("$ref", "$dynamicRef", "$recursi
 
 # Deeper values are refused before Python reads them: its own limit depends on where it is called from.
 MAX_DEPTH = 255
+NOT_JSON = "not JSON, or out of bounds"
 
 
 @dataclass(frozen=True)
@@ -169,9 +171,8 @@ def json_schema(
     text = schema_text("json_schema: `schema`", schema) if isinstance(schema, Mapping) else None
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        return validate(
-            left, compile_column(right) if text is None else repeat(compiled(text)), explain=details
-        )
+        schemas = _compiled_rows(right) if text is None else repeat(compiled(text))
+        return _validate(left, schemas, explain=details)
 
     columns = ("output", "schema") if text is None else ("output",)
     return python.metric(json_schema, arguments, kernel, fields={"error": pl.String}, columns=columns)
@@ -240,20 +241,20 @@ def json_fields(
     └──────────┴────────────┴────────────┴────────────┘
     """
     arguments = locals()
-    ignored = [read_path("json_fields: `ignore`", path) for path in listed(ignore)]
-    keys = [read_key(path) for path in listed(match_by)]
+    ignored = [read_path("json_fields: `ignore`", path) for path in _listed(ignore)]
+    keys = [_read_key(path) for path in _listed(match_by)]
 
-    def equal(left: object, right: object) -> bool:
+    def equal(left: Any, right: Any) -> bool:
         if is_number(left) and is_number(right):
+            close = abs_tol > 0 or rel_tol > 0
             return left == right or (
-                (abs_tol > 0 or rel_tol > 0) and is_close(float(left), float(right), abs_tol, rel_tol)  # type: ignore[arg-type]
+                close and isclose(float(left), float(right), abs_tol=abs_tol, rel_tol=rel_tol)
             )
         return type(left) is type(right) and left == right
 
     def leaves_of(text: str) -> dict[Path, object]:
-        value = json.loads(text, parse_float=Decimal)
-        found = leaves(value, keys)
-        return {path: leaf for path, leaf in found if not any(covers(one, path) for one in ignored)}
+        found = _leaves(json.loads(text, parse_float=Decimal), keys)
+        return {path: leaf for path, leaf in found if not any(_covers(one, path) for one in ignored)}
 
     def compare(output: str, expected: str) -> dict[str, Any]:
         given, wanted = leaves_of(output), leaves_of(expected)
@@ -267,63 +268,52 @@ def json_fields(
         return {
             "score": agreeing / total if total else 1.0,
             "fields": [
-                {"path": written(path), "score": 0.0 if path in wrong else 1.0} for path in [*wanted, *extra]
+                {"path": _written(path), "score": 0.0 if path in wrong else 1.0} for path in [*wanted, *extra]
             ],
             "agreeing": agreeing,
             "leaves": total,
-            "differing": [written(path) for path in differing],
-            "missing": [written(path) for path in lacking],
-            "extra": [written(path) for path in extra],
+            "differing": [_written(path) for path in differing],
+            "missing": [_written(path) for path in lacking],
+            "extra": [_written(path) for path in extra],
         }
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        valid = [readable(side) for side in (left, right)]
-        results: list[dict[str, Any]] = []
-        for given, wanted, *can_read in zip(left, right, *valid, strict=True):
+        def score(given: str | None, wanted: str | None, *can_read: bool) -> dict[str, Any]:
             if given is None or wanted is None:
-                results.append({"score": None})
-            elif not all(can_read):
-                results.append({"score": 0.0})
-            else:
-                results.append(compare(given, wanted))
+                return {"score": None}
+            return compare(given, wanted) if all(can_read) else {"score": 0.0}
+
+        results = list(map(score, left, right, readable(left), readable(right)))
         return pl.DataFrame(results, schema={"score": pl.Float64(), **LEAVES})
 
-    def read(column: pl.Series) -> pl.Series:
-        return as_json("json_fields", column) if holds_structs(column.dtype) else column
-
+    read = partial(as_json, "json_fields")
     return python.metric(json_fields, arguments, kernel, fields=LEAVES, read=read)
 
 
-def holds_structs(dtype: pl.DataType) -> bool:
-    """Whether values are structs, or lists of them."""
-    return isinstance(dtype.inner if isinstance(dtype, pl.List) else dtype, pl.Struct)
-
-
 def as_json(name: str, column: pl.Series, *, whole: bool = False) -> pl.Series:
-    """Write structs as JSON texts, and lists of them as lists of texts or, if `whole`, as one text."""
+    """Write structs as JSON texts, and lists of them as lists of texts or, if `whole`, as one text.
+
+    Other columns stay as they are.
+    """
+    inner = column.dtype.inner if isinstance(column.dtype, pl.List) else column.dtype
+    if not isinstance(inner, pl.Struct):
+        return column
     options = {"name": name, "argument": column.name, "whole": whole}
     return pl.select(call("as_json", [pl.lit(column)], options)).to_series()
 
 
-def validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
-    """Score each text by its schema. With `explain`, say what is wrong with it."""
-    scores: list[float | None] = []
-    errors: list[str | None] = []
+def _validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
+    results: list[tuple[float | None, str | None]] = []
     for text, is_readable, schema in zip(outputs, readable(outputs), schemas, strict=False):
-        value = json.loads(text) if is_readable else None
         if text is None or schema is None:
-            scores.append(None)
-            errors.append(None)
+            results.append((None, None))
         elif not is_readable:
-            scores.append(0.0)
-            errors.append("not JSON, or out of bounds")
-        elif schema.validator.is_valid(value):
-            scores.append(1.0)
-            errors.append(None)
+            results.append((0.0, NOT_JSON))
+        elif schema.validator.is_valid(value := json.loads(text)):
+            results.append((1.0, None))
         else:
-            scores.append(0.0)
-            errors.append(first_error(schema, value) if explain else None)
-    return pl.DataFrame({"score": scores, "error": errors}, schema={"score": pl.Float64, "error": pl.String})
+            results.append((0.0, first_error(schema, value) if explain else None))
+    return pl.DataFrame(results, schema={"score": pl.Float64, "error": pl.String}, orient="row")
 
 
 def first_error(schema: Schema, value: Any) -> str:
@@ -364,21 +354,17 @@ def schema_text(where: str, schema: Mapping[str, Any]) -> str:
     return text
 
 
-def compile_column(schemas: pl.Series) -> Iterable[Schema | None]:
-    """Compile the schema of each row."""
+def _compiled_rows(schemas: pl.Series) -> Iterable[Schema | None]:
     for text, is_readable in zip(schemas, readable(schemas), strict=True):
-        if text is None:
-            yield None
-            continue
         try:
-            if not is_readable:
-                raise ValueError("not JSON, or out of bounds")
-            yield compiled(text)
+            if text is not None and not is_readable:
+                raise ValueError(NOT_JSON)
+            yield None if text is None else compiled(text)
         except ValueError as error:
             raise InvalidOperationError(f"json_schema: a row of `schema` is {error}") from None
 
 
-def leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator[tuple[Path, object]]:
+def _leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator[tuple[Path, object]]:
     """List the leaves of a value with their paths, in their order. `keys` name the objects of some arrays."""
     to_do: list[tuple[Path, object]] = [((), value)]
     while to_do:
@@ -387,15 +373,15 @@ def leaves(value: object, keys: Sequence[tuple[Pattern, str]] = ()) -> Iterator[
             to_do += [((*path, key), below) for key, below in reversed(here.items())]
         elif isinstance(here, list) and here:
             key = next(
-                (key for pattern, key in keys if len(pattern) == len(path) and covers(pattern, path)), None
+                (key for pattern, key in keys if len(pattern) == len(path) and _covers(pattern, path)), None
             )
-            steps = range(len(here)) if key is None else entries(here, key)
+            steps = range(len(here)) if key is None else _entries(here, key)
             to_do += reversed([((*path, step), below) for step, below in zip(steps, here, strict=True)])
         else:
             yield path, here
 
 
-def entries(array: Sequence[object], key: str) -> list[int | Entry]:
+def _entries(array: Sequence[object], key: str) -> list[int | Entry]:
     """Name the objects of an array by a key; those without it stay at their place among each other."""
     steps: list[int | Entry] = []
     seen: dict[str, int] = {}
@@ -413,12 +399,11 @@ def entries(array: Sequence[object], key: str) -> list[int | Entry]:
     return steps
 
 
-def listed(paths: str | Sequence[str]) -> Sequence[str]:
-    """Take one path for a list of one."""
+def _listed(paths: str | Sequence[str]) -> Sequence[str]:
     return [paths] if isinstance(paths, str) else paths
 
 
-def read_key(path: object) -> tuple[Pattern, str]:
+def _read_key(path: object) -> tuple[Pattern, str]:
     """Read which array `match_by` speaks of, and by which key."""
     steps = read_path("json_fields: `match_by`", path)
     if len(steps) < 2 or steps[-2] is not None or not isinstance(steps[-1], str):
@@ -434,24 +419,17 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def is_close(left: float, right: float, abs_tol: Amount, rel_tol: Amount) -> bool:
-    """Whether two numbers are within a tolerance."""
-    return abs(left - right) <= max(abs_tol, rel_tol * max(abs(left), abs(right)))
-
-
-def covers(pattern: Pattern, path: Path) -> bool:
-    """Whether a path is one that the pattern names, or below it."""
+def _covers(pattern: Pattern, path: Path) -> bool:
     return len(pattern) <= len(path) and all(
         one is None or one == step for one, step in zip(pattern, path, strict=False)
     )
 
 
-def written(path: Path) -> str:
-    """Write a path."""
-    return "$" + "".join(map(written_step, path))
+def _written(path: Path) -> str:
+    return "$" + "".join(map(_written_step, path))
 
 
-def written_step(step: str | int | Entry) -> str:
+def _written_step(step: str | int | Entry) -> str:
     """Write a step: `[id="a"]` is the object whose `id` is "a"."""
     if isinstance(step, Entry):
         again = f", {step.number + 1}" if step.number else ""

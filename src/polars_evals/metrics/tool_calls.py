@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Any, Literal
 
@@ -25,11 +25,15 @@ from polars_evals.wording import did_you_mean, shown
 
 _COUNTS: Fields = {"calls": pl.Int64, "repeated": pl.Int64}
 _MATCHED: Fields = {
+    **_COUNTS,
     "matched": pl.Int64,
     "output_calls": pl.List(pl.String),
     "expected_calls": pl.List(pl.String),
 }
-_VALID: Fields = {"valid": pl.Int64, "errors": pl.List(pl.String)}
+_VALID: Fields = {**_COUNTS, "valid": pl.Int64, "errors": pl.List(pl.String)}
+
+# Lists of structs are lists of calls: one text.
+_read_structs = partial(as_json, "tool_calls", whole=True)
 
 # A name and arguments.
 Call = tuple[str, Any]
@@ -152,7 +156,8 @@ def tool_calls(
                 continue
             given, wanted = made.calls, needed.calls
             matched = _count_matches(given, wanted, same)
-            unread = [f"no tool calls in {side}" for side, one in _sides(made, needed) if not one.is_read]
+            sides = {"output": made, "expected": needed}
+            unread = [f"no tool calls in {side}" for side, one in sides.items() if not one.is_read]
             results.append(
                 {
                     "score": score(given, wanted, matched),
@@ -163,13 +168,9 @@ def tool_calls(
                     "reason": "; ".join(unread) or None,
                 }
             )
-        return pl.DataFrame(
-            results, schema={"score": pl.Float64(), **_COUNTS, **_MATCHED, "reason": pl.String}
-        )
+        return pl.DataFrame(results, schema={"score": pl.Float64(), **_MATCHED, "reason": pl.String})
 
-    return python.metric(
-        tool_calls, given_arguments, kernel, fields={**_COUNTS, **_MATCHED}, read=_read_structs
-    )
+    return python.metric(tool_calls, given_arguments, kernel, fields=_MATCHED, read=_read_structs)
 
 
 def tool_calls_valid(
@@ -241,16 +242,11 @@ def tool_calls_valid(
                     "reason": None if made.is_read else "no tool calls in output",
                 }
             )
-        return pl.DataFrame(results, schema={"score": pl.Float64(), **_COUNTS, **_VALID, "reason": pl.String})
+        return pl.DataFrame(results, schema={"score": pl.Float64(), **_VALID, "reason": pl.String})
 
     columns = ("output", "tools") if text is None else ("output",)
     return python.metric(
-        tool_calls_valid,
-        arguments,
-        kernel,
-        fields={**_COUNTS, **_VALID},
-        columns=columns,
-        read=_read_structs,
+        tool_calls_valid, arguments, kernel, fields=_VALID, columns=columns, read=_read_structs
     )
 
 
@@ -261,10 +257,6 @@ class _Read:
         self.calls, self.is_read = found or [], found is not None
 
 
-def _sides(made: _Read, needed: _Read) -> list[tuple[str, _Read]]:
-    return [("output", made), ("expected", needed)]
-
-
 def _read_column(texts: pl.Series) -> Iterable[_Read | None]:
     for text, can_read in zip(texts, readable(texts), strict=True):
         if text is None:
@@ -272,19 +264,13 @@ def _read_column(texts: pl.Series) -> Iterable[_Read | None]:
         elif not can_read:
             yield _Read(None if text.strip() else [])
         else:
-            yield _Read(find_calls(json.loads(text)))
+            yield _Read(_find_calls(json.loads(text)))
 
 
-def _read_structs(column: pl.Series) -> pl.Series:
-    """Write structs and lists of structs as JSON texts; other columns stay as they are."""
-    dtype = column.dtype.inner if isinstance(column.dtype, pl.List) else column.dtype
-    return as_json("tool_calls", column, whole=True) if isinstance(dtype, pl.Struct) else column
-
-
-def find_calls(value: Any) -> list[Call] | None:
+def _find_calls(value: Any) -> list[Call] | None:
     """Find the calls in an answer, a message, a call or a list of them; None if it is none of these."""
     if isinstance(value, list):
-        found = [calls for one in value if (calls := find_calls(one)) is not None]
+        found = [calls for one in value if (calls := _find_calls(one)) is not None]
         return [call for calls in found for call in calls] if found or not value else None
     if not isinstance(value, Mapping):
         return None
@@ -297,7 +283,7 @@ def find_calls(value: Any) -> list[Call] | None:
         held = value.get(key)
         if key in _ALTERNATIVES and isinstance(held, list):
             held = held[:1]
-        if isinstance(held, list | Mapping) and (calls := find_calls(held)) is not None:
+        if isinstance(held, list | Mapping) and (calls := _find_calls(held)) is not None:
             if calls:
                 return calls
             is_known = True
@@ -372,12 +358,11 @@ def _count_matches(given: Sequence[Call], wanted: Sequence[Call], same: Callable
 
     def place(number: int, tried: set[int]) -> bool:
         for at in fits[number]:
-            if at in tried:
-                continue
-            tried.add(at)
-            if at not in taken or place(taken[at], tried):
-                taken[at] = number
-                return True
+            if at not in tried:
+                tried.add(at)
+                if at not in taken or place(taken[at], tried):
+                    taken[at] = number
+                    return True
         return False
 
     return sum(place(number, set()) for number in range(len(wanted)))
@@ -392,7 +377,6 @@ def _tools_text(tools: object) -> str:
 
 @lru_cache(maxsize=256)
 def _read_tools(text: str) -> dict[str, Schema | None]:
-    """Compile the schemas of tools by name; a tool without one takes any arguments."""
     found: dict[str, Schema | None] = {}
     for declared in _declarations(json.loads(text)):
         name = declared.get("name")

@@ -137,7 +137,7 @@ def semantic(
     """
     arguments = locals()
     check_options(semantic, arguments)
-    embeddings = Embeddings(read_encoder(encoder), batch_size, None if cache is None else Path(cache))
+    embeddings = Embeddings(_read_encoder(encoder), batch_size, None if cache is None else Path(cache))
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         rows = pl.DataFrame({"output": left, "expected": right})
@@ -176,13 +176,13 @@ class Embeddings:
         """Give the vectors of different texts."""
         with self.lock:
             if self.cache is not None and self.cache.exists() and not self.known:
-                self.known.update(read_cache(self.cache))
+                self.known.update(_read_cache(self.cache))
             unknown = [text for text in texts if text not in self.known]
             fresh = dict(self.encoded(unknown))
             found = [self.known[text] if text in self.known else fresh[text] for text in texts]
             self.known.update(fresh)
             if self.cache is not None and fresh:
-                write_cache(self.cache, self.known)
+                _write_cache(self.cache, self.known)
             while self.cache is None and len(self.known) > REMEMBERED:
                 self.known.popitem(last=False)
         if len({len(vector) for vector in found}) > 1:
@@ -204,11 +204,11 @@ class Embeddings:
                     f"semantic: `encoder` must give a vector for each text, got an array of shape "
                     f"{made.shape} for {len(batch)} texts"
                 )
-            show_progress(min(at + self.batch_size, len(texts)), len(texts))
+            _show_progress(min(at + self.batch_size, len(texts)), len(texts))
             yield from zip(batch, made, strict=True)
 
 
-def show_progress(done: int, total: int) -> None:
+def _show_progress(done: int, total: int) -> None:
     """Say on a terminal how far the encoder is, where that takes more than a batch."""
     if sys.stderr.isatty() and (done < total or total > 10_000):
         end = "\n" if done == total else ""
@@ -216,18 +216,17 @@ def show_progress(done: int, total: int) -> None:
         sys.stderr.flush()
 
 
-def read_cache(path: Path) -> "dict[str, np.ndarray[Any, Any]]":
-    """Read the vectors of an earlier run."""
+def _read_cache(path: Path) -> "dict[str, np.ndarray[Any, Any]]":
     import numpy as np
 
-    kept = pl.read_parquet(path, columns=["text", "vector"])
+    stored = pl.read_parquet(path, columns=["text", "vector"])
     return {
         text: np.asarray(vector, dtype=np.float32)
-        for text, vector in zip(kept["text"], kept["vector"].to_list(), strict=True)
+        for text, vector in zip(stored["text"], stored["vector"].to_list(), strict=True)
     }
 
 
-def write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> None:
+def _write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> None:
     """Keep the vectors for the next run; the file is replaced in one step."""
     vectors = [vector.tolist() for vector in known.values()]
     beside = path.with_name(path.name + ".new")
@@ -235,10 +234,9 @@ def write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> 
     beside.replace(path)
 
 
-def read_encoder(encoder: object) -> Encode:
-    """Take a function, or the folder of a model."""
+def _read_encoder(encoder: object) -> Encode:
     if isinstance(encoder, str | Path):
-        return load_model(str(encoder))
+        return _load_model(str(encoder))
     if callable(encoder):
         return encoder
     raise ValueError(
@@ -248,7 +246,7 @@ def read_encoder(encoder: object) -> Encode:
 
 
 @lru_cache(maxsize=4)
-def load_model(folder: str) -> Encode:
+def _load_model(folder: str) -> Encode:
     """Load a model2vec model from a folder. Another name would be looked up on the network."""
     if not Path(folder).is_dir():
         raise ValueError(
@@ -284,10 +282,10 @@ def encoder_name(encoder: Encoder) -> str:
             if file.suffix in (".json", ".safetensors"):
                 digest.update(file.read_bytes())
         return f"{Path(encoder).name}-sha256-{digest.hexdigest()[:16]}"
-    return function_name(encoder)
+    return _function_name(encoder)
 
 
-def function_name(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     """Name a function by its module, its name and its `version`, where it has one."""
     name = (
         f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"

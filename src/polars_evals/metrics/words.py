@@ -121,7 +121,7 @@ def rouge(
     └──────────────┴──────────────┴──────────────┴──────────────┘
     """
     arguments = locals()
-    return word_metric(rouge, arguments, fold_case=True, by_line=variant == "rougeLsum").alias(variant)
+    return _word_metric(rouge, arguments, fold_case=True, by_line=variant == "rougeLsum").alias(variant)
 
 
 def jaccard(
@@ -179,7 +179,7 @@ def jaccard(
     │ null              ┆ 0.0   ┆ fail  │
     └───────────────────┴───────┴───────┘
     """
-    return word_metric(jaccard, locals(), fold_case=not case_sensitive)
+    return _word_metric(jaccard, locals(), fold_case=not case_sensitive)
 
 
 def recall(
@@ -237,7 +237,7 @@ def recall(
     │ null                  ┆ 0.0   ┆ fail  │
     └───────────────────────┴───────┴───────┘
     """
-    return word_metric(recall, locals(), fold_case=not case_sensitive)
+    return _word_metric(recall, locals(), fold_case=not case_sensitive)
 
 
 def token_f1(
@@ -348,7 +348,7 @@ def wer(
     │ null                  ┆ 0.0      ┆ fail  │
     └───────────────────────┴──────────┴───────┘
     """
-    return word_metric(wer, locals(), fold_case=not case_sensitive)
+    return _word_metric(wer, locals(), fold_case=not case_sensitive)
 
 
 def response(
@@ -551,7 +551,7 @@ def bleu(
             f"bleu: the tokenizer {tokenize!r} needs models or dictionaries of other packages; tokenize the "
             'text yourself, join the tokens with spaces and use tokenize="none", or use "char" or "intl"'
         )
-    return metric(bleu, arguments, **native_options("bleu", arguments))
+    return metric(bleu, arguments, **_native_options("bleu", arguments))
 
 
 def chrf(
@@ -626,7 +626,7 @@ def is_word_metric(function: Callable[..., Any]) -> bool:
     return function.__module__ == __name__
 
 
-def native_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _native_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Give the options of a word metric that the native function reads in another form."""
     if name == "bleu" and options["smooth_value"] is None:
         return {"smooth_value": SMOOTHING.get(options["smooth_method"], 0.0)}
@@ -637,14 +637,14 @@ def share_words(
     output: pl.Expr, expected: pl.Expr, metrics: Mapping[str, tuple[str, Mapping[str, Any]]]
 ) -> pl.Expr:
     """Score two columns of texts with several word metrics in one pass: a struct of results, by name."""
-    asked = [
-        {**options, **native_options(kind, options), "metric": kind, "name": name}
+    chosen = [
+        {**options, **_native_options(kind, options), "metric": kind, "name": name}
         for name, (kind, options) in metrics.items()
     ]
-    return call("words", [output, expected], {"metric": "words", "metrics": asked})
+    return call("words", [output, expected], {"metric": "words", "metrics": chosen})
 
 
-def word_metric(
+def _word_metric(
     function: Callable[..., pl.Expr], arguments: Mapping[str, Any], *, fold_case: bool, by_line: bool = False
 ) -> pl.Expr:
     """Make the expression of a metric over words, which a regular expression may find first.
@@ -653,21 +653,20 @@ def word_metric(
     """
     name, tokenizer = function.__name__, arguments["tokenizer"]
     check_options(function, arguments)
-    check_tokenizer(name, tokenizer)
+    _check_tokenizer(name, tokenizer)
     if tokenizer in TOKENIZERS:
         return metric(function, arguments)
     sides = [as_expr(name, side, arguments[side]) for side in ("output", "expected")]
     found = [
         as_text_lists(name, "output", side).list.eval(
-            find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
+            _find_words(pl.element(), tokenizer, fold_case=fold_case, by_line=by_line)
         )
         for side in sides
     ]
     return metric(function, arguments, more=found, words=True)
 
 
-def check_tokenizer(metric: str, tokenizer: object) -> None:
-    """Accept the name of a tokenizer, or a regular expression; a word that is not a name is a mistake."""
+def _check_tokenizer(metric: str, tokenizer: object) -> None:
     if not isinstance(tokenizer, str) or re.fullmatch(r"[\w-]*", tokenizer):
         if tokenizer in TOKENIZERS:
             return
@@ -679,24 +678,24 @@ def check_tokenizer(metric: str, tokenizer: object) -> None:
     check_pattern(metric, tokenizer)
 
 
-def find_words(text: pl.Expr, pattern: str, *, fold_case: bool, by_line: bool) -> pl.Expr:
+def _find_words(text: pl.Expr, pattern: str, *, fold_case: bool, by_line: bool) -> pl.Expr:
     """Replace each text by its words, joined. One without words becomes a separator and the text itself."""
     text = text.str.to_lowercase() if fold_case else text
     if by_line:
-        words = text.str.split("\n").list.eval(join_words(pl.element(), pattern)).list.join("\n")
+        words = text.str.split("\n").list.eval(_join_words(pl.element(), pattern)).list.join("\n")
     else:
-        words = join_words(text, pattern)
+        words = _join_words(text, pattern)
     is_empty = words.str.strip_chars("\n") == ""
-    return pl.when(is_empty).then(SEPARATOR + escape(text)).otherwise(words)
+    return pl.when(is_empty).then(SEPARATOR + _escape(text)).otherwise(words)
 
 
-def join_words(text: pl.Expr, pattern: str) -> pl.Expr:
+def _join_words(text: pl.Expr, pattern: str) -> pl.Expr:
     """Find all words and join them; empty matches are none."""
     word = pl.element()
-    return text.str.extract_all(pattern).list.eval(escape(word).filter(word != "")).list.join(SEPARATOR)
+    return text.str.extract_all(pattern).list.eval(_escape(word).filter(word != "")).list.join(SEPARATOR)
 
 
-def escape(text: pl.Expr) -> pl.Expr:
+def _escape(text: pl.Expr) -> pl.Expr:
     """Write the separator and the ends of lines in another way, so that different texts stay different."""
     for special, escaped in ESCAPES.items():
         text = text.str.replace_all(special, escaped, literal=True)

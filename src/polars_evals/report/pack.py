@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import CUT_OFF, HAS_ANSWER, HELD_BACK, error_of, finish_of
+from polars_evals.drift.answers import (
+    CUT_OFF,
+    HAS_ANSWER,
+    HELD_BACK,
+    error_of,
+    finish_of,
+    scores_of_answers,
+)
 from polars_evals.drift.columns import as_text, item_key, values_of
 from polars_evals.drift.items import text_of
-from polars_evals.drift.read import scores as scores_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
 from polars_evals.wording import counted, reveal
@@ -202,7 +208,11 @@ def _read(comparison: Comparison) -> pl.DataFrame:
             text_of(schema, "input").alias("input"),
             text_of(schema, "expected").alias("expected"),
             output.alias("output"),
-            *(one for one in scores_of(schema, spec) if one.meta.output_name() != HAS_ANSWER),
+            *(
+                one
+                for one in scores_of_answers(schema, spec.metrics, spec.unanswered)
+                if one.meta.output_name() != HAS_ANSWER
+            ),
             *values_of(spec.measures),
             *(
                 text_of(schema, name).alias(f"about:{name}")

@@ -364,12 +364,8 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
         pl.any_horizontal(places) if places else pl.lit(True),
     )
     numbers = ("candidate", "metric", "item", "baseline_score", "candidate_score", "difference")
-    found = (
-        kept.select(*numbers, *texts)
-        .sort("difference", "item", "metric", "candidate")
-        .head(20 * WORST)
-        .collect()
-    )
+    order = ("difference", "item", "metric", "candidate")
+    found = kept.select(*numbers, *texts).sort(order).head(20 * WORST).collect()
     return found.unique("item", keep="first", maintain_order=True).head(WORST).to_dicts()
 
 

@@ -376,7 +376,7 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
     lines = [*_paragraph(_state(status.now), width), *_told(status.now, fold), ""]
     lines += _fitted(Table.of("", runs), width, None, "") or ["no run is on record"]
     for run in status.runs:
-        if run.notes and not run.verdicts and run.exit_code > 1:
+        if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
             lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
     if status.runs:
         aside = status.runs[-1].failures.items()
@@ -432,8 +432,9 @@ def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) 
     rows, outputs = (sum(one[name] for one in read) for name in ("rows", "outputs"))
     unread = check.files.height - len(read)
     having = "all with an output" if rows == outputs else f"{outputs:,} with an output"
-    said = f"{counted(rows, 'row')} from {counted(len(read), 'file')}, {having}."
-    said += f" {counted(unread, 'file')} cannot be read." if unread else ""
+    counts = [f"{counted(rows, 'row')} from {counted(len(read), 'file')}, {having}."] if read else []
+    counts += [f"{counted(unread, 'file')} cannot be read."] if unread else []
+    said = " ".join(counts)
     spans = any(one["spans"] != one["records"] for one in read)
     table = [
         {"file": one["file"], "format": one["format"], "records": one["records"]}

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -66,109 +65,46 @@ class Entry:
     etag: str = ""
 
 
-class Folder(ABC):
-    """A place for files, which are named by paths relative to it."""
+class Folder:
+    """A folder of this machine for files, which are named by paths relative to it."""
 
-    # What Polars and Delta Lake need to get there.
+    # How Polars and Delta Lake get to an object store.
     options: Mapping[str, str] | None = None
-
-    @property
-    @abstractmethod
-    def address(self) -> str:
-        """What people call it."""
-
-    @property
-    @abstractmethod
-    def url(self) -> str:
-        """What Delta Lake calls it."""
-
-    @abstractmethod
-    def path(self, name: str) -> str:
-        """Return what Polars calls a file."""
-
-    @abstractmethod
-    def files(self, folder: str = "") -> dict[str, Entry]:
-        """List the files right in a folder of it, by name; none if there is no such folder."""
-
-    @abstractmethod
-    def folders(self) -> list[str]:
-        """List the folders right in it."""
-
-    @abstractmethod
-    def read(self, name: str) -> bytes:
-        """Read a file."""
-
-    @abstractmethod
-    def create(self, name: str, content: bytes) -> None:
-        """Write a file at once and for good; if the name is taken, nothing happens but FileExistsError."""
-
-    @abstractmethod
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file at once, in the place of what was there."""
-
-    @abstractmethod
-    def take(self, file: str, name: str) -> None:
-        """Take in a file that was written to the staging folder."""
-
-    @abstractmethod
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove files; one that is not there is no matter."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Insist that files can be kept here."""
-
-    def sync(self, names: Iterable[str]) -> None:  # noqa: B027
-        """Make files last that another library wrote; an object store does so by itself."""
-
-    @contextmanager
-    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold it for one run, where there are locks; the commit is what keeps runs apart."""
-        yield
-
-    @contextmanager
-    @abstractmethod
-    def staging(self) -> Iterator[Path]:
-        """Give a folder on this machine to write to, from which `take` is cheap."""
-
-
-class LocalFolder(Folder):
-    """A folder of this machine."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @property
     def address(self) -> str:
-        """The path."""
+        """What people call it."""
         return str(self.root)
 
     @property
     def url(self) -> str:
-        """The path as a URL."""
+        """What Delta Lake calls it."""
         return self.root.resolve().as_uri()
 
     def path(self, name: str) -> str:
-        """Return the path of a file."""
+        """Return what Polars calls a file."""
         return str(self.root / name)
 
     def files(self, folder: str = "") -> dict[str, Entry]:
-        """List a folder."""
+        """List the files right in a folder of it, by name; none if there is no such folder."""
         held = dict[str, Entry]()
-        try:
-            with os.scandir(self.root / folder) as entries:
-                for entry in entries:
-                    # One that another process removes meanwhile is not there.
-                    with suppress(FileNotFoundError):
-                        if entry.is_file():
-                            about = entry.stat()
-                            held[entry.name] = Entry(about.st_size, about.st_mtime_ns)
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            os.scandir(self.root / folder) as entries,
+        ):
+            for entry in entries:
+                # One that another process removes meanwhile is not there.
+                with suppress(FileNotFoundError):
+                    if entry.is_file():
+                        about = entry.stat()
+                        held[entry.name] = Entry(about.st_size, about.st_mtime_ns)
         return dict(sorted(held.items()))
 
     def folders(self) -> list[str]:
-        """List the folders."""
+        """List the folders right in it."""
         if not self.root.is_dir():
             return []
         return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir())
@@ -178,29 +114,29 @@ class LocalFolder(Folder):
         return (self.root / name).read_bytes()
 
     def create(self, name: str, content: bytes) -> None:
-        """Write a file under another name and give it its own once it is complete on disk."""
+        """Write a file at once and for good; if the name is taken, nothing happens but FileExistsError."""
         atomic.create_file(self.root / name, content)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whatever was there."""
+        """Write a file at once, in the place of what was there."""
         atomic.replace_file(self.root / name, content)
 
     def take(self, file: str, name: str) -> None:
-        """Rename a file, which is complete on disk."""
+        """Take in a file that was written to the staging folder and is complete on disk."""
         os.rename(file, self.root / name)
         atomic.sync_folder(self.root)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files."""
+        """Remove files; one that is not there is no matter."""
         for name in names:
             (self.root / name).unlink(missing_ok=True)
 
     def check(self) -> None:
-        """Make the folder."""
+        """Insist that files can be kept here."""
         (self.root / "_evals").mkdir(parents=True, exist_ok=True)
 
     def sync(self, names: Iterable[str]) -> None:
-        """Make files and their names last."""
+        """Make files and their names last that another library wrote; an object store does so by itself."""
         folders = {self.root}
         for name in names:
             with suppress(FileNotFoundError), open(self.root / name, "rb") as file:
@@ -211,10 +147,10 @@ class LocalFolder(Folder):
 
     @contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold the folder for one run; another that comes meanwhile waits."""
-        own = self.root / "_evals"
-        with atomic.locked(own / "lock", waiting) as held:
-            for abandoned in own.glob("staging-*"):
+        """Hold it for one run, where there are locks; the commit is what keeps runs apart."""
+        run_files = self.root / "_evals"
+        with atomic.locked(run_files / "lock", waiting) as held:
+            for abandoned in run_files.glob("staging-*"):
                 # Where there are no locks, another run may be at work in it, or just be removing it.
                 with suppress(FileNotFoundError):
                     if held or time.time() - abandoned.stat().st_mtime > ABANDONED:
@@ -223,7 +159,7 @@ class LocalFolder(Folder):
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """Give a folder inside: on the same file system, and unread."""
+        """Give a folder on this machine to write to, from which `take` is cheap."""
         with atomic.temporary_folder(self.root / "_evals" / f"staging-{uuid4().hex}") as folder:
             yield folder
 
@@ -277,8 +213,12 @@ class Address:
         stores = obstore().store
         keep_environment_secret()
         # The library takes from the environment what is about a kind of store, but not about the connection.
-        around = {name: value for name, value in os.environ.items() if CLIENT.fullmatch(name.lower())}
-        config, client = split_options({**prefixed(around), **(options or {})})
+        around = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith(("AWS_", "AZURE_", "GOOGLE_")) and CLIENT.fullmatch(name.lower())
+        }
+        config, client = split_options({**around, **(options or {})})
         kind = {"s3": stores.S3Store, "gs": stores.GCSStore}.get(self.scheme, stores.AzureStore)
         container, _, account = self.host.partition("@")
         if account:
@@ -289,13 +229,6 @@ class Address:
             )
         except Exception as error:
             raise ConfigError(f"{self}: storage_options: {one_line(error)}") from None
-
-
-def prefixed(variables: Mapping[str, str]) -> dict[str, str]:
-    """Keep the variables that name a kind of store: others may be meant for anything."""
-    return {
-        name: value for name, value in variables.items() if name.startswith(("AWS_", "AZURE_", "GOOGLE_"))
-    }
 
 
 def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -315,7 +248,7 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, Any], dict[str,
 
 
 @contextmanager
-def explained(address: object, problem: type[JobError]) -> Iterator[None]:
+def _explained(address: object, problem: type[JobError]) -> Iterator[None]:
     """Say in a line what is wrong with an object store."""
     try:
         yield
@@ -331,7 +264,7 @@ def explained(address: object, problem: type[JobError]) -> Iterator[None]:
         raise problem(f"{address}: {meaning} ({detail})" if meaning else f"{address}: {detail}") from None
 
 
-class RemoteFolder(Folder):
+class _RemoteFolder(Folder):
     """A prefix of an object store."""
 
     def __init__(self, address: str, options: Mapping[str, str] | None = None) -> None:
@@ -342,41 +275,32 @@ class RemoteFolder(Folder):
 
     @property
     def address(self) -> str:
-        """The address."""
         return str(self.place)
 
-    @property
-    def url(self) -> str:
-        """The address."""
-        return str(self.place)
+    url = address
 
     def path(self, name: str) -> str:
-        """Return the address of a file."""
         return f"{self.place}/{name}"
 
     def files(self, folder: str = "") -> dict[str, Entry]:
-        """List a folder."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             found = self.library.list_with_delimiter(self.store, prefix=folder or None)["objects"]
         start = len(folder) + 1 if folder else 0
-        return {one["path"][start:]: entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
+        return {one["path"][start:]: _entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
 
     def folders(self) -> list[str]:
-        """List the folders."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             return sorted(self.library.list_with_delimiter(self.store)["common_prefixes"])
 
     def read(self, name: str) -> bytes:
-        """Read a file."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             try:
                 return bytes(self.library.get(self.store, name).bytes())
             except (FileNotFoundError, self.library.exceptions.NotFoundError):
                 raise FileNotFoundError(f"{self.path(name)} does not exist") from None
 
     def create(self, name: str, content: bytes) -> None:
-        """Put an object, if there is none of that name: the store itself sees to that."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             try:
                 self.library.put(self.store, name, content, mode="create")
             except self.library.exceptions.AlreadyExistsError:
@@ -385,18 +309,15 @@ class RemoteFolder(Folder):
                     raise FileExistsError(f"{self.path(name)} already exists") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """Put an object, whatever was there."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             self.library.put(self.store, name, content)
 
     def take(self, file: str, name: str) -> None:
-        """Upload a file; it is there as a whole or not at all."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             self.library.put(self.store, name, Path(file))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects."""
-        with explained(self.place, StoreError):
+        with _explained(self.place, StoreError):
             for name in names:
                 try:
                     self.library.delete(self.store, name)
@@ -408,7 +329,7 @@ class RemoteFolder(Folder):
         name = f"_evals/probe-{uuid4().hex}"
         self.create(name, b"1")
         try:
-            with explained(self.place, StoreError):
+            with _explained(self.place, StoreError):
                 self.library.put(self.store, name, b"2", mode="create")
         except StoreError as error:
             if "already" not in str(error).lower() and "precondition" not in str(error).lower():
@@ -419,35 +340,39 @@ class RemoteFolder(Folder):
             self.remove([name])
 
     def unsafe(self, why: str) -> StoreError:
-        """Say that this store cannot keep rows exactly once."""
         return StoreError(
             f"{self.place}: the object store has no conditional put, without which runs could overwrite each "
             f"other: {why}; name another store"
         )
 
+    def sync(self, names: Iterable[str]) -> None:
+        pass
+
+    @contextmanager
+    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
+        yield
+
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """Give a folder of this machine, from which files are uploaded."""
         with atomic.temporary_folder(Path(mkdtemp(prefix="polars-evals-"))) as folder:
             yield folder
 
 
-def entry_of(found: Mapping[str, Any]) -> Entry:
-    """Read what a listing says of an object."""
+def _entry_of(found: Mapping[str, Any]) -> Entry:
     return Entry(found["size"], int(found["last_modified"].timestamp() * 1e6) * 1000, found["e_tag"] or "")
 
 
 def list_objects(address: Address, options: Mapping[str, str] | None, *, is_folder: bool) -> dict[str, Entry]:
     """List all objects below a folder, or an object of that name, by their paths in the bucket."""
     library, store = obstore(), address.open(options, prefix="")
-    with explained(address, InputError):
+    with _explained(address, InputError):
         if address.path and not is_folder:
             try:
-                return {address.path: entry_of(library.head(store, address.path))}
+                return {address.path: _entry_of(library.head(store, address.path))}
             except (FileNotFoundError, library.exceptions.NotFoundError):
                 pass
         pages = library.list(store, prefix=address.path or None, chunk_size=1000)
-        return {one["path"]: entry_of(one) for page in pages for one in page}
+        return {one["path"]: _entry_of(one) for page in pages for one in page}
 
 
 def download(
@@ -467,8 +392,8 @@ def download(
         copy = folder / uuid4().hex / address.path
         copy.parent.mkdir(parents=True)
         try:
-            with explained(file, InputError):
-                fetch_one(stores[address.host], address.path, files[file], copy)
+            with _explained(file, InputError):
+                _fetch_one(stores[address.host], address.path, files[file], copy)
             copies[file] = str(copy)
         except (InputError, OSError) as error:
             failures[file] = one_line(error)
@@ -478,7 +403,7 @@ def download(
     return copies, failures
 
 
-def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
+def _fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
     """Copy an object; where the connection breaks, the rest is asked for."""
     library = obstore()
     done, attempt = 0, 0
@@ -506,8 +431,8 @@ def fetch_one(store: Any, key: str, entry: Entry, copy: Path) -> None:
 def open_folder(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Folder:
     """Open a folder of this machine or of an object store, which need not exist yet."""
     if is_remote(str(path)):
-        return RemoteFolder(str(path), storage_options)
-    return LocalFolder(Path(path))
+        return _RemoteFolder(str(path), storage_options)
+    return Folder(Path(path))
 
 
 def write_file(

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
+from inspect import Parameter
 from typing import Any, TypeVar, overload
 
 import polars as pl
@@ -131,10 +132,8 @@ def wrapped(function: Function, *, rows: bool = False) -> Function:
     """Give a function the options that every metric has, and its result their shape."""
     name = name_of(function)
     rows = rows or bool(getattr(function, "__evals_rows__", False))
-    own = list(inspect.signature(function).parameters.values())
-    if not own or own[0].kind not in (own[0].POSITIONAL_ONLY, own[0].POSITIONAL_OR_KEYWORD):
-        raise ValueError(f'metric "{name}": the function must take the output as its first argument')
-    takes = [parameter.name for parameter in own]
+    signature = _signature(name, function)
+    takes = inspect.signature(function).parameters
 
     def run(
         output: IntoText,
@@ -150,7 +149,7 @@ def wrapped(function: Function, *, rows: bool = False) -> Function:
         common = {"threshold": threshold, "missing": missing, "details": details}
         options |= {key: value for key, value in common.items() if key in takes}
         try:
-            result = row_by_row(name, function, sides, options) if rows else function(*sides, **options)
+            result = _row_by_row(name, function, sides, options) if rows else function(*sides, **options)
         except Exception as error:
             raise ValueError(f'metric "{name}": {type(error).__name__}: {error}') from error
         if not isinstance(result, pl.Expr):
@@ -158,32 +157,39 @@ def wrapped(function: Function, *, rows: bool = False) -> Function:
             raise ValueError(
                 f'metric "{name}": the function must return an expression, got {shown(result)}{hint}'
             )
-        return shaped(name, result, sides, threshold=threshold, missing=missing, details=details)
+        return _shaped(name, result, sides, threshold=threshold, missing=missing, details=details)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    common = {
-        "threshold": getattr(function, "__evals_threshold__", THRESHOLD),
-        "missing": "fail",
-        "details": False,
-    }
-    kinds: dict[str, Any] = {"threshold": float, "missing": Missing, "details": bool}
-    parameters = [inspect.Parameter("output", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    has_expected = len(own) > 1 and (own[1].name == "expected" or own[1].default is own[1].empty)
-    if has_expected and own[1].kind in (own[1].POSITIONAL_ONLY, own[1].POSITIONAL_OR_KEYWORD):
-        parameters.append(inspect.Parameter("expected", inspect.Parameter.POSITIONAL_OR_KEYWORD))
-    options = [p for p in own[len(parameters) :] if p.name not in common]
-    parameters += [p.replace(kind=keyword) for p in options if p.kind is not p.VAR_KEYWORD]
-    parameters += [
-        inspect.Parameter(key, keyword, default=default, annotation=kinds[key])
-        for key, default in common.items()
-    ]
-    parameters += [p for p in options if p.kind is p.VAR_KEYWORD]
     run.__name__, run.__doc__ = name, function.__doc__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__signature__ = signature  # type: ignore[attr-defined]
     return run
 
 
-def row_by_row(
+def _signature(name: str, function: Function) -> inspect.Signature:
+    """Return the signature of a metric: output, expected where the function takes it, then all options."""
+    given = list(inspect.signature(function).parameters.values())
+    positional = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    if not given or given[0].kind not in positional:
+        raise ValueError(f'metric "{name}": the function must take the output as its first argument')
+    sides = ["output"]
+    if len(given) > 1 and given[1].kind in positional:
+        sides += ["expected"] if given[1].name == "expected" or given[1].default is Parameter.empty else []
+    least = getattr(function, "__evals_threshold__", THRESHOLD)
+    common = {"threshold": (float, least), "missing": (Missing, "fail"), "details": (bool, False)}
+    options = [one for one in given[len(sides) :] if one.name not in common]
+    return inspect.Signature(
+        [
+            *(Parameter(side, Parameter.POSITIONAL_OR_KEYWORD) for side in sides),
+            *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in options if one.kind is not one.VAR_KEYWORD),
+            *(
+                Parameter(key, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+                for key, (annotation, default) in common.items()
+            ),
+            *(one for one in options if one.kind is one.VAR_KEYWORD),
+        ]
+    )
+
+
+def _row_by_row(
     name: str, function: Function, sides: Sequence[IntoText], options: Mapping[str, Any]
 ) -> pl.Expr:
     """Call a function with the values of each row; not where one of them is missing."""
@@ -208,7 +214,7 @@ def row_by_row(
     return elementwise(name, named_sides, score, pl.Float64())
 
 
-def shaped(
+def _shaped(
     name: str,
     result: pl.Expr,
     compared: Sequence[IntoText] = (),
@@ -273,13 +279,13 @@ def guarded(metric: str, made: pl.Expr, schema: pl.Schema) -> pl.Expr:
     """
     columns = list(dict.fromkeys(made.meta.root_names()))
     kinds = pl.Schema({column: schema[column] for column in columns})
-    with named(metric):
+    with _named(metric):
         dtype = pl.LazyFrame(schema=kinds).select(made).collect_schema().dtypes()[0]
         whole = looks_across(made, kinds)
 
     def run(given: Sequence[pl.Series]) -> pl.Series:
         frame = pl.DataFrame([values.alias(name) for name, values in zip(columns, given, strict=True)])
-        with named(metric):
+        with _named(metric):
             return frame.with_columns(made.alias(MADE)).get_column(MADE)
 
     if not columns:
@@ -297,8 +303,7 @@ def looks_across(made: pl.Expr, kinds: pl.Schema) -> bool:
 
 
 @contextmanager
-def named(metric: str) -> Iterator[None]:
-    """Name the metric in errors, as the suite calls it."""
+def _named(metric: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -341,4 +346,4 @@ def column(
     source = pl.col(output) if isinstance(output, str) else output
     assert isinstance(source, pl.Expr)
     score = source if (low, high) == (0.0, 1.0) else (source - low) / (high - low)
-    return shaped("column", score, threshold=threshold, missing=missing, details=details)
+    return _shaped("column", score, threshold=threshold, missing=missing, details=details)

@@ -45,12 +45,11 @@ def read(kind: type[T], entries: object, where: str, context: object = None) -> 
         # What is wrong with the table itself comes before what is wrong inside of an entry.
         errors = sorted(refused.errors(include_url=False), key=lambda error: len(error["loc"]))
     # A misspelt key says more than the one that is missing for it.
-    problems = [explain(kind, dict(error), entries, where) for error in errors]
+    problems = [_explain(kind, dict(error), entries, where) for error in errors]
     raise ValueError(next((text for text in problems if "; did you mean" in text), problems[0]))
 
 
-def explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any], where: str) -> str:
-    """Write an error of pydantic in a line."""
+def _explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any], where: str) -> str:
     if not error["loc"]:
         return f"{where}: {error['ctx']['error']}"
     key, *inner = error["loc"]
@@ -59,18 +58,18 @@ def explain(kind: type[Table], error: dict[str, Any], entries: Mapping[str, Any]
         hint = did_you_mean(key, keys) or f"; {kind.keys_are} {', '.join(keys)}"
         return f'{where}: unknown key "{key}"{hint}'
     field, value = keys[key], entries.get(key)
-    nested = table_of(field.annotation)
+    nested = _table_of(field.annotation)
     if nested is not None and inner and isinstance(value, Mapping):
-        return explain(nested, error | {"loc": inner}, value, f"{where}: {key}")
+        return _explain(nested, error | {"loc": inner}, value, f"{where}: {key}")
     if error["type"] == "missing":
-        return f"{where}: `{key}` is missing; it is {expectation(field)}"
+        return f"{where}: `{key}` is missing; it is {_expectation(field)}"
     if error["type"] == "value_error":
-        place = f"{key}{entry_of(value, inner[0])}: " if inner and isinstance(value, list) else ""
+        place = f"{key}{_entry_of(value, inner[0])}: " if inner and isinstance(value, list) else ""
         return f"{where}: {place}{error['ctx']['error']}"
-    return f"{where}: `{key}` must be {expectation(field)}, got {shown(value)}{nearest(field, value)}"
+    return f"{where}: `{key}` must be {_expectation(field)}, got {shown(value)}{_nearest(field, value)}"
 
 
-def entry_of(entries: list[Any], place: int) -> str:
+def _entry_of(entries: list[Any], place: int) -> str:
     """Say which entry of a list is meant, counted from 1, and what it is called."""
     entry = entries[place]
     name = (entry.get("name") or entry.get("type")) if isinstance(entry, Mapping) else None
@@ -86,28 +85,25 @@ def mapping(entry: object) -> dict[str, Any]:
     return dict(entry)
 
 
-def table_of(annotation: Any) -> type[Table] | None:
-    """Find the table that a field holds, if it holds one."""
+def _table_of(annotation: Any) -> type[Table] | None:
     for kind in (annotation, *get_args(annotation)):
         if isinstance(kind, type) and issubclass(kind, Table):
             return kind
     return None
 
 
-def words_of(annotation: Any) -> tuple[str, ...]:
-    """List the words that an annotation allows, anywhere in it."""
+def _words_of(annotation: Any) -> tuple[str, ...]:
     if get_origin(annotation) is Literal:
         return get_args(annotation)
-    return tuple(word for part in get_args(annotation) for word in words_of(part))
+    return tuple(word for part in get_args(annotation) for word in _words_of(part))
 
 
-def expectation(field: FieldInfo) -> str:
-    """Say what a field takes."""
-    return field.description or f"one of {', '.join(words_of(field.annotation))}"
+def _expectation(field: FieldInfo) -> str:
+    return field.description or f"one of {', '.join(_words_of(field.annotation))}"
 
 
-def nearest(field: FieldInfo, value: object) -> str:
+def _nearest(field: FieldInfo, value: object) -> str:
     """Name the nearest word for the first one that is unknown."""
-    words = words_of(field.annotation)
+    words = _words_of(field.annotation)
     unknown = [word for word in (value if isinstance(value, list) else [value]) if word not in words]
     return did_you_mean(unknown[0], words) if words and unknown else ""

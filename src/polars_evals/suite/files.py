@@ -18,11 +18,11 @@ from polars_evals.suite.measure import Measure, measures_of
 from polars_evals.suite.metric import (
     Metric,
     accepts,
-    find_own,
+    custom_type,
+    find_custom,
     is_text,
     metric_names,
     metric_type,
-    own_type,
     read_literal,
 )
 from polars_evals.wording import did_you_mean, shown
@@ -53,20 +53,18 @@ def read_file(path: str | Path) -> object:
         raise ValueError(f"{path}: {error}") from None
 
 
-def parse_json(text: str) -> object:
-    """Parse JSON; a key given twice is an error, not the last one's victory."""
-
+def _parse_json(text: str) -> object:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         if (key := repeated(key for key, _ in items)) is not None:
             raise ValueError(f'the key "{key}" is given twice')
         return dict(items)
 
     parsed = json.loads(text, object_pairs_hook=pairs)
-    check_text(json.dumps(parsed, ensure_ascii=False))
+    _check_text(json.dumps(parsed, ensure_ascii=False))
     return parsed
 
 
-def parse_yaml(text: str) -> object:
+def _parse_yaml(text: str) -> object:
     """Parse YAML into plain values; a key given twice is an error here too."""
     import yaml
 
@@ -88,7 +86,7 @@ def parse_yaml(text: str) -> object:
     def parts(node: yaml.Node) -> Iterable[yaml.Node]:
         """Return what a node is made of, checked."""
         if isinstance(node, yaml.ScalarNode):
-            check_text(node.value)
+            _check_text(node.value)
             return ()
         if isinstance(node, yaml.SequenceNode):
             return list[yaml.Node](node.value)
@@ -123,14 +121,14 @@ def repeated(keys: Iterable[str]) -> str | None:
     """Find a key that is given twice."""
     seen: set[str] = set()
     for key in keys:
-        check_text(key)
+        _check_text(key)
         if key in seen:
             return key
         seen.add(key)
     return None
 
 
-def check_text(text: str) -> None:
+def _check_text(text: str) -> None:
     """Refuse what escapes can write in JSON and YAML, but UTF-8 cannot."""
     try:
         text.encode()
@@ -140,9 +138,9 @@ def check_text(text: str) -> None:
 
 PARSERS: dict[str, Callable[[str], object]] = {
     ".toml": parse_toml,
-    ".yaml": parse_yaml,
-    ".yml": parse_yaml,
-    ".json": parse_json,
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+    ".json": _parse_json,
 }
 
 
@@ -161,7 +159,7 @@ def write_file(contents: Mapping[str, Any], path: str | Path) -> None:
                     f'{path}: the metric "{entry["name"]}" cannot be written: `{key}` is {shown(value)}, '
                     "which is not a text, number, list or table"
                 ) from None
-        if find_own(entry["type"]) is None and entry["type"] not in metric_names():
+        if find_custom(entry["type"]) is None and entry["type"] not in metric_names():
             raise ValueError(
                 f'{path}: the metric "{entry["name"]}" is a function without a name; name it with '
                 "@pe.metric, or install it as an entry point"
@@ -178,8 +176,7 @@ def _plain(value: Any) -> Any:
     return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
 
 
-def write_yaml(contents: Mapping[str, Any]) -> str:
-    """Write YAML in the order of the contents."""
+def _write_yaml(contents: Mapping[str, Any]) -> str:
     import yaml
 
     return yaml.safe_dump(dict(contents), sort_keys=False, allow_unicode=True)
@@ -191,15 +188,14 @@ def to_toml(contents: Mapping[str, Any]) -> str:
     for key, value in contents.items():
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
             for table in value:
-                entries = [f"{toml_key(name)} = {toml_value(below)}" for name, below in table.items()]
-                lines += ["", f"[[{toml_key(key)}]]", *entries]
+                entries = [f"{_toml_key(name)} = {toml_value(below)}" for name, below in table.items()]
+                lines += ["", f"[[{_toml_key(key)}]]", *entries]
         else:
-            lines.append(f"{toml_key(key)} = {toml_value(value)}")
+            lines.append(f"{_toml_key(key)} = {toml_value(value)}")
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def toml_key(key: str) -> str:
-    """Write a key, in quotes where it needs them."""
+def _toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)
 
 
@@ -208,7 +204,9 @@ def toml_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return '"none"' if value is None else str(value).lower()
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(below)}" for key, below in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_toml_key(key)} = {toml_value(below)}" for key, below in value.items()) + "}"
+        )
     if isinstance(value, list):
         # Only bounds of a measure hold None: there is none, below or above.
         ends = [(-inf if place == 0 else inf) if one is None else one for place, one in enumerate(value)]
@@ -223,19 +221,18 @@ def toml_value(value: Any) -> str:
 
 WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ".toml": to_toml,
-    ".yaml": write_yaml,
-    ".yml": write_yaml,
+    ".yaml": _write_yaml,
+    ".yml": _write_yaml,
     ".json": lambda contents: json.dumps(contents, indent=2, ensure_ascii=False) + "\n",
 }
 
 
-def as_metric(entry: object) -> Metric:
-    """Make a metric of a table: its options stand beside its type."""
+def _as_metric(entry: object) -> Metric:
     options = mapping(entry)
-    return make_metric(options.pop("type", None), options)
+    return _make_metric(options.pop("type", None), options)
 
 
-def as_measure(entry: object) -> Measure:
+def _as_measure(entry: object) -> Measure:
     """Make a measure of the name of a column, or of a table with its options beside it."""
     options = {"name": entry} if isinstance(entry, str) else mapping(entry)
     name = options.pop("name", None)
@@ -247,15 +244,14 @@ def as_measure(entry: object) -> Measure:
         raise ValueError(str(error).removeprefix(f"measure {name!r}: ")) from None
 
 
-def as_aggregate(entry: object) -> Aggregate:
-    """Make an aggregate of its type, or of a table with its options beside it."""
+def _as_aggregate(entry: object) -> Aggregate:
     try:
         return aggregates_of(entry if isinstance(entry, str) else mapping(entry))[0]
     except TypeError as error:
         raise ValueError(error) from None
 
 
-def as_evaluator(entry: object) -> Metric | None:
+def _as_evaluator(entry: object) -> Metric | None:
     """Make a metric of an evaluator of another system, or nothing if it is switched off."""
     try:
         evaluator = read(Evaluator, entry, "")
@@ -264,8 +260,7 @@ def as_evaluator(entry: object) -> Metric | None:
     return None if not evaluator.enabled else evaluator.metric
 
 
-def as_list(entries: object, info: ValidationInfo) -> list[Any] | None:
-    """Take a list that is not empty."""
+def _as_list(entries: object, info: ValidationInfo) -> list[Any] | None:
     if not isinstance(entries, list) or not entries:
         toml = f"; in TOML write [[{info.field_name}]]" if isinstance(entries, Mapping) else ""
         raise ValueError(
@@ -274,18 +269,18 @@ def as_list(entries: object, info: ValidationInfo) -> list[Any] | None:
     return entries
 
 
-def as_steps(steps: object, info: ValidationInfo) -> object:
+def _as_steps(steps: object, info: ValidationInfo) -> object:
     """Check the steps of cleaning; `clean_expected` may say that they are those of the output."""
     if not isinstance(steps, bool | None):
         read_steps(str(info.field_name), steps)
     return steps
 
 
-Metrics = Annotated[list[Annotated[Metric, PlainValidator(as_metric)]], BeforeValidator(as_list)]
-MeasureList = Annotated[list[Annotated[Measure, PlainValidator(as_measure)]], BeforeValidator(as_list)]
-Aggregates = Annotated[list[Annotated[Aggregate, PlainValidator(as_aggregate)]], BeforeValidator(as_list)]
-Evaluated = Annotated[list[Annotated[Any, PlainValidator(as_evaluator)]], BeforeValidator(as_list)]
-Steps = Annotated[Any, PlainValidator(as_steps)]
+Metrics = Annotated[list[Annotated[Metric, PlainValidator(_as_metric)]], BeforeValidator(_as_list)]
+MeasureList = Annotated[list[Annotated[Measure, PlainValidator(_as_measure)]], BeforeValidator(_as_list)]
+Aggregates = Annotated[list[Annotated[Aggregate, PlainValidator(_as_aggregate)]], BeforeValidator(_as_list)]
+Evaluated = Annotated[list[Annotated[Any, PlainValidator(_as_evaluator)]], BeforeValidator(_as_list)]
+Steps = Annotated[Any, PlainValidator(_as_steps)]
 
 
 class SuiteTable(Table):
@@ -332,13 +327,13 @@ class Evaluator(Table):
         except ValueError as error:
             raise ValueError(f"config: {error}") from None
         if names:
-            check_evaluator_options(str(kind), config)
+            _check_evaluator_options(str(kind), config)
         options = {names.get(option, option): value for option, value in config.items()}
         if len(options) < len(config):
             raise ValueError(f"an option is given under two names: {', '.join(config)}")
         if self.name is not None:
             options["name"] = self.name
-        return make_metric(EVALUATORS.get(str(kind), kind), options, off="; `enabled: false` leaves it out")
+        return _make_metric(EVALUATORS.get(str(kind), kind), options, off="; `enabled: false` leaves it out")
 
 
 def read_suite(config: object, source: str) -> dict[str, Any]:
@@ -366,23 +361,22 @@ def read_suite(config: object, source: str) -> dict[str, Any]:
     return found | {key: value for key, value in given.items() if value is not None}
 
 
-def check_evaluator_options(kind: str, config: Mapping[str, Any]) -> None:
+def _check_evaluator_options(kind: str, config: Mapping[str, Any]) -> None:
     """Refuse an option that neither system knows, in the other system's words."""
-    names, own = EVALUATOR_OPTIONS[kind], metric_type(EVALUATORS[kind]).option_names
-    known = [*names, *(option for option in own if option not in names.values())]
+    names, options = EVALUATOR_OPTIONS[kind], metric_type(EVALUATORS[kind]).option_names
+    known = [*names, *(option for option in options if option not in names.values())]
     for option in config:
-        if option not in (*known, *own):
+        if option not in (*known, *options):
             hint = did_you_mean(option, known) or f"; {kind} takes {', '.join(known)}"
             raise ValueError(f'unknown option "{option}"{hint}')
 
 
-def make_metric(kind: object, options: dict[str, Any], off: str = "") -> Metric:
-    """Make a metric; its options are checked by the signature of its function."""
+def _make_metric(kind: object, options: dict[str, Any], off: str = "") -> Metric:
     if kind is None:
         raise ValueError(f"the `type` is missing; use one of {', '.join(metric_names())}")
     try:
-        own = find_own(str(kind))
-        parameters = (metric_type(str(kind)) if own is None else own_type(own)).options
+        custom = find_custom(str(kind))
+        parameters = (metric_type(str(kind)) if custom is None else custom_type(custom)).options
     except ValueError as error:
         raise ValueError(f"{error}{off}") from None
     for option, value in options.items():

@@ -90,8 +90,8 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         name: Column(name, schema[name]) for name in dict.fromkeys(n for m in metrics for n in m.columns)
     }
     probes = [
-        *(probe for column in columns.values() for probe in column_probes(column, metrics)),
-        *(probe for metric in metrics for probe in metric_probes(metric, columns)),
+        *(probe for column in columns.values() for probe in _column_probes(column, metrics)),
+        *(probe for metric in metrics for probe in _metric_probes(metric, columns)),
     ]
     flagged = frame.select(*columns, *(probe.flag.alias(f"__flag_{n}") for n, probe in enumerate(probes)))
     counts = [pl.col(f"__flag_{n}").sum().alias(f"rows_{n}") for n in range(len(probes))]
@@ -104,7 +104,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
     results = pl.collect_all(
         [
             flagged.select(pl.len(), *counts, *examples),
-            *(count_duplicates(frame, column) for column in repeated),
+            *(_count_duplicates(frame, column) for column in repeated),
         ],
         engine="streaming",
     )
@@ -112,7 +112,7 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
     total = probed["len"]
     if total == 0:
         advice = "the frame is empty: there is nothing to score"
-        return findings([{"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}], total)
+        return _findings([{"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}], total)
     rows: list[dict[str, Any]] = []
     for n, probe in enumerate(probes):
         found = {"column": probe.column, "rows": probed[f"rows_{n}"], "example": probed[f"example_{n}"]}
@@ -130,16 +130,15 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
             rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
     for row in rows:
         row["column"] = prepared.sources.get(row["column"], row["column"])
-    return findings(rows, total).sort("severity", maintain_order=True)
+    return _findings(rows, total).sort("severity", maintain_order=True)
 
 
-def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
-    """Ask what concerns all metrics of a column."""
+def _column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
     readers = [metric for metric in metrics if column.name in metric.columns]
-    no_score = {"null", "unlabelled"} if is_expected(column, readers) else {"null"}
+    no_score = {"null", "unlabelled"} if _is_expected(column, readers) else {"null"}
     if all(metric.settings["missing"] in no_score for metric in readers):
         advice = "they get no score"
-    elif is_expected(column, readers):
+    elif _is_expected(column, readers):
         advice = 'they score 0.0 and fail; with missing="unlabelled" they get no score'
     else:
         advice = 'they score 0.0 and fail; with missing="null" they get no score'
@@ -155,13 +154,12 @@ def column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
         )
 
 
-def is_expected(column: Column, readers: Sequence[Metric]) -> bool:
+def _is_expected(column: Column, readers: Sequence[Metric]) -> bool:
     """Whether metrics compare with a column, and none scores it."""
     return all(metric.sides.get("expected") == column.name for metric in readers)
 
 
-def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
-    """Ask what concerns one metric."""
+def _metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
     name = metric.name
     sides = [columns[column] for column in metric.sides.values()]
     if metric.kind.has_expected and not metric.settings.get("negate", False):
@@ -170,10 +168,10 @@ def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]
         )
         output, expected = sides
         yield Probe(
-            "error", "cannot_pass", expected.name, fails_itself(metric, output, expected), advice, name
+            "error", "cannot_pass", expected.name, _fails_itself(metric, output, expected), advice, name
         )
     max_chars = metric.settings.get("max_chars")
-    words = tokenizer(metric)
+    words = _tokenizer(metric)
     for column in (side for side in sides if side.is_text):
         if max_chars is not None:
             long = column.any_text(lambda text: text.str.len_chars() > max_chars)
@@ -185,11 +183,11 @@ def metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]
             yield Probe("error", "unseen_script", column.name, unseen, advice, name)
         elif words in ("whitespace", "unicode"):
             unspaced = column.any_text(lambda text: text.str.contains(UNSPACED))
-            advice = f"a sentence without spaces is one word; {choice_for_unspaced(metric)}"
+            advice = f"a sentence without spaces is one word; {_choice_for_unspaced(metric)}"
             yield Probe("warning", "unspaced_script", column.name, unspaced, advice, name)
 
 
-def fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
+def _fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
     """Whether a row fails that gives exactly what is expected."""
     answer = pl.col(expected.name)
     if expected.is_list and not output.is_list:
@@ -197,7 +195,7 @@ def fails_itself(metric: Metric, output: Column, expected: Column) -> pl.Expr:
     return (metric.expr(output=answer).struct.field("label") == "fail") & ~expected.missing
 
 
-def tokenizer(metric: Metric) -> str | None:
+def _tokenizer(metric: Metric) -> str | None:
     """Tell how a metric finds words, if it does: by its options, or between white space."""
     settings = metric.settings
     if settings.get("unit") == "characters" or settings.get("match_type") == "exact":
@@ -212,7 +210,7 @@ def tokenizer(metric: Metric) -> str | None:
     return "whitespace" if metric.function is None and "max_len" in settings else None
 
 
-def choice_for_unspaced(metric: Metric) -> str:
+def _choice_for_unspaced(metric: Metric) -> str:
     """Say what to choose for scripts that do not set spaces between words."""
     settings = metric.settings
     if "tokenize" in settings:
@@ -242,22 +240,19 @@ def describe_unlabelled(metrics: Sequence[Metric], column: str, missing: int, ro
     return f"{missing:,} of {counted(rows, 'row')} {verb(missing, 'has', 'have')} no {column} value: {effect}"
 
 
-def count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
-    """Count the rows whose value another row had before, and find the most frequent value."""
+def _count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
     groups = frame.filter(~column.missing).group_by(value=column.texts).agg(pl.len())
     return groups.select((pl.col("len") - 1).sum(), pl.col("value").sort_by("len").last())
 
 
-def findings(rows: list[dict[str, Any]], total: int) -> pl.DataFrame:
-    """Make the frame of findings."""
+def _findings(rows: list[dict[str, Any]], total: int) -> pl.DataFrame:
     for row in rows:
         row["share"] = row["rows"] / total if total else None
-        row["example"] = shortened(row.get("example"))
+        row["example"] = _shortened(row.get("example"))
     return pl.DataFrame(rows, schema=FINDINGS)
 
 
-def shortened(value: Any) -> str | None:
-    """Show a value in few characters."""
+def _shortened(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else str(value)

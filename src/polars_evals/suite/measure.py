@@ -137,7 +137,7 @@ class Measure:
 
     def amount(self, value: float, *, signed: bool = False) -> str:
         """Return a number of this measure as it is written: `812 ms`, `+$0.0123`."""
-        digits = significant(abs(value))
+        digits = _significant(abs(value))
         sign = "-" if value < 0 else "+" if signed else ""
         if self.unit is None:
             return f"{sign}{digits}"
@@ -156,7 +156,7 @@ class Measures(dict[str, Measure]):
         return hash(tuple(self.items()))
 
 
-def significant(value: float) -> str:
+def _significant(value: float) -> str:
     """Return a number with three digits that count."""
     if value == 0 or not isfinite(value):
         return f"{value:g}"

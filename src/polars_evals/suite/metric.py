@@ -10,7 +10,7 @@ from typing import Any, get_args
 import polars as pl
 
 from polars_evals import metrics
-from polars_evals.clean import cleaned, read_steps
+from polars_evals.clean import cleaned_text, read_steps
 from polars_evals.expressions.options import read_path
 from polars_evals.metrics.words import VARIANTS
 from polars_evals.suite.custom import column, find_function, installed, name_of, wrapped
@@ -110,11 +110,11 @@ class Metric:
         rows: bool = False,
         **options: Any,
     ) -> None:
-        function = find_own(type)
+        function = find_custom(type)
         type = name_of(function) if function is not None else str(type)  # noqa: A001
         if rows and function is None:
             raise ValueError(f"{type}: `rows` is for a function of your own; this metric takes columns")
-        kind = metric_type(type) if function is None else own_type(function, rows)
+        kind = metric_type(type) if function is None else custom_type(function, rows)
         if type == COLUMN_TYPE and function is None:
             output = options.pop("column", output)
             if output is None:
@@ -122,14 +122,14 @@ class Metric:
         literal = read_literal(type, expected)
         expected = None if literal is not None else expected
         for key, value in {"name": name, "output": output, "expected": expected}.items():
-            check_name(type, key, value)
+            _check_name(type, key, value)
         if type == COLUMN_TYPE and name is not None and output in _overwritten(name, options):
             raise ValueError(
                 f'column: the name "{name}" would overwrite the column "{output}"; choose another name'
             )
         if (expected is not None or literal is not None) and not kind.has_expected:
             raise ValueError(f'{type}: compares with no expected column; leave out "expected"')
-        check_options(type, kind, options)
+        _check_options(type, kind, options)
         if not isinstance(clean_expected, bool | None):
             read_steps(f"{type}: clean_expected", clean_expected)
         read_steps(f"{type}: clean", clean or [])
@@ -137,23 +137,12 @@ class Metric:
             read_path(f"{type}: `field`", field)
             if type == COLUMN_TYPE and function is None:
                 raise ValueError("column: takes an existing score; leave out `field`")
-        contents = {
-            "type": type,
-            "name": name,
-            "output": output,
-            "expected": expected,
-            "options": options,
-            "function": function,
-            "literal": literal,
-            "clean": as_steps(clean),
-            "clean_expected": clean_expected
-            if isinstance(clean_expected, bool)
-            else as_steps(clean_expected),
-            "field": field,
-            "rows": rows,
-        }
-        for attribute, content in contents.items():
-            object.__setattr__(self, attribute, content)
+        clean = _as_steps(clean)
+        if not isinstance(clean_expected, bool):
+            clean_expected = _as_steps(clean_expected)
+        given = locals()
+        for attribute in fields(self):
+            object.__setattr__(self, attribute.name, given[attribute.name])
         self.expr()  # a wrong value is an error now, not when there are data
 
     def __repr__(self) -> str:
@@ -164,7 +153,7 @@ class Metric:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Metric):
             return NotImplemented
-        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     def __hash__(self) -> int:
         return hash((self.type, self.name, self.output, self.expected))
@@ -176,7 +165,7 @@ class Metric:
     @property
     def kind(self) -> MetricType:
         """What the metric function takes."""
-        return metric_type(self.type) if self.function is None else own_type(self.function, self.rows)
+        return metric_type(self.type) if self.function is None else custom_type(self.function, self.rows)
 
     @property
     def details(self) -> bool:
@@ -191,23 +180,18 @@ class Metric:
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """All options, the defaults included. One that is read from a column is the column's expression."""
-        named = {
-            option: pl.col(self.options[key])
-            for key, option in self.kind.by_column.items()
-            if key in self.options
-        }
-        own = self.kind.option_names if not self.kind.takes_any else self.options
+        kind = self.kind
         given = {
-            key: value for key, value in self.options.items() if key in own and key not in self.kind.by_column
+            kind.by_column.get(key, key): pl.col(value) if key in kind.by_column else value
+            for key, value in self.options.items()
         }
-        given |= named
-        more = {} if not self.kind.takes_any else given
-        known = {
-            option: given.get(option, parameter.default)
-            for option, parameter in self.kind.options.items()
+        defaults = {
+            option: parameter.default
+            for option, parameter in kind.options.items()
             if option in given or parameter.default is not parameter.empty
         }
-        return MappingProxyType(known | more)
+        # In the order of the function; options that it takes without naming them come last.
+        return MappingProxyType(defaults | given)
 
     @property
     def sides(self) -> dict[str, str]:
@@ -224,9 +208,7 @@ class Metric:
         if self.literal is not None:
             sides["expected"] = self.literal
         return {
-            side: cleaned(expr, read_steps("clean", steps)).struct.field("text")
-            if (steps := self.steps(side))
-            else expr
+            side: cleaned_text(expr, steps) if (steps := self.steps(side)) else expr
             for side, expr in sides.items()
         }
 
@@ -259,10 +241,10 @@ class Metric:
             return self.kind.function(**({**self.side_exprs, **self.settings, **replaced}))
         except ValueError as error:
             # What a function of the user's says names the metric as the user does.
-            own = f'metric "{self.type}": '
-            if self.function is None or self.name is None or not str(error).startswith(own):
+            start = f'metric "{self.type}": '
+            if self.function is None or self.name is None or not str(error).startswith(start):
                 raise
-            raise ValueError(f'metric "{self.name}": {str(error).removeprefix(own)}') from error.__cause__
+            raise ValueError(f'metric "{self.name}": {str(error).removeprefix(start)}') from error.__cause__
 
     def bind(
         self,
@@ -311,11 +293,8 @@ def _overwritten(name: str, options: Mapping[str, Any]) -> list[str]:
 
 def metric_names() -> list[str]:
     """Name the metrics that have a place in a suite: those with a score and a label."""
-    return [
-        name
-        for name in metrics.__all__
-        if "threshold" in inspect.signature(getattr(metrics, name)).parameters
-    ] + [COLUMN_TYPE]
+    scores = [n for n in metrics.__all__ if "threshold" in inspect.signature(getattr(metrics, n)).parameters]
+    return [*scores, COLUMN_TYPE]
 
 
 @cache
@@ -334,32 +313,30 @@ def metric_type(name: str) -> MetricType:
         known += installed()
         hint = did_you_mean(name, known) or f"; use one of {', '.join(known)}"
         raise ValueError(f'unknown metric "{name}"{hint}')
-    return type_of(column if name == COLUMN_TYPE else getattr(metrics, name))
+    return _type_of(column if name == COLUMN_TYPE else getattr(metrics, name))
 
 
 @cache
-def own_type(function: Callable[..., Any], rows: bool = False) -> MetricType:
+def custom_type(function: Callable[..., Any], rows: bool = False) -> MetricType:
     """Look at a metric of one's own."""
-    return type_of(wrapped(function, rows=rows))
+    return _type_of(wrapped(function, rows=rows))
 
 
-def type_of(function: Callable[..., pl.Expr]) -> MetricType:
-    """Read the options of a metric from its function."""
+def _type_of(function: Callable[..., pl.Expr]) -> MetricType:
     given = inspect.signature(function, eval_str=not hasattr(function, "__signature__"))
     _, *parameters = given.parameters.values()
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    parameters = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-    options = {parameter.name: parameter for parameter in parameters if parameter.name != "expected"}
-    return MetricType(function, options, len(options) < len(parameters), takes_any)
+    named = {one.name: one for one in parameters if one.kind is not one.VAR_KEYWORD}
+    options = {name: one for name, one in named.items() if name != "expected"}
+    return MetricType(function, options, "expected" in named, len(named) < len(parameters))
 
 
-def find_own(kind: object) -> Callable[..., pl.Expr] | None:
+def find_custom(kind: object) -> Callable[..., pl.Expr] | None:
     """Find the function of a metric that is none of ours."""
     if isinstance(kind, str):
         return None if kind in metric_names() or kind in metrics.__all__ else find_function(kind)
     if callable(kind):
-        own = getattr(metrics, getattr(kind, "__name__", ""), None)
-        if own is kind:
+        ours = getattr(metrics, getattr(kind, "__name__", ""), None)
+        if ours is kind:
             raise ValueError(f'give the name of the metric: pe.Metric("{getattr(kind, "__name__", "")}")')
         return kind
     raise TypeError(f"a metric is a name or a function, got {shown(kind)}")
@@ -381,22 +358,20 @@ def read_literal(metric: str, expected: object) -> pl.Expr | None:
     return None
 
 
-def same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any) -> bool:
     """Whether two values are equal; `==` of expressions makes another expression."""
     if isinstance(one, pl.Expr) and isinstance(other, pl.Expr):
         return one.meta.eq(other)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     return not isinstance(one, pl.Expr) and not isinstance(other, pl.Expr) and bool(one == other)
 
 
-def as_steps(steps: Any) -> tuple[Any, ...]:
-    """Take one step for a list of one."""
+def _as_steps(steps: Any) -> tuple[Any, ...]:
     return () if not steps else (steps,) if isinstance(steps, str | Mapping) else tuple(steps)
 
 
-def check_name(metric: str, key: str, value: object) -> None:
-    """Accept a text that can name a column, or None."""
+def _check_name(metric: str, key: str, value: object) -> None:
     if value is not None and (not is_text(value) or not value):
         way_out = "" if isinstance(value, str) else "; put it in quotes"
         raise ValueError(f"{metric}: `{key}` must be a name, got {shown(value)}{way_out}")
@@ -413,15 +388,14 @@ def is_text(value: object) -> bool:
     return True
 
 
-def check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> None:
-    """Refuse unknown options and those that are missing."""
+def _check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> None:
     for option in options:
         if option not in kind.option_names and not kind.takes_any:
             known = [*kind.option_names, *COMMON_KEYS, *(["expected"] if kind.has_expected else [])]
             hint = did_you_mean(option, known) or f"; {metric} takes {', '.join(kind.option_names)}"
             raise ValueError(f'{metric}: unknown option "{option}"{hint}')
     for key, option in kind.by_column.items():
-        check_name(metric, key, options.get(key))
+        _check_name(metric, key, options.get(key))
         if key in options and option in options:
             raise ValueError(f'{metric}: both "{option}" and "{key}" are given; give one')
     for option, parameter in kind.options.items():

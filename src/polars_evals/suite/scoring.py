@@ -11,7 +11,7 @@ from typing import TypeVar
 import polars as pl
 from polars.exceptions import DuplicateError
 
-from polars_evals.clean import cleaned, read_steps
+from polars_evals.clean import cleaned, cleaned_text, read_steps
 from polars_evals.expressions.native import label
 from polars_evals.metrics.words import TOKENIZERS, is_word_metric, share_words
 from polars_evals.suite.custom import guarded
@@ -39,15 +39,15 @@ class Scoring:
         self.schema = schema = self.prepared.run(pl.LazyFrame(schema=schema)).collect_schema()
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
-        works = [work_of(metric) for metric in metrics]
-        self.shared = shared_words(dict(zip(works, metrics, strict=True)), schema)
+        works = [_work_of(metric) for metric in metrics]
+        self.shared = _shared_words(dict(zip(works, metrics, strict=True)), schema)
         for metric, work in zip(metrics, works, strict=True):
             if work not in self.computed:
                 self.computed[work] = self.expr(metric, work).alias(f"__evals_{len(self.computed)}")
         structs = self.steps(pl.LazyFrame(schema=schema)).collect_schema()
         for metric, work in zip(metrics, works, strict=True):
             name = self.computed[work].meta.output_name()
-            self.results += read_results(metric, name, structs[name])
+            self.results += _read_results(metric, name, structs[name])
             if metric.name in self.prepared.notes:
                 self.results.append(self.prepared.notes[metric.name].alias(f"{metric.name}_cleaning"))
         self.results += counts
@@ -97,7 +97,7 @@ class Shared:
     results: dict[object, pl.Expr] = field(default_factory=dict)
 
 
-def shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
+def _shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
     """Score the word metrics that read the same two columns in one pass: each text is read once."""
     readers: dict[tuple[str, str], dict[object, Metric]] = {}
     for work, metric in works.items():
@@ -110,28 +110,27 @@ def shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
         ):
             readers.setdefault((sides["output"], sides["expected"]), {})[work] = metric
     shared = Shared()
-    for (output, expected), asked in readers.items():
-        if len(asked) < 2:
+    for (output, expected), sharing in readers.items():
+        if len(sharing) < 2:
             continue
         name = f"__evals_words_{len(shared.passes)}"
-        numbered = {str(n): (metric.type, metric.settings) for n, metric in enumerate(asked.values())}
+        numbered = {str(n): (metric.type, metric.settings) for n, metric in enumerate(sharing.values())}
         shared.passes.append(share_words(pl.col(output), pl.col(expected), numbered).alias(name))
-        for n, work in enumerate(asked):
+        for n, work in enumerate(sharing):
             shared.results[work] = pl.col(name).struct.field(str(n))
     return shared
 
 
-def work_of(metric: Metric) -> object:
+def _work_of(metric: Metric) -> object:
     """Return what metrics have in common that differ in threshold alone. Details depend on the threshold."""
     options = [(key, text) for key, text in settings(metric) if metric.details or key != "threshold"]
     # The settings do not tell columns apart.
     exprs = [(key, serialized(value)) for key, value in metric.settings.items() if isinstance(value, pl.Expr)]
-    own = (metric.function, metric.threshold) if metric.function is not None else ()
-    return metric.type, *own, metric.details, *metric.sides.values(), *options, *exprs
+    function = (metric.function, metric.threshold) if metric.function is not None else ()
+    return metric.type, *function, metric.details, *metric.sides.values(), *options, *exprs
 
 
-def read_results(metric: Metric, struct: str, dtype: pl.DataType) -> list[pl.Expr]:
-    """Take the columns of a metric from its struct."""
+def _read_results(metric: Metric, struct: str, dtype: pl.DataType) -> list[pl.Expr]:
     assert isinstance(dtype, pl.Struct)
     results = {field.name: pl.col(struct).struct.field(field.name) for field in dtype.fields}
     if metric.function is None:
@@ -170,13 +169,12 @@ def prepare(metrics: Sequence[Metric], schema: pl.Schema) -> Prepared:
         if metric.literal is None and not any(metric.steps(side) for side in metric.sides):
             prepared.metrics.append(metric)
             continue
-        columns = {side: add_side(prepared, metric, side, schema) for side in metric.side_exprs}
+        columns = {side: _add_side(prepared, metric, side, schema) for side in metric.side_exprs}
         prepared.metrics.append(metric.over(columns))
     return prepared
 
 
-def add_side(prepared: Prepared, metric: Metric, side: str, schema: pl.Schema) -> str:
-    """Make the column of one side, if it needs one, and return its name."""
+def _add_side(prepared: Prepared, metric: Metric, side: str, schema: pl.Schema) -> str:
     steps = metric.steps(side)
     source = metric.sides.get(side)
     if source is not None and not steps:
@@ -190,8 +188,7 @@ def add_side(prepared: Prepared, metric: Metric, side: str, schema: pl.Schema) -
         if not steps:
             prepared.made[key] = base.alias(name)
         elif source is not None and isinstance(schema[source], pl.List | pl.Array):
-            clean = cleaned(pl.element(), read_steps("clean", steps)).struct.field("text")
-            prepared.made[key] = base.list.eval(clean).alias(name)
+            prepared.made[key] = base.list.eval(cleaned_text(pl.element(), steps)).alias(name)
         else:
             prepared.made[key] = cleaned(base, read_steps("clean", steps)).alias(f"{name}_struct")
             prepared.texts[name] = pl.col(f"{name}_struct").struct.field("text").alias(name)

@@ -86,14 +86,14 @@ def written(value: Any) -> str:
         return COLUMN
     if isinstance(value, pl.Expr):
         # Polars' text of an expression leaves things out; the hash is what tells expressions apart.
-        text = f"{json.dumps(str(value), ensure_ascii=False)}-{shortened(serialized(value))}"
+        text = f"{json.dumps(str(value), ensure_ascii=False)}-{_shortened(serialized(value))}"
     elif isinstance(value, int | float) or (
         isinstance(value, str) and value != COLUMN and re.fullmatch(r"[\w.+-]+", value)
     ):
         text = str(value)
     else:
         text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-    return text if len(text) <= LONGEST_VALUE else shortened(text.encode())
+    return text if len(text) <= LONGEST_VALUE else _shortened(text.encode())
 
 
 def serialized(expr: pl.Expr) -> bytes:
@@ -104,8 +104,7 @@ def serialized(expr: pl.Expr) -> bytes:
         return str(id(expr)).encode()
 
 
-def shortened(content: bytes) -> str:
-    """Name contents by their hash."""
+def _shortened(content: bytes) -> str:
     return f"sha256-{sha256(content).hexdigest()[:16]}"
 
 
@@ -145,24 +144,24 @@ def signatures(
     {'exact_match': 'exact_match|threshold:1.0|case:lower|trim:yes|...|exact_match:1'}
     """
     sources = [source] if isinstance(source, str | Path) else list(source)
-    found = {file: from_file(file, storage_options) for one in sources for file in parquet_files(one)}
+    found = {file: _from_file(file, storage_options) for one in sources for file in parquet_files(one)}
     if not found:
         raise ValueError("no files were given")
     first, *others = found
     for other in others:
         if found[other] != found[first]:
             raise ValueError(
-                f"scores that were not made in the same way:\n{differences(first, other, found)}"
+                f"scores that were not made in the same way:\n{_differences(first, other, found)}"
             )
     return found[first]
 
 
-def from_file(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:
+def _from_file(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:
     """Read the signatures in one file: in its metadata, and in columns, as a cluster writes them."""
     found = from_metadata(file, storage_options)
     rows = pl.scan_parquet(file, glob=False, storage_options=storage_options)
     names = rows.collect_schema().names()
-    columns = [f"{name}{SIGNATURE}" for name in metrics_of(names) if f"{name}{SIGNATURE}" in names]
+    columns = [f"{name}{SIGNATURE}" for name in _metrics_of(names) if f"{name}{SIGNATURE}" in names]
     if not columns:
         return found
     seen = rows.select(pl.col(columns).cast(pl.String).drop_nulls().unique().implode())
@@ -184,7 +183,7 @@ def signatures_of(scored: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     """Return what a frame in memory says of its scores: in its columns, or as `Suite.score` left it."""
     known: dict[str, str] = dict(getattr(scored, REMEMBERED, {}))
     names = scored.collect_schema().names()
-    columns = [f"{name}{SIGNATURE}" for name in metrics_of(names) if f"{name}{SIGNATURE}" in names]
+    columns = [f"{name}{SIGNATURE}" for name in _metrics_of(names) if f"{name}{SIGNATURE}" in names]
     if columns:
         firsts = scored.lazy().select(pl.col(columns).cast(pl.String).drop_nulls().first()).collect()
         seen = firsts.row(0, named=True)
@@ -192,8 +191,7 @@ def signatures_of(scored: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     return known
 
 
-def metrics_of(columns: Iterable[str]) -> list[str]:
-    """Name the metrics whose scores are among some columns."""
+def _metrics_of(columns: Iterable[str]) -> list[str]:
     return [name.removesuffix("_score") for name in columns if name.endswith("_score")]
 
 
@@ -218,7 +216,7 @@ def parquet_files(source: Location) -> list[str]:
     return [path] if is_remote(path) else expand(path, (".parquet", ".pq"))
 
 
-def differences(first: str, other: str, found: Mapping[str, Mapping[str, str]]) -> str:
+def _differences(first: str, other: str, found: Mapping[str, Mapping[str, str]]) -> str:
     """Show what two files say about each metric that differs."""
     names = dict.fromkeys([*found[first], *found[other]])
     return "\n".join(

@@ -6,13 +6,13 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.clean import cleaned, read_steps
+from polars_evals.clean import cleaned_text
 from polars_evals.expressions.options import check_choices
 from polars_evals.suite.aggregate import Aggregate
 from polars_evals.suite.metric import Metric
@@ -108,39 +108,39 @@ def suggest(
     if "output" in sides:
         _suggest_for(rows, sides, found)
     for metric, reason in scores:
-        found.add(metric, reason)
-    return found.suggestion(output=output, expected=expected)
+        found.add(reason, metric)
+    if not found.metrics:
+        raise ValueError("no row has an answer to look at: nothing can be suggested")
+    suite = Suite(
+        found.metrics, output=output, expected=expected, clean=found.steps or None,
+        aggregates=found.aggregates or None,
+    )  # fmt: skip
+    return Suggestion(suite, (*found.reasons, *(reason for _, reason in found.cleaning)))
 
 
+@dataclass
 class _Found:
-    """What is proposed so far."""
+    metrics: list[Metric] = field(default_factory=list)
+    aggregates: list[Aggregate] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    # Cleaning steps, each with its reason.
+    cleaning: list[tuple[Any, str]] = field(default_factory=list)
 
-    def __init__(self) -> None:
-        self.metrics: list[Metric] = []
-        self.aggregates: list[Aggregate] = []
-        self.reasons: list[str] = []
-        # Cleaning steps, each with its reason.
-        self.cleaning: list[tuple[Any, str]] = []
-
-    def add(self, metrics: Metric | Sequence[Metric], reason: str) -> None:
-        self.metrics += [metrics] if isinstance(metrics, Metric) else metrics
+    def add(self, reason: str, *metrics: Metric) -> bool:
+        self.metrics += metrics
         self.reasons.append(reason)
+        return True
+
+    def clean(self, step: Any, rate: float, found: str) -> None:
+        self.cleaning.append((step, f"{rate:.0%} of the outputs {found}"))
+
+    def keep_reasoning(self) -> None:
+        """Drop the other steps: the metric finds the answer itself, and a step could only lose it."""
+        self.cleaning = [one for one in self.cleaning if one[0] == "reasoning"]
 
     @property
     def steps(self) -> list[Any]:
         return [step for step, _ in self.cleaning]
-
-    def suggestion(self, *, output: str, expected: str) -> Suggestion:
-        if not self.metrics:
-            raise ValueError("no row has an answer to look at: nothing can be suggested")
-        suite = Suite(
-            self.metrics,
-            output=output,
-            expected=expected,
-            clean=self.steps or None,
-            aggregates=self.aggregates or None,
-        )
-        return Suggestion(suite, (*self.reasons, *(reason for _, reason in self.cleaning)))
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,8 @@ class _Texts:
         has_expected = "expected" in sides and rows[sides["expected"]].drop_nulls().len() > 0
         expected = _as_texts(rows[sides["expected"]]).alias("expected") if has_expected else output
         pairs = pl.DataFrame([output, expected.alias("expected")]).drop_nulls()
-        return cls(
-            output.drop_nulls(),
-            expected.drop_nulls().alias("expected"),
-            pairs,
-            sides["expected"] if has_expected else sides["output"],
-        )
+        what = sides["expected" if has_expected else "output"]
+        return cls(output.drop_nulls(), expected.drop_nulls().alias("expected"), pairs, what)
 
     def share(self, pattern: str, side: str = "output") -> float:
         """Return how many of the texts have a pattern."""
@@ -184,8 +180,7 @@ class _Texts:
 
 def _as_texts(column: pl.Series) -> pl.Series:
     """Return a column as texts: of several references the first, of an object its JSON."""
-    if isinstance(column.dtype, pl.List):
-        column = column.list.first()
+    column = column.list.first() if isinstance(column.dtype, pl.List) else column
     if column.dtype == pl.Boolean:
         return column.cast(pl.String).str.to_titlecase()
     if isinstance(column.dtype, pl.Struct):
@@ -194,7 +189,6 @@ def _as_texts(column: pl.Series) -> pl.Series:
 
 
 def _suggest_for(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> None:
-    """Propose metrics for answers, and for what is expected of them."""
     if _retrieval(rows, sides, found) or _tools(rows, sides, found):
         return
     texts = _Texts.of(rows, sides)
@@ -209,7 +203,7 @@ def _suggest_for(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) ->
 def _cleaning(texts: _Texts, found: _Found) -> None:
     """Propose steps for what stands around the answers and not around what is expected."""
     if (share := texts.share(_REASONING)) >= SOMETIMES:
-        found.cleaning.append(("reasoning", f"{share:.0%} of the outputs hold reasoning: clean drops it"))
+        found.clean("reasoning", share, "hold reasoning: clean drops it")
     for pattern, step, shown in (
         (_FENCE, "fence", "a code fence"),
         (_BOXED, "boxed", r"\boxed{}"),
@@ -219,11 +213,10 @@ def _cleaning(texts: _Texts, found: _Found) -> None:
         share = texts.share(pattern)
         if share >= OFTEN and texts.share(pattern, "expected") < OFTEN:
             takes = "takes what is inside" if step in ("fence", "boxed") else "takes what follows it"
-            found.cleaning.append((step, f"{share:.0%} of the outputs have {shown}: clean {takes}"))
+            found.clean(step, share, f"have {shown}: clean {takes}")
 
 
 def _choices(texts: _Texts, found: _Found) -> bool:
-    """Letters of choices."""
     if texts.share(_CHOICE, "expected") < NEARLY_ALL:
         return False
     letters = sorted({one for value in texts.values for one in value.upper() if one.isalpha()})
@@ -232,12 +225,9 @@ def _choices(texts: _Texts, found: _Found) -> bool:
     last = max([*letters, "D"])
     choices = "".join(chr(code) for code in range(ord("A"), ord(last) + 1))
     options: dict[str, Any] = {} if choices == "ABCD" else {"choices": choices}
-    # The metric finds the letter itself: a step that cuts the answer first could only lose it.
-    found.cleaning = [one for one in found.cleaning if one[0] == "reasoning"]
-    found.add(
-        Metric("choice", **options), f"{texts.what} holds letters of choices ({', '.join(letters)}): choice"
-    )
-    return True
+    found.keep_reasoning()
+    reason = f"{texts.what} holds letters of choices ({', '.join(letters)}): choice"
+    return found.add(reason, Metric("choice", **options))
 
 
 def _numbers(texts: _Texts, found: _Found) -> bool:
@@ -247,8 +237,7 @@ def _numbers(texts: _Texts, found: _Found) -> bool:
         return False
     if plain >= NEARLY_ALL and len(texts.values) <= ROWS_A_LABEL and _are_labels(texts):
         return False
-    found.add(Metric("numeric_match"), f"{texts.what} holds numbers: numeric_match")
-    return True
+    return found.add(f"{texts.what} holds numbers: numeric_match", Metric("numeric_match"))
 
 
 def _documents(texts: _Texts, found: _Found) -> bool:
@@ -258,19 +247,17 @@ def _documents(texts: _Texts, found: _Found) -> bool:
     if not documents or sum(one is not None for one in documents) < NEARLY_ALL * len(documents):
         return False
     prose = float((~texts.output.str.contains(r"^\s*[\[{]")).mean() or 0.0)  # type: ignore[arg-type]
-    found.cleaning = [one for one in found.cleaning if one[0] == "reasoning"]
+    found.keep_reasoning()
     if prose >= SOMETIMES:
-        reason = f"{prose:.0%} of the outputs have text around their JSON: clean takes the JSON"
-        found.cleaning.append(("json", reason))
-    found.add(Metric("json_match"), f"{texts.what} holds JSON: json_match")
+        found.clean("json", prose, "have text around their JSON: clean takes the JSON")
+    found.add(f"{texts.what} holds JSON: json_match", Metric("json_match"))
     for path, metric in _fields(documents):
         name = re.sub(r"\W+", "_", path.removeprefix("$")).strip("_")
-        found.add(Metric(metric, field=path, name=name), f"{path} is in nearly every document: {metric}")
+        found.add(f"{path} is in nearly every document: {metric}", Metric(metric, field=path, name=name))
     return True
 
 
 def _parsed(text: str) -> Any:
-    """Read a JSON object or array; None for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -311,7 +298,6 @@ def _leaves(value: Any, path: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
 
 
 def _are_labels(texts: _Texts) -> bool:
-    """Whether few short values stand in many rows."""
     values = texts.values
     return (
         len(values) <= LABELS
@@ -330,48 +316,37 @@ def _labels(texts: _Texts, found: _Found) -> bool:
         # A stray answer is wrong, and no class of its own.
         found.aggregates.append(Aggregate("macro_f1", labels=values))
     found.add(
-        Metric("exact_match"),
         f"{texts.what} has {counted(len(values), 'value')} in {counted(texts.expected.len(), 'row')}: "
         f"exact_match{', aggregate macro_f1' if several else ''}",
+        Metric("exact_match"),
     )
-    found.cleaning += _step_to_labels(texts, found.steps)
-    return True
-
-
-def _step_to_labels(texts: _Texts, steps: Sequence[Any]) -> list[tuple[Any, str]]:
-    """Look for a step after which more answers are one of the labels."""
-    known = _share_of_labels(texts, steps)
-    best, found = known + OFTEN, list[tuple[Any, str]]()
-    candidates: list[tuple[Any, str]] = [({"regex": r"\[([^\[\]]+)\]"}, "in brackets")]
+    # A step after which more answers are one of the labels.
+    known = _share_of_labels(texts, found.steps)
+    steps: list[tuple[Any, str]] = [({"regex": r"\[([^\[\]]+)\]"}, "in brackets")]
     with suppress(ValueError):  # labels of several words, or two that differ only in case, are no choices
-        candidates.append(({"choice": check_choices("clean", texts.values)}, "in a text"))
-    for step, shown in candidates:
-        share = _share_of_labels(texts, [*steps, step])
-        if share > best:
-            best = share
-            found = [
-                (step, f"{share - known:.0%} of the outputs hold a label {shown}: clean takes the label")
-            ]
-    return found
+        steps.append(({"choice": check_choices("clean", values)}, "in a text"))
+    shares = [_share_of_labels(texts, [*found.steps, step]) for step, _ in steps]
+    if max(shares) > known + OFTEN:
+        step, shown = steps[shares.index(max(shares))]
+        found.clean(step, max(shares) - known, f"hold a label {shown}: clean takes the label")
+    return True
 
 
 def _share_of_labels(texts: _Texts, steps: Sequence[Any]) -> float:
     """Return how many answers are a label after some steps."""
     output = pl.col("output")
     if steps:
-        output = cleaned(output, read_steps("clean", list(steps))).struct.field("text")
+        output = cleaned_text(output, steps)
     is_label = output.str.strip_chars().is_in(texts.values)
     return float(texts.output.to_frame("output").select(is_label.mean()).item() or 0.0)
 
 
 def _plain_texts(texts: _Texts, found: _Found) -> bool:
-    """Texts, by their length."""
     length = f"{texts.what} has a median length of {counted(round(texts.length), 'character')}"
     if texts.length > SHORT:
-        metrics = [Metric("rouge", variant="rougeL"), Metric("token_f1")]
-        found.add(metrics, f"{length}: rouge (rougeL), token_f1")
-        return True
-    found.add([Metric("levenshtein"), Metric("token_f1")], f"{length}: levenshtein, token_f1")
+        metrics = Metric("rouge", variant="rougeL"), Metric("token_f1")
+        return found.add(f"{length}: rouge (rougeL), token_f1", *metrics)
+    found.add(f"{length}: levenshtein, token_f1", Metric("levenshtein"), Metric("token_f1"))
     answers = float(texts.output.str.len_chars().median() or 0)  # type: ignore[arg-type]
     inside = texts.pairs.select(
         pl.col("output")
@@ -380,15 +355,12 @@ def _plain_texts(texts: _Texts, found: _Found) -> bool:
         .mean()
     ).item()
     if answers > 3 * texts.length and (inside or 0.0) >= OFTEN:
-        found.add(
-            Metric("contains"),
-            f"{inside:.0%} of the outputs contain the expected text among others: contains",
-        )
+        reason = f"{inside:.0%} of the outputs contain the expected text among others: contains"
+        found.add(reason, Metric("contains"))
     return True
 
 
 def _retrieval(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> bool:
-    """Look for lists of ids on both sides."""
     expected = rows[sides["expected"]] if "expected" in sides else None
     if expected is None or not _holds_ids(expected):
         return False
@@ -397,41 +369,29 @@ def _retrieval(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> b
     if output is None:
         return False
     names = ("recall_at_k", "ndcg", "reciprocal_rank")
-    found.add(
-        [Metric(name, output=output) for name in names],
-        f"{output} and {sides['expected']} are lists of ids: {', '.join(names)}",
-    )
-    return True
+    reason = f"{output} and {sides['expected']} are lists of ids: {', '.join(names)}"
+    return found.add(reason, *(Metric(name, output=output) for name in names))
 
 
 def _holds_ids(column: pl.Series) -> bool:
-    """Whether a column has lists of short texts without white space, or of whole numbers."""
     if not isinstance(column.dtype, pl.List):
         return False
     inner = column.explode().drop_nulls()
-    if inner.is_empty():
-        return False
-    if inner.dtype.is_integer():
-        return True
-    if inner.dtype != pl.String:
-        return False
+    if inner.is_empty() or inner.dtype != pl.String:
+        return inner.dtype.is_integer() and not inner.is_empty()
     ids = (inner.str.len_chars() <= 64) & ~inner.str.contains(r"\s") & inner.str.contains(r"[\d_:/.-]")
     return bool((ids.mean() or 0.0) >= NEARLY_ALL)  # type: ignore[operator]
 
 
 def _tools(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) -> bool:
-    """Tool calls, as lists of calls or as the JSON of one API or another."""
     if "expected" not in sides or not _holds_calls(rows[sides["expected"]]):
         return False
-    output = sides["output"]
-    if "tool_calls" in rows.columns and _holds_calls(rows["tool_calls"]):
-        output = "tool_calls"
-    found.add(Metric("tool_calls", output=output), f"{sides['expected']} holds tool calls: tool_calls")
-    return True
+    has_calls = "tool_calls" in rows.columns and _holds_calls(rows["tool_calls"])
+    metric = Metric("tool_calls", output="tool_calls" if has_calls else sides["output"])
+    return found.add(f"{sides['expected']} holds tool calls: tool_calls", metric)
 
 
 def _holds_calls(column: pl.Series) -> bool:
-    """Whether nearly all values name a function and its arguments."""
     dtype = column.dtype
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
         names = {field.name for field in dtype.inner.fields}
@@ -461,7 +421,7 @@ def _is_call(call: Any) -> bool:
 
 
 def _scores(rows: pl.DataFrame, taken: set[str]) -> Iterator[tuple[Metric, str]]:
-    """Return the columns that hold somebody's scores, told by their name and their values."""
+    """Return the columns that hold somebody's scores, known by their names and values."""
     for name, dtype in rows.schema.items():
         if name in taken or not _SCORE_NAME.search(name) or not (dtype.is_numeric() or dtype == pl.Boolean):
             continue

@@ -67,7 +67,7 @@ class Suite:
         aggregates: Any = None,
     ) -> None:
         several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-        given = [as_metric(one) for one in (metrics if several else [metrics])]  # type: ignore[union-attr]
+        given = [_as_metric(one) for one in (metrics if several else [metrics])]  # type: ignore[union-attr]
         columns = {"output": output} | ({"expected": expected} if isinstance(expected, str) else {})
         statistics = tuple(
             one.bind(**columns, clean=clean, clean_expected=clean_expected)
@@ -75,7 +75,7 @@ class Suite:
         )
         if not given and not statistics:
             raise ValueError("a suite needs at least one metric or aggregate")
-        names = choose_names(given)
+        names = _choose_names(given)
         bound = (
             metric.bind(
                 name=name, output=output, expected=expected, clean=clean, clean_expected=clean_expected
@@ -224,8 +224,8 @@ class Suite:
         """
         check_frame(frame)
         schema = frame.collect_schema()
-        check_columns(self.metrics, schema.names())
-        check_columns(self.aggregates, schema.names())
+        _check_columns(self.metrics, schema.names())
+        _check_columns(self.aggregates, schema.names())
         counts = [one.counts(schema) for one in self.aggregates]
         scoring = Scoring(self.metrics, schema, self.signature if signatures else {}, counts)
         scored = scoring.score(frame)
@@ -296,7 +296,7 @@ class Suite:
         check_frame(frame)
         lazy = frame.lazy()
         schema = lazy.collect_schema()
-        check_columns(self.metrics, schema.names())
+        _check_columns(self.metrics, schema.names())
         return find(self.metrics, lazy, schema)
 
     @property
@@ -320,8 +320,7 @@ class Suite:
         return to_metadata(self.signature)
 
 
-def as_metric(metric: object) -> Metric:
-    """Take a metric, or the name of one."""
+def _as_metric(metric: object) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
@@ -340,8 +339,7 @@ def check_frame(frame: object) -> None:
         )
 
 
-def check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) -> None:
-    """Refuse a frame without the columns that the metrics read."""
+def _check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) -> None:
     for metric in metrics:
         for column in metric.columns:
             if column not in existing:
@@ -355,7 +353,7 @@ def check_columns(metrics: Iterable[Metric | Aggregate], existing: list[str]) ->
                 raise ColumnNotFoundError(f'{kind} "{metric.name}": the frame has no column "{column}"{hint}')
 
 
-def choose_names(metrics: list[Metric]) -> list[str]:
+def _choose_names(metrics: list[Metric]) -> list[str]:
     """Name the metrics: as given, or else by their type, numbered where that is taken."""
     given = [metric.name for metric in metrics if metric.name]
     repeated = dict.fromkeys(name for name in given if given.count(name) > 1)
@@ -364,13 +362,13 @@ def choose_names(metrics: list[Metric]) -> list[str]:
     taken = set(given)
     names = []
     for metric in metrics:
-        name = metric.name or next_free(metric.default_name, taken)
+        name = metric.name or _next_free(metric.default_name, taken)
         taken.add(name)
         names.append(name)
     return names
 
 
-def next_free(name: str, taken: set[str]) -> str:
+def _next_free(name: str, taken: set[str]) -> str:
     """Return the name, or with the first number from 2 on that makes it new."""
     number, free = 2, name
     while free in taken:

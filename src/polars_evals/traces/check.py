@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import choose_files, platform_named, tell_all
-from polars_evals.traces.files import expand, named_files
-from polars_evals.traces.plan import Group, ScanPlan, check_options, no_answers, plan_of
+from polars_evals.traces.detect import sort_files
+from polars_evals.traces.plan import Group, ScanPlan, check_options, file_models, no_answers, plan_of
 from polars_evals.traces.read import BROKEN, NUMBER
 from polars_evals.traces.rows import OF_FILE, QUESTION, Rows, is_answer
 from polars_evals.wording import counted, verb, without_query
@@ -151,15 +150,12 @@ def check_traces(
     """
     rows = "traces" if rows is None else rows
     check_options(columns or {}, keep, rows)
-    named = platform_named(format)
-    listed = expand(path, storage_options)
-    files, beside = choose_files(listed, named)
-    output = (columns or {}).get("output")
-    sorting = tell_all(files, named, named_files(path), storage_options, output=output)
+    sorting = sort_files(path, format, storage_options, output=(columns or {}).get("output"))
     failed = {file: str(error) for file, error in sorting.failed.items()}
     plan = None
     try:
-        plan = plan_of(sorting, beside, columns or {}, keep, storage_options) if sorting.told else None
+        if sorting.told:
+            plan = plan_of(sorting.told, sorting.left_out, columns or {}, keep, storage_options)
     except pl.exceptions.PolarsError as error:
         failed |= {one.seen.file: str(error) for one in sorting.told}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
@@ -175,9 +171,9 @@ def check_traces(
                 said_why = refused if lacking and row["records"] else None
                 found.append({**row, "format": group.platform.name, "error": said_why})
                 reasons += _reasons(row)
-    order = {file: place for place, file in enumerate(listed)}
+    order = {file: place for place, file in enumerate(sorting.files)}
     found.sort(key=lambda row: order[str(row["file"])])
-    held_rows = pl.concat(answers) if answers else None
+    held_rows = _with_models(pl.concat(answers), plan) if plan and answers else None
     pairing, versions = _pairing(held_rows)
     return TraceCheck(
         pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
@@ -200,7 +196,7 @@ def _counts(
             told = without_query(str(error))
             found.append({"file": group.files[0], "format": group.platform.name, "error": told})
             return []
-    alone = [Group(group.platform, group.fresh([file])) for file in group.files]
+    alone = [group.only([file]) for file in group.files]
     return [one for group in alone for one in _counts(plan, group, rows, found)]
 
 
@@ -236,6 +232,17 @@ def _count(plan: ScanPlan, group: Group, chosen: Rows) -> tuple[pl.DataFrame, pl
         held, on="file", how="left", maintain_order="left"
     )
     return numbers.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
+
+
+def _with_models(rows: pl.DataFrame, plan: ScanPlan) -> pl.DataFrame:
+    """Name the models of files that name none, as a scan does."""
+    lacking = rows.group_by(OF_FILE, maintain_order=True).agg(pl.col("model", "version").count())
+    named = lacking.filter(pl.col("model") + pl.col("version") > 0).get_column(OF_FILE)
+    tables = [group for group in plan.groups if not group.platform.spans]
+    nameless = [file for group in tables for file in group.files if file not in set(named)]
+    models = {} if {"model", "version"} & set(plan.columns) else file_models(nameless)
+    of_file = pl.col(OF_FILE).replace_strict(models, default=None, return_dtype=pl.String)
+    return rows.with_columns(model=pl.coalesce("model", of_file))
 
 
 def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -10,12 +10,14 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from polars_evals._polars import GZIP, scan_lines
-from polars_evals.storage.paths import ending, local_path
+from polars_evals.storage.paths import Paths, ending, local_path
+from polars_evals.storage.paths import expand as expand_paths
 
 Kind: TypeAlias = Literal["parquet", "lines", "json", "csv", "yaml", "eval"]
 
@@ -47,6 +49,17 @@ _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
 _READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
 )
+
+
+def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[str]:
+    """List the trace files that a path, a folder, a pattern, a URL, or a list of these stands for."""
+    return expand_paths(paths, ENDINGS, storage_options)
+
+
+def named_files(paths: Paths) -> set[str]:
+    """List the files that a user named one by one."""
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    return {os.path.expanduser(os.fspath(path)) for path in listed}
 
 
 def kind_of(file: str) -> Kind:

@@ -84,22 +84,25 @@ def with_expected(
         raise ValueError(f"unmatched must be 'keep' or 'raise', not {unmatched!r}")
     answers = _answers(traces, dataset, on, expected)
     if unmatched == "raise":
-        _refuse(_traces_without(traces, answers, on))
+        missing = traces.lazy().select(on).join(answers.lazy(), on=on, how="anti", maintain_order="left")
+        _refuse(missing.collect().get_column(on))
     schema = traces.lazy().collect_schema()
     joined = traces.lazy().join(answers.lazy(), on=on, how="left", maintain_order="left")
+    value = pl.col(_ANSWER)
     if "expected" in schema:
         own = pl.col("expected")
-        if isinstance(answers.schema[_ANSWER], pl.List) and not isinstance(schema["expected"], pl.List):
-            own = pl.when(own.is_not_null()).then(pl.concat_list(own.cast(pl.String)))
-        elif isinstance(schema["expected"], pl.List) and not isinstance(answers.schema[_ANSWER], pl.List):
-            joined = joined.with_columns(
-                pl.when(pl.col(_ANSWER).is_not_null()).then(pl.concat_list(pl.col(_ANSWER))).alias(_ANSWER)
-            )
-        value = pl.coalesce(pl.col(_ANSWER), own)
-    else:
-        value = pl.col(_ANSWER)
+        are_lists = [isinstance(dtype, pl.List) for dtype in (answers.schema[_ANSWER], schema["expected"])]
+        if are_lists == [True, False]:
+            own = _as_list(own)
+        elif are_lists == [False, True]:
+            value = _as_list(value)
+        value = pl.coalesce(value, own)
     result = joined.with_columns(value.alias("expected")).drop(_ANSWER)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
+
+
+def _as_list(text: pl.Expr) -> pl.Expr:
+    return pl.when(text.is_not_null()).then(pl.concat_list(text.cast(pl.String)))
 
 
 def unmatched_items(
@@ -201,13 +204,6 @@ def scan_dataset(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFr
     if ".csv" in suffixes:
         return pl.scan_csv(dataset, infer_schema=False)
     return pl.scan_parquet(dataset)
-
-
-def _traces_without(traces: pl.DataFrame | pl.LazyFrame, answers: pl.DataFrame, on: str) -> pl.Series:
-    missing = (
-        traces.lazy().select(on).join(answers.lazy().select(on), on=on, how="anti", maintain_order="left")
-    )
-    return missing.collect().get_column(on)
 
 
 def _refuse(missing: pl.Series) -> None:

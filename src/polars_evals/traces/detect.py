@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from polars_evals._polars import TIME_CASTS
-from polars_evals.traces.content import Kind, kind_of, refuse_large_parquet
+from polars_evals.storage.paths import Paths
+from polars_evals.traces.content import Kind, expand, kind_of, named_files, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
 from polars_evals.traces.propose import as_options, propose, propose_columns
-from polars_evals.traces.read import sample
+from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
 
@@ -27,24 +28,12 @@ _OFTEN_OTHER: tuple[Kind, ...] = ("json", "csv", "yaml")
 UNKNOWN = "no known trace format"
 
 
-class FormatError(pl.exceptions.SchemaError):
-    """The format of a file is not known."""
-
-    def __init__(self, message: str, file: str = "") -> None:
-        super().__init__(message)
-        self.file = file
-
-
-class UnknownFormatError(FormatError):
+class UnknownFormatError(pl.exceptions.SchemaError):
     """The columns match no platform."""
 
 
-class AmbiguousFormatError(FormatError):
+class AmbiguousFormatError(pl.exceptions.SchemaError):
     """The columns match several platforms."""
-
-
-class EmptyFileError(FormatError):
-    """A file holds no records."""
 
 
 @dataclass(frozen=True)
@@ -207,16 +196,6 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
     )
 
 
-def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan a Parquet file, or a CSV file as texts."""
-    if kind == "parquet":
-        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
-    separator = "\t" if ".tsv" in file.lower() else ","
-    return pl.scan_csv(
-        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
-    )
-
-
 def _unified(dtype: pl.DataType) -> pl.DataType:
     return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
@@ -258,15 +237,14 @@ def tell(seen: Seen) -> tuple[Platform, str]:
     if len(fitting) > 1:
         shown = "; ".join(f"{name} (columns {', '.join(sorted(marks))})" for name, marks in fitting.items())
         raise AmbiguousFormatError(
-            f"{seen.file} could be {shown}: name one with format=, or pass only the files of one",
-            seen.file,
+            f"{seen.file} could be {shown}: name one with format=, or pass only the files of one"
         )
     if fitting:
         [(name, marks)] = fitting.items()
         return PLATFORMS[name], f"columns {', '.join(sorted(marks))} ({PLATFORMS[name].title})"
     if own:
         return GENERIC, "a column output, and no platform's columns"
-    raise UnknownFormatError(_unknown(seen), seen.file)
+    raise UnknownFormatError(_unknown(seen))
 
 
 def _unknown(seen: Seen) -> str:
@@ -320,6 +298,7 @@ def scores_of(seen: Seen) -> Platform | None:
 class Sorting:
     """What files are: those of a platform, those that are no traces, those that cannot be read, and why."""
 
+    files: list[str] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
@@ -327,24 +306,31 @@ class Sorting:
     strays: list[str] = field(default_factory=list)
 
 
-def tell_all(
-    files: Sequence[str],
-    named: Platform | None,
-    explicit: set[str],
+def sort_files(
+    path: Paths,
+    format_name: str,
     storage_options: dict[str, Any] | None,
     *,
     output: str | pl.Expr | None = None,
     as_is: Collection[str] | None = None,
+    explicit: Collection[str] | None = None,
     copies: Mapping[str, str] | None = None,
     apart: bool = False,
 ) -> Sorting:
-    """Tell each file's platform; in a folder, files that are no traces are left out with a reason.
+    """Tell the platform of each file of some paths; files that are no traces are left out with a reason.
 
     A file whose columns all are those of the others belongs to them: columns come and go. So does one of no
     platform that has the column `output`, which the user named. Any other is refused. With `apart`, no file
     is told by others. Where no file is of a platform, those with the columns `as_is` are taken as they are.
+    Files in `explicit`, by default those that were named one by one, are refused where others are left out.
     """
-    found, seen, unknown = Sorting(), list[Seen](), list[tuple[Seen, FormatError]]()
+    named = platform_named(format_name)
+    # Files that are read from copies need not be there.
+    listed = list(path) if copies and isinstance(path, Sequence) else expand(path, storage_options)
+    files, beside = choose_files([str(file) for file in listed], named)
+    explicit = named_files(path) if explicit is None else explicit
+    found, seen = Sorting(files, left_out=beside), list[Seen]()
+    unknown = list[tuple[Seen, UnknownFormatError]]()
     empty = list[str]()
     for file in files:
         try:
@@ -373,16 +359,16 @@ def tell_all(
         if found.told or as_is is not None or apart:
             found.left_out[file] = "empty"
         else:
-            found.failed[file] = EmptyFileError(f"{file!r} is empty: it holds no records", file)
+            found.failed[file] = pl.exceptions.SchemaError(f"{file!r} is empty: it holds no records")
     order = {each.file: place for place, each in enumerate(seen)}
     found.told.sort(key=lambda one: order[one.seen.file])
     return found
 
 
 def _tell_others(
-    unknown: Sequence[tuple[Seen, FormatError]],
+    unknown: Sequence[tuple[Seen, UnknownFormatError]],
     found: Sorting,
-    explicit: set[str],
+    explicit: Collection[str],
     as_is: Collection[str] | None,
     *,
     apart: bool,

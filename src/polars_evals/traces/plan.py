@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, Seen, Sorting, Told, choose_files, platform_named, tell_all
-from polars_evals.traces.files import expand, file_models, named_files
+from polars_evals.traces.detect import Detection, Told, sort_files
 from polars_evals.traces.platforms import GENERIC, Platform
 from polars_evals.traces.platforms.base import Candidate, candidates
 from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, refuse_deep
@@ -30,34 +30,14 @@ from polars_evals.traces.rows import (
 from polars_evals.traces.source import Stream, Table, merge_schemas
 from polars_evals.wording import counted, did_you_mean
 
+# Files that one scan reads.
+Group: TypeAlias = Table | Stream
+
 # Of more files than this, only one of each group is looked into for answers before the scan.
 _FILES_TO_TRY = 64
 
 _ROWS = get_args(Rows)
 _PATH = re.compile(r"[^\[\]]+(\[(-?\d+:?|\*|[^\[\]=]+=[^\[\]]*|'[^']*')\]|[^\[\]]+)*")
-
-
-@dataclass(frozen=True)
-class Group:
-    """Files that one scan reads, and their platform."""
-
-    platform: Platform
-    source: Table | Stream
-
-    @property
-    def files(self) -> list[str]:
-        """The files."""
-        return (
-            self.source.files if isinstance(self.source, Table) else [file for file, _ in self.source.files]
-        )
-
-    def fresh(self, files: Sequence[str] | None = None) -> Table | Stream:
-        """Return the source as it was before fields were asked of it, with all or some of its files."""
-        if isinstance(self.source, Table):
-            return self.source if files is None else replace(self.source, files=list(files))
-        wanted = set(self.files if files is None else files)
-        chosen = [each for each in self.source.files if each[0] in wanted]
-        return replace(self.source, files=chosen, used={}, kept=[], unless={})
 
 
 @dataclass(frozen=True)
@@ -92,8 +72,7 @@ class ScanPlan:
     def spans(self, group: Group, files: Sequence[str] | None = None) -> pl.LazyFrame:
         """Scan one group to one row a record."""
         return spans_frame(
-            group.fresh(files),
-            group.platform,
+            group.only(group.files if files is None else files),
             columns=self.columns,
             keep=self.keep,
             storage_options=self.storage_options,
@@ -114,7 +93,7 @@ class ScanPlan:
         if it were the only one.
         """
         kept = [kept_name(name) for name in self.keep]
-        may_break = isinstance(group.source, Stream) or bool(group.platform.json)
+        may_break = isinstance(group, Stream) or bool(group.platform.json)
         spans = self.spans(group, files)
         if scores:
             found = pl.col("span_id").replace_strict(dict(scores), default=None, return_dtype=pl.String)
@@ -160,9 +139,9 @@ class ScanPlan:
 
     def look_into(self, group: Group, files: Sequence[str]) -> dict[str, Survey]:
         """Read files up to the first answer, or to the end where that is needed."""
-        source = group.fresh(files)
+        source = group.only(files)
         if isinstance(source, Table):
-            return self._look_into_table(group, source, files)
+            return self._look_into_table(source, files)
         places = {
             name: [place for wanted in names for place in candidates(group.platform, wanted)]
             for name, names in _SURVEYED.items()
@@ -191,10 +170,10 @@ class ScanPlan:
                     passed.add(file)
         return found
 
-    def _look_into_table(self, group: Group, source: Table, files: Sequence[str]) -> dict[str, Survey]:
+    def _look_into_table(self, group: Table, files: Sequence[str]) -> dict[str, Survey]:
         places = {name: candidates(group.platform, name) for name in ("expected", "model", "version")}
-        dtypes = [source.schema.get(place.path) for place in places["expected"]]
-        has_model = any(source.knows(place.path) for name in ("model", "version") for place in places[name])
+        dtypes = [group.schema.get(place.path) for place in places["expected"]]
+        has_model = any(group.knows(place.path) for name in ("model", "version") for place in places[name])
         spans = self.spans(group, files).select(OF_FILE, answered=is_answer())
         # A large file is not read to its end for this.
         if len(files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
@@ -287,30 +266,26 @@ def make_plan(
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Tell the files, group them, and check what the user named; a file that cannot be read is an error."""
-    named = platform_named(format_name)
-    files, left_out = choose_files(expand(path, storage_options), named)
-    found = tell_all(files, named, named_files(path), storage_options, output=columns.get("output"))
+    found = sort_files(path, format_name, storage_options, output=columns.get("output"))
     for error in found.failed.values():
         raise error
-    return plan_of(found, left_out, columns, keep, storage_options)
+    return plan_of(found.told, found.left_out, columns, keep, storage_options)
 
 
 def plan_of(
-    found: Sorting,
+    told: Sequence[Told],
     left_out: Mapping[str, str],
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Group the files that were told, and check what the user named."""
-    groups = group_files(found.told)
-    formats = dict.fromkeys(one.platform.name for one in found.told)
-    reasons = dict.fromkeys(one.reason for one in found.told)
+    groups = group_files(told)
     detection = Detection(
-        "+".join(formats),
-        "; ".join(reasons),
-        tuple(one.seen.file for one in found.told),
-        {**left_out, **found.left_out},
+        "+".join(dict.fromkeys(one.platform.name for one in told)),
+        "; ".join(dict.fromkeys(one.reason for one in told)),
+        tuple(one.seen.file for one in told),
+        left_out,
     )
     plan = ScanPlan(detection, groups, columns, keep, storage_options)
     for name, mapped in columns.items():
@@ -323,87 +298,121 @@ def plan_of(
     return plan
 
 
-def needs_unpacking(platform: Platform, seen: Seen) -> bool:
-    """Say whether a file's records must be taken apart first."""
-    if platform.unpack is None:
-        return False
-    return not platform.unpack_marks or bool(platform.unpack_marks & seen.names)
-
-
 def group_files(told: Sequence[Told]) -> list[Group]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
     groups: list[Group] = []
-    for one in told:
-        seen, platform = one.seen, one.platform
-        unpacks = needs_unpacking(platform, seen)
+    for seen, platform in ((one.seen, one.platform) for one in told):
+        marks = platform.unpack_marks
+        unpacks = platform.unpack is not None and (not marks or bool(marks & seen.names))
         copies = {seen.file: seen.copy} if seen.copy else {}
         is_table = seen.kind in ("csv", "parquet") and not unpacks
         for group in groups:
-            source = group.source
-            if group.platform is not platform or source.hive != seen.hive:
+            if group.platform is not platform or group.hive != seen.hive:
                 continue
-            if is_table and isinstance(source, Table) and source.kind == seen.kind:
-                merged = merge_schemas(source.schema, dict(seen.schema))
+            if is_table and isinstance(group, Table) and group.kind == seen.kind:
+                merged = merge_schemas(group.schema, seen.schema)
                 if merged is not None:
-                    source.schema.update(merged)
-                    source.files.append(seen.file)
-                    source.copies.update(copies)
+                    group.schema.update(merged)
+                    group.files.append(seen.file)
+                    group.copies.update(copies)
                     break
-            if not is_table and isinstance(source, Stream) and (source.unpack is not None) == unpacks:
-                source.schema.update(seen.schema)
-                source.files.append((seen.file, seen.kind))
-                source.copies.update(copies)
-                source.constant.intersection_update(seen.constant)
+            if not is_table and isinstance(group, Stream) and group.unpacks == unpacks:
+                group.schema.update(seen.schema)
+                group.kinds[seen.file] = seen.kind
+                group.copies.update(copies)
+                group.constant.intersection_update(seen.constant)
                 break
         else:
-            source = (
-                Table(seen.kind, seen.hive, [seen.file], dict(seen.schema), copies)
-                if is_table
-                else Stream(
-                    *(seen.hive, platform.lists, platform.unpack if unpacks else None),
-                    *([(seen.file, seen.kind)], dict(seen.schema)),
-                    copies=copies,
-                    constant=set(seen.constant),
+            schema, constant = dict(seen.schema), set(seen.constant)
+            if is_table:
+                groups.append(Table(seen.kind, seen.hive, [seen.file], schema, copies, platform))
+            else:
+                kinds = {seen.file: seen.kind}
+                groups.append(
+                    Stream(seen.hive, kinds, schema, platform, unpacks, copies=copies, constant=constant)
                 )
-            )
-            groups.append(Group(platform, source))
     return groups
 
 
 def _require(name: str, groups: Sequence[Group], option: str) -> None:
     """Insist that some file holds a column that the user named."""
-    if name in (FILE, LINE) or any(group.source.knows(name) or not group.source.schema for group in groups):
+    if name in (FILE, LINE) or any(group.knows(name) or not group.schema for group in groups):
         return
     group = groups[0]
     where = repr(group.files[0])
-    if isinstance(group.source, Stream):
+    if isinstance(group, Stream):
         where = f"the first records of {where}"
     others = sum(len(each.files) for each in groups) - 1
     raise pl.exceptions.ColumnNotFoundError(
         f"{option} names {name!r}, which is not in {where}{f' nor in {others} other files' if others else ''}"
-        f"{did_you_mean(name, sorted(group.source.schema))} "
-        f"(columns: {', '.join(sorted(group.source.schema))})"
+        f"{did_you_mean(name, sorted(group.schema))} "
+        f"(columns: {', '.join(sorted(group.schema))})"
     )
 
 
 def _require_output(groups: Sequence[Group]) -> None:
     """Insist that tables have a column where their platform has its answers."""
-    tables = [group for group in groups if isinstance(group.source, Table)]
+    tables = [group for group in groups if isinstance(group, Table)]
     if len(tables) < len(groups) or not tables:
         return
     for group in tables:
         places = candidates(group.platform, "output")
-        if not group.source.schema or any(group.source.knows(place.path) for place in places):
+        if not group.schema or any(group.knows(place.path) for place in places):
             return
     group = tables[0]
     wanted = dict.fromkeys(_head(place) for place in candidates(group.platform, "output"))
     where = "" if group.platform is GENERIC else f", where {group.platform.title} has its outputs"
     raise pl.exceptions.ColumnNotFoundError(
         f"{group.files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "
-        f'columns={{"output": ...}} (columns: {", ".join(sorted(group.source.schema))})'
+        f'columns={{"output": ...}} (columns: {", ".join(sorted(group.schema))})'
         f"{f'; {group.platform.hint}' if group.platform.hint else ''}"
     )
 
 
 def _head(place: Candidate) -> str:
     return place.path.partition(".")[0].partition("[")[0]
+
+
+# What tells files apart and is no name of a model: dates, times and ids, and the numbers of parts.
+_STAMP = re.compile(
+    r"\d{4}-?\d{2}-?\d{2}(?:[T_ -]?\d{2}[-:_.]?\d{2}(?:[-:_.]?\d{2}(?:\.\d+)?)?)?Z?"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
+_PART = re.compile(
+    r"(?:part|chunk|shard|batch|split|page|file|data|outputs?|results?|samples?|traces?|spans?|export|logs?|day)?"
+    r"[\W_]*\d*(?:[\W_]*of[\W_]*\d+)?",
+    re.IGNORECASE,
+)
+
+
+def file_models(files: Sequence[str]) -> dict[str, str]:
+    """Name the models of files that name none, by the folder or by the name that tells the files apart.
+
+    Dates, times, ids and numbers of parts are no names.
+
+    Examples
+    --------
+    >>> file_models(["runs/llama-7b/out.json", "runs/llama-13b/out.json"])
+    {'runs/llama-7b/out.json': 'llama-7b', 'runs/llama-13b/out.json': 'llama-13b'}
+    >>> file_models(["gpt-4_2026-01-02.jsonl", "o1_2026-01-03.jsonl"])
+    {'gpt-4_2026-01-02.jsonl': 'gpt-4', 'o1_2026-01-03.jsonl': 'o1'}
+    >>> file_models(["2026-01-02.jsonl", "2026-01-03.jsonl"])
+    {}
+    """
+    parts = {file: re.split(r"[/\\]", os.path.abspath(file) if "://" not in file else file) for file in files}
+    stems = {file: _STAMP.sub("", _stem(path[-1])).strip(" _-.") for file, path in parts.items()}
+    if len(files) > 1 and len(set(stems.values())) == len(files):
+        # Each file has a name of its own, unless folders of several files tell the models.
+        folders = {tuple(path[:-1]) for path in parts.values()}
+        if len(folders) in (1, len(files)):
+            return {} if all(_PART.fullmatch(stem) for stem in stems.values()) else stems
+    for level in range(2, max(map(len, parts.values()), default=0) + 1):
+        names = {file: path[-level] if len(path) >= level else "" for file, path in parts.items()}
+        bare = {_STAMP.sub("", name).strip(" _-.") for name in names.values()}
+        if len(bare) > 1 and not all(_PART.fullmatch(name) for name in bare):
+            return names
+    return {}
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"(\.[A-Za-z]\w{1,7}){1,2}$", "", name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -38,7 +40,7 @@ BROKEN = "@broken"
 _BATCH_RECORDS = 4096
 BATCH_BYTES = 4 << 20
 # Of how many records the keys say what a file is.
-_SAMPLE_RECORDS = 100
+SAMPLE_RECORDS = 100
 
 KEPT = "@kept"
 
@@ -60,16 +62,10 @@ def record_frames(
     A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
     should keep of it stands under `KEPT`.
     """
-    if unpack is None and kind == "lines":
-        yield from _lines(file, storage_options)
-        return
     around: Record = {}
     for frame in _frames(file, kind, lists, around, storage_options):
-        yield (
-            frame
-            if unpack is None
-            else _unpacked(frame, unpack, around | {"file": name or file}, around, kept)
-        )
+        about = around | {"file": name or file}
+        yield frame if unpack is None else _unpacked(frame, unpack, about, around, kept)
 
 
 def _frames(
@@ -80,25 +76,14 @@ def _frames(
     storage_options: dict[str, Any] | None,
 ) -> Iterator[pl.DataFrame]:
     if kind == "lines":
-        yield from _lines(file, storage_options)
-    elif kind == "parquet":
-        yield from _rows(file, storage_options)
-    else:
-        yield from _batched(_texts(file, kind, lists, around, storage_options))
-
-
-def _texts(
-    file: str,
-    kind: Kind,
-    lists: Sequence[Sequence[str]],
-    around: Record,
-    storage_options: dict[str, Any] | None,
-) -> Iterator[bytes]:
-    """Read the records of a file that is neither lines nor a table of Parquet."""
-    reader = {"eval": _archive, "yaml": _yaml, "csv": _csv}.get(kind)
-    if reader is None:
-        return _documents(file, lists, around, storage_options)
-    return reader(file, lists, around)
+        return _lines(file, storage_options)
+    if kind in ("parquet", "csv"):
+        return _rows(file, kind, storage_options)
+    if kind == "eval":
+        return _batched(_archive(file, around))
+    if kind == "yaml":
+        return _batched(_yaml(file, lists, around))
+    return _batched(_documents(file, lists, around, storage_options))
 
 
 def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
@@ -133,16 +118,17 @@ def _and_end(found: Iterator[bytes]) -> Iterator[bytes | None]:
 
 
 def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
-    number, held, size = 1, list[str | None](), 0
+    """Put records in frames; the first one is small, for those who look at the beginning of a file."""
+    number, held, size, most = 1, list[str | None](), 0, SAMPLE_RECORDS
     for text in texts:
         try:
             held.append(text.decode())
         except UnicodeDecodeError:
             held.append(None)
         size += len(text)
-        if len(held) >= _BATCH_RECORDS or size >= BATCH_BYTES:
+        if len(held) >= most or size >= BATCH_BYTES:
             yield _frame(pl.Series(LINE, held, pl.String), number)
-            number, held, size = number + len(held), [], 0
+            number, held, size, most = number + len(held), [], 0, _BATCH_RECORDS
     if held:
         yield _frame(pl.Series(LINE, held, pl.String), number)
 
@@ -189,7 +175,7 @@ def _object(text: bytes) -> Record:
     return {}
 
 
-def _archive(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
+def _archive(file: str, around: Record) -> Iterator[bytes]:
     """Read the samples of an Inspect log, which is a zip; its entries may be packed with Zstandard."""
     path = local_path(file)
     if path is None:
@@ -229,16 +215,12 @@ def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Itera
 
     def unpacked() -> Iterator[bytes]:
         if entry.compress_type == _ZSTANDARD:
-            # Older Pythons cannot unpack it.
-            kind, entry.compress_type = entry.compress_type, zipfile.ZIP_STORED
-            size, entry.file_size = entry.file_size, entry.compress_size
-            crc, entry.CRC = entry.CRC, 0
-            try:
-                with archive.open(entry) as stream:
-                    stream._expected_crc = None  # type: ignore[attr-defined]
-                    packed = stream.read()
-            finally:
-                entry.compress_type, entry.file_size, entry.CRC = kind, size, crc
+            # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
+            stream = archive.fp
+            assert stream is not None
+            stream.seek(entry.header_offset + 26)
+            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
+            packed = stream.read(entry.compress_size)
             yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
             return
         with archive.open(entry) as stream:
@@ -283,8 +265,6 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
-    except RecursionError:
-        raise pl.exceptions.ComputeError(f"cannot read {file!r}: its YAML is nested too deeply") from None
     if isinstance(value, dict):
         for keys in lists:
             inner: Any = value
@@ -294,12 +274,7 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
                 around.update({key: held for key, held in value.items() if key not in keys})
                 value = inner
                 break
-    for number, record in enumerate(value if isinstance(value, list) else [value], 1):
-        try:
-            yield _written(record).encode()
-        except (ValueError, RecursionError) as error:
-            why = "refers to itself" if "ircular" in str(error) else "is nested too deeply"
-            raise pl.exceptions.ComputeError(f"cannot read {file!r}: record {number:,} {why}") from None
+    yield from (_written(record).encode() for record in (value if isinstance(value, list) else [value]))
 
 
 def _refuse_expanding(file: str, text: bytes) -> None:
@@ -330,18 +305,19 @@ def _refuse_expanding(file: str, text: bytes) -> None:
             raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
-def _csv(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
-    """Read the rows of a CSV file as records, for platforms whose rows must be unpacked."""
-    table = pl.scan_csv(file, glob=False, infer_schema=False)
-    start = 0
-    while (rows := table.slice(start, _BATCH_RECORDS).collect()).height:
-        yield from (_written(row).encode() for row in rows.iter_rows(named=True))
-        start += rows.height
+def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan a Parquet file, or a CSV file as texts."""
+    if kind == "parquet":
+        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+    separator = "\t" if ".tsv" in file.lower() else ","
+    return pl.scan_csv(
+        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
+    )
 
 
-def _rows(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
-    """Read the rows of a Parquet file as records, for platforms whose rows must be unpacked."""
-    table = pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
+def _rows(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+    """Read the rows of a table as records, for platforms whose rows must be unpacked."""
+    table = scan_table(file, kind, storage_options)
     record = as_record(table.collect_schema())
     start = 0
     while True:
@@ -389,23 +365,11 @@ def sample(
 ) -> list[str | None]:
     """Read a file's first records, before its platform is known; one that is not valid UTF-8 is null."""
     lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
-    if kind not in ("lines", "parquet"):
-        return _decoded(islice(_texts(file, kind, lists, {}, storage_options), _SAMPLE_RECORDS))
     found = list[str | None]()
     for frame in islice(record_frames(file, kind, lists, None, storage_options=storage_options), 3):
-        found += frame.get_column(LINE).head(_SAMPLE_RECORDS - len(found)).to_list()
-        if len(found) == _SAMPLE_RECORDS:
+        found += frame.get_column(LINE).head(SAMPLE_RECORDS - len(found)).to_list()
+        if len(found) == SAMPLE_RECORDS:
             break
-    return found
-
-
-def _decoded(texts: Iterable[bytes]) -> list[str | None]:
-    found = list[str | None]()
-    for text in texts:
-        try:
-            found.append(text.decode())
-        except UnicodeDecodeError:
-            found.append(None)
     return found
 
 

@@ -46,40 +46,15 @@ CANONICAL: Mapping[str, pl.DataType] = {
 }
 
 # What the platforms call the kinds of a span.
-_KINDS: Mapping[str, tuple[str, ...]] = {
-    "llm": (
-        *(
-            "llm",
-            "generation",
-            "chat_model",
-            "chat",
-            "text_completion",
-            "completion",
-            "generate_content",
-            "model",
-        ),
-        *("ai.generatetext.dogenerate", "ai.streamtext.dostream", "ai.generateobject.dogenerate", "response"),
-    ),
-    "tool": ("tool", "execute_tool", "ai.toolcall"),
-    "agent": ("agent", "invoke_agent", "create_agent"),
-    "retriever": ("retriever", "reranker", "retrieval"),
-    "embedding": ("embedding", "embeddings"),
-    "chain": (
-        *(
-            "chain",
-            "span",
-            "workflow",
-            "task",
-            "parser",
-            "prompt",
-            "unknown",
-            "event",
-            "evaluator",
-            "guardrail",
-            "eval",
-        ),
-        *("score", "function", "ai.generatetext", "ai.streamtext", "ai.generateobject"),
-    ),
+_KINDS: Mapping[str, str] = {
+    "llm": "llm generation chat_model chat text_completion completion generate_content model response "
+    "ai.generatetext.dogenerate ai.streamtext.dostream ai.generateobject.dogenerate",
+    "tool": "tool execute_tool ai.toolcall",
+    "agent": "agent invoke_agent create_agent",
+    "retriever": "retriever reranker retrieval",
+    "embedding": "embedding embeddings",
+    "chain": "chain span workflow task parser prompt unknown event evaluator guardrail eval score function "
+    "ai.generatetext ai.streamtext ai.generateobject",
 }
 _ERRORS = ("error", "failed", "status_code_error", "2", "traceststatus.error", "exception")
 
@@ -97,7 +72,6 @@ def kept_name(column: str) -> str:
 
 def spans_frame(
     group: Table | Stream,
-    platform: Platform,
     *,
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
@@ -105,9 +79,7 @@ def spans_frame(
 ) -> pl.LazyFrame:
     """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
     fields = {
-        name: _field(name, group, platform, columns)
-        for name in (*CANONICAL, *HELPERS)
-        if name not in ("ts", "end")
+        name: _field(name, group, columns) for name in (*CANONICAL, *HELPERS) if name not in ("ts", "end")
     }
     if isinstance(group, Stream):
         for name, other in (("question", "item_id"), ("record", "trace_id")):
@@ -116,7 +88,7 @@ def spans_frame(
                 hashed, there = (found.expr.meta.output_name() for found in pair if found is not None)
                 group.unless[hashed] = there
     texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
-    times = {name: _times(name, group, platform, columns) for name in ("ts", "end")}
+    times = {name: _times(name, group, columns) for name in ("ts", "end")}
     kept = {kept_name(name): _kept(name, group) for name in keep}
     mapped = {
         name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()
@@ -139,7 +111,7 @@ def spans_frame(
         name: _first([*found[0], *([pl.col(f"@{name}_text")] if found[1] is not None else [])], TIME)
         for name, found in times.items()
     }
-    broken = _broken(group, platform)
+    broken = _broken(group)
     return frame.with_columns(**{"@ts": instants["ts"], "@end": instants["end"]}).select(
         *_typed(broken, has_record=texts["record"] is not None),
         *kept,
@@ -159,7 +131,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
     status = pl.col("@status").str.to_lowercase().str.split(".").list.last()
     failed = pl.when(status.is_in(_ERRORS)).then(pl.coalesce("@status_message", pl.lit("error")))
     kind = pl.col("@kind").str.to_lowercase()
-    names = {word: name for name, words in _KINDS.items() for word in words}
+    names = {word: name for name, words in _KINDS.items() for word in words.split()}
     took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
     place = format_text("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
     typed = {
@@ -224,9 +196,7 @@ def finished(
     return frame.with_columns(item_id=item, **lists, **counts).select(*CANONICAL, *kept)
 
 
-def _field(
-    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
-) -> Field | None:
+def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]) -> Field | None:
     """Find one field; None where these files do not hold it."""
     named = {"question": "input"}.get(name, name)
     if named in columns:
@@ -246,8 +216,8 @@ def _field(
             if isinstance(group, Stream)
             else group.field([Candidate(mapped, reading)])
         )
-    places = candidates(platform, name)
-    if name == "item_id" and platform.common and isinstance(group, Stream):
+    places = candidates(group.platform, name)
+    if name == "item_id" and group.platform.common and isinstance(group, Stream):
         # Tables of chats often have an `id` that is the same everywhere.
         places = [place for place in places if place.path == name or place.path not in group.constant]
     return group.field(places)
@@ -259,7 +229,7 @@ def _first(found: Sequence[pl.Expr], dtype: pl.DataType) -> pl.Expr:
 
 
 def _times(
-    name: str, group: Table | Stream, platform: Platform, columns: Mapping[str, str | pl.Expr]
+    name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
 ) -> tuple[list[pl.Expr], pl.Expr | None]:
     """Find the times, and the texts that have yet to be read as times."""
     times, texts = list[pl.Expr](), list[pl.Expr]()
@@ -267,9 +237,9 @@ def _times(
     if isinstance(mapped, pl.Expr):
         return [mapped.cast(TIME)], None
     if isinstance(group, Stream):
-        found = group.source_field(mapped) if mapped else group.field(candidates(platform, name))
+        found = group.source_field(mapped) if mapped else group.field(candidates(group.platform, name))
         return [], None if found is None else found.expr
-    for place in [Candidate(mapped, "text")] if mapped else candidates(platform, name):
+    for place in [Candidate(mapped, "text")] if mapped else candidates(group.platform, name):
         field = group.field([place])
         if field is None:
             continue
@@ -296,11 +266,11 @@ def _kept(name: str, group: Table | Stream) -> pl.Expr:
     return pl.lit(None) if found is None else found.expr
 
 
-def _broken(group: Table | Stream, platform: Platform) -> pl.Expr:
+def _broken(group: Table | Stream) -> pl.Expr:
     """Say what is wrong with a record, or with a cell that must hold JSON; null where nothing is."""
     if isinstance(group, Stream):
         return pl.col(BROKEN)
-    texts = [name for name in platform.json if isinstance(group.schema.get(name), pl.String)]
+    texts = [name for name in group.platform.json if isinstance(group.schema.get(name), pl.String)]
     reasons = []
     for name in texts:
         # Only where there is no answer need the JSON be checked.

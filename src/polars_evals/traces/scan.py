@@ -1,21 +1,37 @@
-"""The front door: scan an export, and say what it is."""
+"""Scan exports, and say what they are: one reading of paths for the library, the command and jobs."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
+from polars_evals._errors import InputError
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, choose_files, platform_named
-from polars_evals.traces.files import expand
-from polars_evals.traces.plan import check_options, make_plan
-from polars_evals.traces.rows import Rows
+from polars_evals.traces.content import expand
+from polars_evals.traces.dataset import Dataset
+from polars_evals.traces.detect import Detection, choose_files, platform_named, sort_files
+from polars_evals.traces.plan import (
+    Group,
+    NoAnswersError,
+    ScanPlan,
+    check_options,
+    file_models,
+    make_plan,
+    no_answers,
+    plan_of,
+)
+from polars_evals.traces.platforms import GENERIC
+from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.read import BROKEN, NUMBER, read_text
+from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
 from polars_evals.traces.scores import with_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from polars_evals.traces.source import Stream
+from polars_evals.traces.tables import SOURCE, scan_tables, together
+from polars_evals.wording import counted
 
 _log = logging.getLogger("polars_evals.traces")
 
@@ -153,3 +169,224 @@ def trace_files(
 ) -> list[str]:
     """List the files that [`scan_traces`][polars_evals.scan_traces] would read, without opening them."""
     return choose_files(expand(path, storage_options), platform_named(format))[0]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Files that are read together, and what became of each.
+
+    Attributes
+    ----------
+    frame
+        The rows of all files that can be read, with `source_file` (the path as it was given or found),
+        `source_row` (the row's number in its file, from 0) and `source_broken` (what is wrong with the
+        record; null where nothing is). None where there is no such file.
+    formats
+        The files that the frame reads, with their format; `table` for a table of no platform.
+    left_out
+        The files that are no traces, such as manifests and empty files, with the reason.
+    failed
+        The files that cannot or must not be read, with the reason.
+    strays
+        Those of them that have no known format, and would be left out beside a file of traces.
+    """
+
+    frame: pl.LazyFrame | None
+    formats: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    strays: Collection[str] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the frame reads."""
+        return tuple(self.formats)
+
+    def require(self, nothing: str) -> pl.LazyFrame:
+        """Return the frame. A file that cannot be read is an error, and so are no rows (`nothing`)."""
+        for file, reason in self.failed.items():
+            others = len(self.failed) - 1
+            more = f" (and {counted(others, 'other file')} cannot be read)" if others else ""
+            raise InputError(f"{reason if file in reason else f'{file}: {reason}'}{more}")
+        if self.frame is None:
+            raise InputError(nothing)
+        return self.frame
+
+
+def read_traces(
+    path: Paths,
+    format: str = "auto",  # noqa: A002
+    *,
+    columns: Mapping[str, str | pl.Expr] | None = None,
+    keep: Sequence[str] = (),
+    rows: Rows | None = None,
+    as_is: Collection[str] | None = None,
+    dataset: Dataset | None = None,
+    apart: bool = False,
+    explicit: Collection[str] | None = None,
+    name_models: bool = False,
+    copies: Mapping[str, str] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Reading:
+    """
+    Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
+
+    Every command and job reads through this function, so that all of them give the same rows and counts.
+    `Reading.frame` is lazy. It is made once for all files: a trace whose spans stand in two of them is one
+    row. A file whose content breaks later than its first records raises when the frame is collected, with an
+    error that names it; read the halves of the set by themselves to get the rows of the others.
+
+    Parameters
+    ----------
+    path, format, columns, keep, rows, storage_options
+        As in [`scan_traces`][polars_evals.scan_traces].
+    as_is
+        Columns that the caller needs. If given, a table of no platform that has all of them, or a column
+        `output`, is read as it is: with all its columns and their types. `ts` becomes UTC, and a column of
+        two kinds becomes text. None: every file is read to the canonical columns.
+    dataset
+        Where the expected values are, if not in the files.
+    apart
+        Read each file as if it were the only one: spans of a trace in two files are two rows.
+    explicit
+        The files that a user named one by one, if not all that are given here: of the others, those that are
+        no traces are left out.
+    name_models
+        Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
+        name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
+        Not for files of different days.
+    copies
+        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
+        file itself, which need not be on this machine.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a path stands for no file.
+    """
+    rows = "traces" if rows is None else rows
+    columns = columns or {}
+    check_options(columns, keep, rows)
+    is_plain = as_is is not None and format == "auto" and not columns and not keep
+    found = sort_files(
+        path,
+        format,
+        storage_options,
+        output=columns.get("output"),
+        as_is=as_is if is_plain else None,
+        explicit=explicit,
+        copies=copies,
+        apart=apart,
+    )
+    failed = dict(found.failed)
+    tables = [one for one in found.told if is_plain and one.platform is GENERIC]
+    exports = [one for one in found.told if one not in tables]
+    frames, formats = list[pl.LazyFrame](), dict[str, str]()
+    nameless = [one.seen.file for one in tables if not {"model", "version"} & one.seen.names]
+    models = dict[str, str]()
+    if exports:
+        plan = plan_of(exports, {}, columns, keep, storage_options)
+        groups = [_answered(plan, group, failed, rows, apart=apart) for group in plan.groups]
+        models = file_models([*plan.nameless, *nameless]) if name_models else {}
+        plan.models.update(models)
+        for group in groups:
+            frames += _frames(plan, group, rows, apart=apart)
+            formats |= dict.fromkeys(group.files, group.platform.name)
+    elif name_models:
+        models = file_models(nameless)
+    if tables:
+        own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        if name_models:
+            own = [_with_item(_with_model(frame, models)) for frame in own]
+        frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
+        formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
+    frame = together(frames) if formats else None
+    if frame is not None and dataset is not None:
+        frame = dataset.join(frame)
+    return Reading(
+        frame,
+        {file: formats[file] for file in found.files if file in formats},
+        found.left_out,
+        {file: str(error) for file, error in failed.items()},
+        found.strays,
+    )
+
+
+def _answered(
+    plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: Rows, *, apart: bool
+) -> Group:
+    """Set files apart that hold records and no answers, or that cannot be read."""
+    unreadable = dict[str, Exception]()
+    try:
+        plan.seen.update(plan.look_into(group, group.files))
+    except (pl.exceptions.PolarsError, OSError):
+        for file in group.files:
+            try:
+                plan.seen.update(plan.look_into(group, [file]))
+            except (pl.exceptions.PolarsError, OSError) as error:
+                error.__traceback__ = error.__context__ = None
+                unreadable[file] = error
+    without = [file for file in group.files if file in plan.seen and plan.seen[file].is_unanswered]
+    # A trace may stand in several files: spans in one, what they said in another.
+    if not apart and group.platform.spans and len(without) < len(group.files) - len(unreadable):
+        without = []
+    if rows == "all" or "output" in plan.columns:
+        without = []
+    failed |= unreadable
+    for file in without:
+        failed[file] = NoAnswersError(no_answers(file, plan.seen[file].records, group.platform))
+    return group.only([file for file in group.files if file not in failed])
+
+
+def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
+    names = table.collect_schema().names()
+    named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
+    model = pl.coalesce("model", named) if "model" in names else named
+    return table if "version" in names or not models else table.with_columns(model.alias("model"))
+
+
+def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl.LazyFrame]:
+    """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
+    if not group.files:
+        return []
+    is_stream = isinstance(group, Stream)
+    together = is_stream or group.platform.spans or apart
+    return [
+        _numbered(plan, group, rows, files, apart=apart)
+        for files in ([group.files] if together else [[file] for file in group.files])
+    ]
+
+
+def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool) -> pl.LazyFrame:
+    kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
+    chosen = plan.rows(group, rows, files, apart=apart)
+    if isinstance(group, Stream) and not group.unpacks and not group.platform.spans:
+        row = pl.col(NUMBER) - 1
+    elif len(files) == 1:
+        chosen, row = chosen.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
+    else:
+        row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
+    places = (pl.col(OF_FILE), row, pl.col(BROKEN))
+    placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
+    done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], **plan.options)
+    return done.rename({f"@{name}": name for name in SOURCE})
+
+
+def _with_item(table: pl.LazyFrame) -> pl.LazyFrame:
+    schema = table.collect_schema()
+    if "item_id" in schema or schema.get("input") != pl.String():
+        return table
+    asked = pl.struct(value="input").struct.json_encode()
+    return table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
+
+
+def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Leave out the rows of a table that have no output; those of broken records stay."""
+    if "output" not in table.collect_schema():
+        return table
+    return table.filter(pl.col("output").is_not_null() | pl.col("source_broken").is_not_null())
+
+
+def is_broken() -> pl.Expr:
+    """Whether a row stands for a record that cannot be read, as its `error` says."""
+    return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)

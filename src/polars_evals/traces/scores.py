@@ -11,12 +11,9 @@ import polars as pl
 from polars_evals.expressions.python import elementwise
 from polars_evals.traces.detect import look, scores_of
 from polars_evals.traces.plan import Group, ScanPlan
-from polars_evals.traces.platforms.base import Candidate, Platform, Scores, ScoreTable, score
+from polars_evals.traces.platforms.base import Candidate, Platform, Scores, ScoreTable, read_scores
 from polars_evals.traces.read import LINE, read_records, record_frames
 from polars_evals.traces.rows import CANONICAL, SCORES, Rows, finished, kept_name
-
-# How scores that stood in a table of their own are written into the records that they belong to.
-_BESIDE = "@beside"
 
 
 def with_scores(plan: ScanPlan, rows: Rows) -> pl.LazyFrame:
@@ -64,16 +61,15 @@ def _tables(plan: ScanPlan, platform: Platform) -> dict[str, dict[str, str]]:
                 key = "span_id" if row["span_id"] else "trace_id"
                 if row[key] and row["name"]:
                     held = found.setdefault(key, {}).setdefault(row[key], {})
-                    held[row["name"]] = [_number(row["value"]), row["label"]]
+                    held[row["name"]] = {"score": _number(row["value"]), "label": row["label"]}
     return {
-        key: {owner: json.dumps({_BESIDE: held}) for owner, held in entries.items()}
-        for key, entries in found.items()
+        key: {owner: json.dumps(held) for owner, held in entries.items()} for key, entries in found.items()
     }
 
 
 def _entries(table: ScoreTable, frame: pl.DataFrame) -> pl.DataFrame:
     names = ("trace_id", "span_id", "name", "value", "label")
-    places = {name: [Candidate(path, "word") for path in table.columns.get(name, ())] for name in names}
+    places = {name: [Candidate(path, "word") for path in table.places.get(name, ())] for name in names}
     return read_records(frame.get_column(LINE), places)
 
 
@@ -85,7 +81,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _names(group: Group, frame: pl.LazyFrame) -> set[str]:
-    """Look up the names of a group's scores."""
+    """Look up the names of the scores."""
     held = frame.select(pl.col(SCORES).unique()).collect(engine="streaming").to_series()
     return {name for text in held.drop_nulls() for name in _parsed(group.platform, text)}
 
@@ -97,9 +93,7 @@ def _parsed(platform: Platform, text: str) -> Scores:
             held = json.loads(held) if isinstance(held, str) else held
         except ValueError:
             return {}
-    if isinstance(held, dict) and _BESIDE in held:
-        return {name: score(value, label) for name, (value, label) in held[_BESIDE].items()}
-    return platform.scores(held) if platform.scores is not None else {}
+    return read_scores(held, platform.grades)
 
 
 def _read(platform: Platform, names: Sequence[str]) -> pl.Expr:

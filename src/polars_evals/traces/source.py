@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -13,7 +13,8 @@ from polars.io.plugins import register_io_source
 from polars_evals._polars import TIME_CASTS, is_map
 from polars_evals.expressions.python import json_text
 from polars_evals.traces.content import Kind
-from polars_evals.traces.platforms.base import Candidate, Record
+from polars_evals.traces.platforms import GENERIC, Platform
+from polars_evals.traces.platforms.base import Candidate
 from polars_evals.traces.read import (
     BATCH_BYTES,
     BROKEN,
@@ -26,6 +27,7 @@ from polars_evals.traces.read import (
     read_text,
     record_frames,
     refuse_deep,
+    scan_table,
 )
 
 if TYPE_CHECKING:
@@ -72,18 +74,19 @@ class Table:
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     # Where the bytes of files are that are read from a copy.
     copies: dict[str, str] = field(default_factory=dict)
+    platform: Platform = GENERIC
+
+    def only(self, files: Sequence[str]) -> Table:
+        """Take some of the files."""
+        return replace(self, files=list(files))
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
-                pl.scan_csv(
-                    self.copies.get(file, file),
-                    glob=False,
-                    infer_schema=False,
-                    separator="\t" if ".tsv" in file.lower() else ",",
-                    storage_options=storage_options,
-                ).with_columns(pl.lit(file).alias(FILE))
+                scan_table(self.copies.get(file, file), "csv", storage_options).with_columns(
+                    pl.lit(file).alias(FILE)
+                )
                 for file in self.files
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
@@ -177,10 +180,12 @@ class Stream:
     """Files of one platform's records."""
 
     hive: tuple[str, ...]
-    lists: tuple[tuple[str, ...], ...]
-    unpack: Callable[[Record, Record], Iterable[Record]] | None
-    files: list[tuple[str, Kind]] = field(default_factory=list)
+    # The files, and what kind of file each is.
+    kinds: dict[str, Kind] = field(default_factory=dict)
     schema: dict[str, pl.DataType] = field(default_factory=dict)
+    platform: Platform = GENERIC
+    # Whether the platform must take the records apart.
+    unpacks: bool = False
     # The fields that were asked for, and so must be read from the records.
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
@@ -191,6 +196,16 @@ class Stream:
     constant: set[str] = field(default_factory=set)
     # Fields that are not needed where another one is there: hashes in the place of ids.
     unless: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[str]:
+        """The files."""
+        return list(self.kinds)
+
+    def only(self, files: Sequence[str]) -> Stream:
+        """Take some of the files, as they were before fields were asked of them."""
+        kinds = {file: self.kinds[file] for file in files}
+        return replace(self, kinds=kinds, used={}, kept=[], unless={})
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -206,7 +221,7 @@ class Stream:
         if path in (FILE, LINE) or path in self.hive:
             return Field(pl.col(path), pl.String())
         places = [Candidate(path, reading)]
-        if self.unpack is not None:
+        if self.unpacks:
             self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
             places = [Candidate(f"{KEPT}.{path}", reading), *places]
         found = self.field(places)
@@ -222,22 +237,7 @@ class Stream:
         """Scan the files: the fields that are used, as texts."""
         text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
         schema = pl.Schema({**text, NUMBER: pl.Int64()})
-
-        def source(
-            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            wanted = list(schema) if columns is None else columns
-            # Who wants a few rows need not wait for those of other files.
-            for frame in self._frames(wanted, storage_options, BATCH_BYTES if rows is None else 0):
-                found = frame if predicate is None else frame.filter(predicate)
-                if rows is not None:
-                    found = found.head(rows)
-                    rows -= found.height
-                yield found.select(wanted)
-                if rows == 0:
-                    return
-
-        scan = register_io_source(source, schema=schema)
+        scan = scan_frames(schema, lambda wanted, at_once: self._frames(wanted, storage_options, at_once))
         return scan.with_columns(folder_value(key) for key in self.hive)
 
     def _frames(
@@ -264,12 +264,12 @@ class Stream:
         Of a file that is in `passed` by then, no more is read.
         """
         held, size = list[pl.DataFrame](), 0
-        for file, kind in self.files:
+        for file, kind in self.kinds.items():
             for frame in record_frames(
                 self.copies.get(file, file),
                 kind,
-                self.lists,
-                self.unpack,
+                self.platform.lists,
+                self.platform.unpack if self.unpacks else None,
                 name=file,
                 kept=self.kept,
                 storage_options=storage_options,
@@ -286,30 +286,58 @@ class Stream:
             yield pl.concat(held)
 
 
+def scan_frames(
+    schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
+) -> pl.LazyFrame:
+    """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        wanted = list(schema) if columns is None else columns
+        # A caller who wants a few rows does not wait for those of other files.
+        for frame in frames(wanted, BATCH_BYTES if rows is None else 0):
+            found = frame if predicate is None else frame.filter(predicate)
+            if rows is not None:
+                found = found.head(rows)
+                rows -= found.height
+            yield found.select(wanted)
+            if rows == 0:
+                return
+
+    return register_io_source(source, schema=schema)
+
+
 def merge_schemas(
-    left: dict[str, pl.DataType], right: dict[str, pl.DataType]
+    left: Mapping[str, pl.DataType], right: Mapping[str, pl.DataType], *, widen: bool = False
 ) -> dict[str, pl.DataType] | None:
     """Merge columns, which may come and go; None where a type changes."""
     merged = dict(left)
     for name, dtype in right.items():
-        both = merge_types(left.get(name, dtype), dtype)
+        both = merge_types(left.get(name, dtype), dtype, widen=widen)
         if both is None:
             return None
         merged[name] = both
     return merged
 
 
-def merge_types(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
-    """Find the type that both can be read as: a column without values takes any, structs take all fields."""
+def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
+    """
+    Find the type that both can be read as; None where there is none.
+
+    A column without values takes any type, structs take all fields. With `widen`, numbers become floats.
+    """
     if left == right or isinstance(right, pl.Null):
         return left
     if isinstance(left, pl.Null):
         return right
+    if widen and left.is_numeric() and right.is_numeric():
+        return pl.Float64()
     if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
-        fields = merge_schemas(_members(left), _members(right))
+        fields = merge_schemas(_members(left), _members(right), widen=widen)
         return None if fields is None else pl.Struct(fields)
     if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = merge_types(instance(left.inner), instance(right.inner))
+        inner = merge_types(instance(left.inner), instance(right.inner), widen=widen)
         return None if inner is None else pl.List(inner)
     return None
 

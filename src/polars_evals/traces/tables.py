@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_evals import _native
 from polars_evals._polars import format_text
@@ -17,7 +15,7 @@ from polars_evals.traces.detect import Seen
 from polars_evals.traces.platforms.base import Candidate
 from polars_evals.traces.read import BROKEN, FILE, LINE, NUMBER, read_records, refuse_deep, too_deep
 from polars_evals.traces.rows import CANONICAL, as_time, with_text_as_time
-from polars_evals.traces.source import Field, Stream, as_text, instance
+from polars_evals.traces.source import Field, Stream, as_text, merge_types, scan_frames
 
 # Where a row is from: its file, its number there, and what is wrong with its record.
 SOURCE: Mapping[str, pl.DataType] = {
@@ -67,7 +65,7 @@ def scan_tables(
     frames += [_scan_csv(each, texts, storage_options) for each in csv]
     if records:
         copies = {each.file: each.path for each in records if each.copy}
-        stream = Stream((), (), None, [(each.file, each.kind) for each in records], copies=copies)
+        stream = Stream((), {each.file: each.kind for each in records}, copies=copies)
         frames.append(_scan_records(stream, failed, storage_options))
     return [_finished(frame) for frame in frames]
 
@@ -126,27 +124,16 @@ def _scan_records(
     schema = _types(stream, failed, storage_options)
     source = pl.Schema({**schema, FILE: pl.String(), NUMBER: pl.Int64(), BROKEN: pl.String()})
 
-    def read(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        wanted = list(source) if columns is None else columns
+    def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         keys = [name for name in wanted if name in schema]
         places = {name: [Candidate(name, "json" if schema[name].is_nested() else "text")] for name in keys}
-        for frame in stream.records(storage_options):
+        for frame in stream.records(storage_options, at_once=at_once):
             found = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, found)
             typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
-            rows_found = typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER).cast(pl.Int64) - 1])
-            if predicate is not None:
-                rows_found = rows_found.filter(predicate)
-            if rows is not None:
-                rows_found = rows_found.head(rows)
-                rows -= rows_found.height
-            yield rows_found.select(wanted)
-            if rows == 0:
-                return
+            yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER).cast(pl.Int64) - 1])
 
-    return register_io_source(read, schema=source)
+    return scan_frames(source, frames)
 
 
 def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -163,10 +150,10 @@ def _types(
 ) -> dict[str, pl.DataType]:
     """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
     schema = dict[str, pl.DataType]()
-    for file, kind in list(stream.files):
-        one, own = replace(stream, files=[(file, kind)]), dict[str, pl.DataType]()
+    for file in stream.files:
+        own = dict[str, pl.DataType]()
         try:
-            for frame in one.records(storage_options):
+            for frame in stream.only([file]).records(storage_options):
                 lines = frame.get_column(LINE)
                 found, deep = _native.key_kinds(lines)
                 if deep >= 0:
@@ -175,7 +162,7 @@ def _types(
                     own[name] = _joined(own.get(name), _type(name, kinds & ~1, lines))
         except (pl.exceptions.PolarsError, OSError) as error:
             failed[file] = error
-            stream.files.remove((file, kind))
+            del stream.kinds[file]
             continue
         for name, dtype in own.items():
             schema[name] = _joined(schema.get(name), dtype)
@@ -198,27 +185,7 @@ def _type(name: str, kinds: int, lines: pl.Series) -> pl.DataType:
 
 def _joined(left: pl.DataType | None, right: pl.DataType) -> pl.DataType:
     """Find the type that two can be read as: text where they are of two kinds."""
-    return right if left is None else _merged(left, right) or pl.String()
-
-
-def _merged(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:
-    """Find the type that holds both without being text: numbers are widened, objects have all keys."""
-    if left == right or pl.Null() in (left, right):
-        return right if isinstance(left, pl.Null) else left
-    if left.is_numeric() and right.is_numeric():
-        return pl.Float64()
-    if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = _merged(instance(left.inner), instance(right.inner))
-        return None if inner is None else pl.List(inner)
-    if isinstance(left, pl.Struct) and isinstance(right, pl.Struct):
-        fields = {field.name: instance(field.dtype) for field in left.fields}
-        for field in right.fields:
-            merged = _merged(fields.get(field.name, pl.Null()), instance(field.dtype))
-            if merged is None:
-                return None
-            fields[field.name] = merged
-        return pl.Struct(fields)
-    return None
+    return right if left is None else merge_types(left, right, widen=True) or pl.String()
 
 
 def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -18,7 +18,7 @@ def kappa_holds(rng: Rng, sets: int, *, n: int, prevalence: float, found: float,
     for share, fails in ((1 - prevalence, found), (prevalence, 1 - right)):
         shares += share * np.outer([fails, 1 - fails], [fails, 1 - fails]).ravel()
     patterns, values = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0.0, 1.0])
-    true = cohen(Ratings(patterns, shares, values, "nominal"))
+    true = cohen(Ratings(patterns, shares, values, "nominal"), shares)
     inside, told = 0, 0
     for counts in rng.multinomial(n, shares, size=sets).astype(np.float64):
         seen = counts > 0

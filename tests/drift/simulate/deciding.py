@@ -225,3 +225,25 @@ BEFORE = {
     "ten clusters of 1 to 40 items, alike within, none: found": "0.3% (300 sets)",
 }
 LAWS = [replace(law, before=BEFORE.get(law.name, "")) for law in DECISIONS]
+EQUAL, add = group("Decisions: all items changed by the same amount, and rare ones the other way are unseen")
+
+
+def equal(rng: Rng, sets: int, *, n: int, rise: float, fall: float, of: str) -> float:
+    """Return how often all items rose alike and the interval lacks the true mean change, which is 0."""
+    level = 1.0 - rise
+    fell = rng.random((sets, n)) < rise / (rise + fall)
+    rows = compared(np.full((sets, n), level), np.where(fell, level - fall, level + rise)).components
+    alike = rows.filter(pl.col("component") == "mean", pl.col("se") == 0, pl.col("difference") > 0)
+    # Interval, p-value and verdict agree.
+    p = "p_value" if of == "ci" else "p_sequential"
+    tested = alike.drop_nulls([p, f"{of}_low"])
+    assert ((tested[p] <= ALPHA) == (tested[f"{of}_low"] > 0)).all()
+    assert (alike.filter(pl.col("verdict") == "improved")["ci_low"] > 0).all()
+    return int((alike[f"{of}_low"] > 0).sum()) / sets
+
+
+for _n in (10, 30, 100):
+    for _of, _word in (("ci", ""), ("sequential", ", for many looks")):
+        for _rise, _fall in ((0.02, 0.9), (0.2, 0.7)):
+            add(f"+{_rise:g} or −{_fall:g}, n = {_n}: not in the interval{_word}", equal, high=ALPHA, n=_n,
+                rise=_rise, fall=_fall, of=_of)  # fmt: skip

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.sequential import sequential_p
-from polars_evals.jobs.gates import Evidence, FailOn, NotWorseThan
+from polars_evals.jobs.gates import FailOn, GateInput, NotWorseThan
 
 from . import ALPHA, Floats, Rng, group
 from .comparing import unchanged
@@ -42,7 +42,7 @@ def stored(before: Floats, after: Floats, threshold: float = 0.6) -> pl.DataFram
 
 def status(gate: Gate, rows: pl.DataFrame, spec: ComparisonSpec = SPEC) -> str:
     """Judge a gate, as a run of the job does."""
-    seen = Evidence(("m",), rows.lazy(), spec, compare_spec(rows, spec), (gate,))
+    seen = GateInput(("m",), rows.lazy(), spec, compare_spec(rows, spec), (gate,))
     return gate.result(seen).status
 
 

@@ -30,6 +30,8 @@ LAWS = [
     *ranking.LAWS,
     *beyond_means.LAWS,
     *gates.LAWS,
+    *measuring.TIED,
+    *deciding.EQUAL,
 ]
 
 

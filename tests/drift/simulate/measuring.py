@@ -101,3 +101,22 @@ add("the ratio of means holds the truth (σ = 1), n = 100", covered, low=0.9, n=
 add("the ratio of means holds the truth (σ = 1), n = 300", covered, low=0.92, n=300, q=None, together=0.8)
 
 LAWS = MEASURES
+TIED, add = group("Measures: whole seconds, of which most are tied")
+
+
+def tied(rng: Rng, sets: int, *, n: int, after: float) -> float:
+    """Return how often a median is found to have changed: 20% take 2 s, then `after` of them."""
+    found = 0
+    for _ in range(sets):
+        before, late = (np.where(rng.random(n) < share, 2.0, 1.0) for share in (0.2, after))
+        arms = Arms(before, late, paired=True)
+        one = quantile_of(arms, (0.0, np.inf), 0.5, ALPHA)
+        excluded = one["ci_low"] > 0 or one["ci_high"] < 0
+        assert excluded == (one["p_value"] <= ALPHA)
+        found += excluded
+    return found / sets
+
+
+for _n, _low in ((30, 0.4), (100, 0.95), (300, 0.99)):
+    add(f"a median of 1 s becomes 2 s, n = {_n}: found", tied, low=_low, n=_n, after=0.8)
+    add(f"a median of 1 s stays, n = {_n}: found", tied, high=ALPHA, n=_n, after=0.2)

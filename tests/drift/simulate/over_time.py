@@ -80,6 +80,15 @@ def alike_days(rng: Rng, sets: int, alike: float, size: float) -> float:
     return found / sets
 
 
+def heavy_days(rng: Rng, sets: int, *, size: float, rows: int) -> float:
+    """Days have effects of their own with heavy tails (t with 3 degrees of freedom), and nothing changes."""
+    found = 0
+    for _ in range(sets):
+        rate = np.clip(0.8 + size * rng.standard_t(3, 76), 0.01, 0.99)
+        found += alarmed((rng.random((76, rows)) < rate[:, None]).astype(float))
+    return found / sets
+
+
 def levels(rng: Rng, sets: int, of: tuple[tuple[int, float], ...]) -> float:
     rate = np.repeat([level for _, level in of], [days for days, _ in of])
     return float(
@@ -149,6 +158,11 @@ for _kind, _words in (
 add("autocorrelation 0.5, large day effects: any alarm", alike_days, high=2 * ALPHA, alike=0.5, size=0.1)
 add("autocorrelation 0.5, small day effects: any alarm", alike_days, high=2 * ALPHA, alike=0.5, size=0.03)
 add("autocorrelation 0.8 (noted, not promised): any alarm", alike_days, alike=0.8, size=0.05)
+for _size, _rows in ((0.05, 50), (0.1, 50), (0.05, 400)):
+    add(
+        f"days with heavy tails (t with 3 degrees of freedom, times {100 * _size:g} points), "
+        f"{_rows} rows a day: any alarm", heavy_days, high=2 * ALPHA, size=_size, rows=_rows,
+    )  # fmt: skip
 add("recovered 40 days ago: still `regressed`", levels, high=ALPHA, of=((20, 0.9), (12, 0.6), (40, 0.9)))
 add(
     "0.15 below the reference after a rise: `regressed`",

@@ -110,4 +110,36 @@ for _step in (0.01, 0.0125, 0.02):
         was="29%", step=_step,
     )  # fmt: skip
 
+
+def off_in_thirds(rng: Rng, sets: int, *, versions: int, passes: bool) -> float:
+    """
+    How far `p_best` of the leader is from the truth where true means are random, in its worst third.
+
+    The true means of a set are as far apart as a fifth to five standard errors of a mean. In the third of
+    sets with the lowest `p_best` of the leader, the middle and the highest, it is the best as often as
+    that says.
+    """
+    n, said, right = 200, [], []
+    for _ in range(sets):
+        apart = np.exp(rng.uniform(np.log(0.2), np.log(5.0))) * rng.normal(0, 1, versions)
+        hard, noise = rng.normal(0, np.sqrt(0.5), (n, 1)), rng.normal(0, np.sqrt(0.5), (n, versions))
+        if passes:
+            true = np.clip(0.7 + 0.027 * apart, 0.01, 0.99)
+            values = (hard + noise < ndtri(true)).astype(float)
+        else:
+            true = 0.5 + np.sqrt(0.5 / n) * apart
+            values = true + hard + noise
+        top = pe.rank(frame_of(values), version="v", item="item").summary.sort("p_best").row(-1, named=True)
+        said.append(top["p_best"])
+        right.append(float(top["version"] == f"v{int(true.argmax())}"))
+    thirds = np.array_split(np.argsort(said), 3)
+    return max(abs(float(np.mean(np.array(said)[third] - np.array(right)[third]))) for third in thirds)
+
+
+for _versions, _passes in ((5, True), (3, False), (10, False)):
+    add(
+        f"{_versions} versions with random true {'pass rates' if _passes else 'means'}: the leader's "
+        "`p_best` is off by, in its worst third", off_in_thirds, high=0.1, versions=_versions, passes=_passes,
+    )  # fmt: skip
+
 LAWS = RANKING

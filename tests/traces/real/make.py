@@ -85,6 +85,12 @@ PYTHON_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
             *("requests", "snowflake-connector-python", "tiktoken", "tqdm", "zstandard"),
         )
     },
+    "openai_agents": {"0.24.0": ("openai-agents==0.24.0", "openai==3.51.0")},
+    "openlit": {"1.45.0": ("openlit==1.45.0", "openai==2.54.0")},
+    "pydantic_evals": {"2.62.0": ("pydantic-evals==2.62.0",)},
+    "dspy": {"3.4.1": ("dspy==3.4.1",)},
+    "trulens": {"2.16.0": ("trulens-core==2.16.0", "pandas", "pyarrow")},
+    "ragas_experiment": {"0.4.3": ("ragas==0.4.3", "langchain-community<0.4")},
     "conversations": {"1.0": ("polars==1.35.2",)},
 }
 NODE_TOOLS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -107,7 +107,7 @@ def _pairs(export: Export, rows: pl.DataFrame) -> list[tuple[dict[str, Any], dic
 
         def agrees(row: dict[str, Any], answer: dict[str, Any] = answer) -> int:
             scored = [row.get(f"{name}_score") == value for name, value in answer["scores"].items()]
-            task = [str(answer.get(name)) in row["item_id"] for name in ("task", "filter")]
+            task = [str(answer.get(name)) in (row["item_id"] or "") for name in ("task", "filter")]
             row = row | {"error": row["error"] or ""}
             failed = (answer["error"] or "") in row["error"] and bool(answer["error"]) == bool(row["error"])
             return 4 * int(failed) + sum(

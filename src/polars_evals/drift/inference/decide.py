@@ -7,7 +7,6 @@ row has the verdict that its components give it, and a comparison the one that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,66 +60,23 @@ def combine(verdicts: Iterable[str]) -> str:
     return NO_CHANGE if found == {NO_CHANGE} else INCONCLUSIVE
 
 
-def worst(verdicts: Iterable[str]) -> str:
-    """Return the worst of some verdicts; of none, that nothing can be concluded."""
-    return min(verdicts, key=VERDICTS.index, default=INCONCLUSIVE)
-
-
-@dataclass(frozen=True)
-class Estimand:
+class Means:
     """Components that are means, as arrays over rows."""
 
-    difference: Floats
-    se: Floats
-    df: Floats
-    effective: Floats
-    units: Floats
-    skew: Floats
-    permutation: Floats
-    wild: Floats
-    level: Floats
-    # The least and the greatest value, NaN without bounds; others may be impossible or only unseen.
-    bounds: tuple[Floats, Floats]
-    # The largest difference that is possible.
-    most: Floats
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame) -> Estimand:
-        """Read the columns of components."""
-        return cls(
-            difference=floats(rows["difference"]),
-            se=floats(rows["se"]),
-            df=floats(rows["df"]),
-            effective=floats(rows["effective"]),
-            units=floats(rows["units"]),
-            skew=floats(rows["skew"]),
-            permutation=floats(rows["p_permutation"]),
-            wild=floats(rows["p_wild"]),
-            level=floats(rows["baseline_value"]),
-            bounds=(floats(rows["least"]), floats(rows["greatest"])),
-            most=floats(rows["most"]),
-        )
-
-    @property
-    def reach(self) -> Floats:
-        """The largest change of a unit; NaN without bounds."""
-        return np.asarray(self.bounds[1] - self.bounds[0])
-
-    @property
-    def constant(self) -> Mask:
-        """Where all units changed by the same amount."""
-        return np.asarray(self.se == 0)
-
-    @property
-    def statistic(self) -> Floats:
-        """Student's t; 0 without spread, which is judged by itself."""
-        return np.where(self.constant, 0.0, self.difference / self.se)
-
-    @property
-    def room(self) -> tuple[Floats, Floats]:
-        """How far a score can fall and rise on average; NaN without bounds."""
-        low, high = self.bounds
-        return np.asarray(self.level - low), np.asarray(high - self.level)
+    def __init__(self, rows: pl.DataFrame) -> None:
+        names = (
+            "difference", "se", "df", "effective", "units", "skew", "p_permutation", "p_wild", "most",
+            "baseline_value", "least", "greatest",
+        )  # fmt: skip
+        found = [floats(rows[name]) for name in names]
+        self.difference, self.se, self.df, self.effective, self.units, self.skew = found[:6]
+        self.permutation, self.wild, self.most, level, low, high = found[6:]
+        # The largest change of a unit; and how far a score can fall and rise on average; NaN without bounds.
+        self.reach, self.room = high - low, (level - low, high - level)
+        # Where all units changed by the same amount.
+        self.constant = self.se == 0
+        # Student's t; 0 without spread, which is judged by itself.
+        self.statistic = np.where(self.constant, 0.0, self.difference / self.se)
 
     def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
         """Keep intervals within what is possible."""
@@ -144,13 +100,28 @@ class Estimand:
         safe_low, safe_high = self.safe(np.where(np.isnan(self.se), np.nan, quantile))
         unknown = np.isnan(self.se)
         safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
-        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
-        # The end towards 0 is where the test of equal changes ends, so that both agree.
-        half = constant_half(self.difference, self.effective, *self.room, alpha=alpha)
-        bounded = self.constant & np.isfinite(self.reach)
-        low = np.where(bounded & (self.difference > 0), np.fmax(low, self.difference - half), low)
-        high = np.where(bounded & (self.difference < 0), np.fmin(high, self.difference + half), high)
+        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
         return self.clipped(low, high, safe_low, safe_high)
+
+    def without_spread(
+        self, low: Floats, high: Floats, safe_low: Floats, safe_high: Floats, alpha: float
+    ) -> tuple[Floats, Floats]:
+        """
+        Replace intervals of equal changes by those that allow for what is unseen.
+
+        The end towards 0 is where the test of equal changes ends, so that both agree, also for many looks:
+        its p-value is the inverse of a martingale. Values without bounds have this interval on both sides.
+        """
+        half = constant_half(self.difference, self.effective, *self.room, alpha=alpha)
+        changed, bounded = self.constant & (self.difference != 0), np.isfinite(self.reach)
+        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
+        near_low, near_high = self.difference - half, self.difference + half
+        rose, fell = changed & (self.difference > 0), changed & (self.difference < 0)
+        low = np.where(rose & bounded, np.fmax(low, near_low), np.where(changed & ~bounded, near_low, low))
+        high = np.where(
+            fell & bounded, np.fmin(high, near_high), np.where(changed & ~bounded, near_high, high)
+        )
+        return low, high
 
     def sequence(self, alpha: float) -> tuple[Floats, ...]:
         """Return the same for all looks together, while units are added."""
@@ -159,9 +130,12 @@ class Estimand:
         _, quantile = sequential_interval(np.zeros_like(one), one, df, self.effective, alpha=alpha)
         low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
         safe_low, safe_high = self.safe(quantile)
-        low, high = np.where(self.constant, safe_low, low), np.where(self.constant, safe_high, high)
-        found = self.clipped(low, high, safe_low, safe_high)
-        return tuple(np.where(np.isfinite(end) & np.isfinite(quantile), end, np.nan) for end in found)
+        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
+        low, high, safe_low, safe_high = self.clipped(low, high, safe_low, safe_high)
+        known, both = np.isfinite(quantile), np.isfinite(low) & np.isfinite(high)
+        both &= known | (self.constant & (self.difference != 0))
+        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
+        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
 
     def p_value(self) -> Floats:
         """Return the p-value of the t test; without spread, of the same change in all units."""
@@ -194,7 +168,7 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
     about = facts[rows["row"]]
     rows = _with_rules(rows, about, spec)
-    one = Estimand.of(rows)
+    one = Means(rows)
     own = rows["quantile"].is_not_null().to_numpy()
     small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
     low, high, safe_low, safe_high = _intervals(rows, about, one, spec.alpha)
@@ -222,6 +196,9 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
     }
     for name in made.keys() - {"p_value", "p_test", "p_sequential"}:
         (made[name],) = one.clipped(made[name])
+    for name in ("p_value", "p_test", "p_sequential"):
+        # A probability too small for a float is not 0.
+        made[name] = np.maximum(made[name], np.finfo(np.float64).tiny)
     for name in ("p_test", "p_sequential"):
         made[name] = np.where(small, np.nan, made[name])
     sign, few = floats(rows["sign"]), floats(about["fewest"]) < FEWEST
@@ -262,7 +239,7 @@ def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> 
     return rows.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
 
 
-def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> Mask:
+def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> Mask:
     """Return where no result could be significant: so few units that differ, or so few rows."""
     from scipy.special import comb
 
@@ -274,7 +251,7 @@ def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: fl
     return (smallest > alpha) | (floats(about["fewest"]) < FEWEST) | np.isnan(one.se)
 
 
-def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Estimand, alpha: float) -> tuple[Floats, ...]:
+def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> tuple[Floats, ...]:
     """Return the intervals at a level; of pass rates, Tango's for flips of independent items."""
     found = one.intervals(alpha)
     labels = floats(about["baseline_labels"])

@@ -98,7 +98,7 @@ class Component:
     possible
         The least and the greatest mean, seen or not, where the numbers of items may be beyond.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     """
 
     name: str
@@ -203,13 +203,19 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, values: Floats, codes: Codes | None, count: int) -> Moments:
         """Sum up the values of each slice."""
-        n = total(None, codes, count, len(values))
+        n, mean, apart = _deviations(values, codes, count)
+        squares = apart * apart
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = total(values, codes, count) / n
-            apart = values - (mean[0] if codes is None else mean[codes])
-            squares = apart * apart
-            variance = total(squares, codes, count) / (n - 1)
-            return cls(n, mean, np.where(n > 1, variance, np.nan), total(squares * apart, codes, count))
+            variance = np.where(n > 1, total(squares, codes, count) / (n - 1), np.nan)
+        return cls(n, mean, variance, total(squares * apart, codes, count))
+
+
+def _deviations(values: Floats, codes: Codes | None, count: int) -> tuple[Floats, Floats, Floats]:
+    """Return number and mean of each slice, and how far values are from the mean of theirs."""
+    n = total(None, codes, count, len(values))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total(values, codes, count) / n
+    return n, mean, values - (mean[0] if codes is None else mean[codes])
 
 
 def total(values: Floats | None, codes: Codes | None, count: int, size: int = 0) -> Floats:
@@ -431,12 +437,12 @@ def _facts(
 
 
 def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int) -> Floats:
-    both, before, after, codes = _known(after - before, before, after, codes)
-    variances = [Moments.of(one, codes, count).variance for one in (before, after, both)]
+    (n, _, b), (_, _, c) = (_deviations(one, codes, count) for one in (before, after))
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(variances[0] * variances[1])
-        found = (variances[0] + variances[1] - variances[2]) / 2 / spread
-        return np.where(spread > NEGLIGIBLE**2, np.clip(found, -1, 1), np.nan)
+        products = [total(one, codes, count) / (n - 1) for one in (b * b, c * c, b * c)]
+        spread = np.sqrt(products[0] * products[1])
+        found = products[2] / spread
+        return np.where((spread > NEGLIGIBLE**2) & (n > 1), np.clip(found, -1, 1), np.nan)
 
 
 def _statistics(

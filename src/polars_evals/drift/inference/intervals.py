@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_evals.drift.inference import floats
-
 if TYPE_CHECKING:
-    import polars as pl
-
     from polars_evals.drift.inference import Floats
 
 
@@ -33,6 +29,16 @@ def wilson(
         centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
         half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def share_interval(
+    value: float, variance: float, n: float, alpha: float, df: float = np.inf
+) -> tuple[float, float]:
+    """Return Wilson's interval of a share, with the items that its variance is worth; `n` without one."""
+    # Shares vary at most as much as yes and no do; where they do not vary at all, that is the safe guess.
+    worth = max(value * (1 - value) / variance if variance > 0 else n, 1e-9)
+    low, high = wilson(value * worth, worth, alpha, df)
+    return float(low), float(high)
 
 
 def mcnemar(failing: Floats, passing: Floats) -> Floats:
@@ -100,11 +106,6 @@ def skewed_p(t: Floats, df: Floats, skew: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         corrected = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
         return np.where(corrected * t > 0, 2 * stdtr(df, -np.abs(corrected)), 1.0)
-
-
-def tests_of(rows: pl.DataFrame, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """Return interval and p-value of each row's difference."""
-    return t_interval(floats(rows["difference"]), floats(rows["se"]), floats(rows["df"]), alpha)
 
 
 def score_interval(

@@ -121,12 +121,15 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
     for prefix, counts in (("", fixed_counts), ("sequential_", sequential_counts)):
         ends = [side.at(levels, counts) for side in sides]
         low, high = difference_interval(ends[0], ends[1], together)
-        names = ("ci_low", "ci_high") if not prefix else ("sequential_low", "sequential_high")
-        found |= {names[0]: low[0], names[1]: high[0]}
-        found |= {f"{prefix}bound_low": low[1], f"{prefix}bound_high": high[1]}
         # Without an end on the side of 0 there are too few values for any test.
         reach = low[0] if difference > 0 else high[0]
         p_value = _level_at_zero(difference, sides, together, counts) if np.isfinite(reach) else np.nan
+        # Intervals at higher levels may reach 0 where this one does not: what they hold, it holds.
+        wider = levels < p_value
+        low, high = np.where(wider, np.minimum(low, 0.0), low), np.where(wider, np.maximum(high, 0.0), high)
+        names = ("ci_low", "ci_high") if not prefix else ("sequential_low", "sequential_high")
+        found |= {names[0]: low[0], names[1]: high[0]}
+        found |= {f"{prefix}bound_low": low[1], f"{prefix}bound_high": high[1]}
         found["p_sequential" if prefix else "p_value"] = p_value
     if before > 0 and after > 0:
         logs = [side.at(levels[:1], fixed_counts).log() for side in sides]

@@ -1,52 +1,40 @@
 """Gates: conditions that fail a run. A kind is one class; importing it makes it known."""
 
-from polars_evals.jobs.gates.base import (
+from polars_evals.jobs.gates._base import (
     FAILED,
     SKIPPED,
     Context,
-    Evidence,
     Findings,
     Gate,
+    GateInput,
     GateResult,
     failed,
     judge_all,
     read_gate,
     require_metric,
 )
-from polars_evals.jobs.gates.comparison import (
+from polars_evals.jobs.gates._kinds import (
     FailOn,
-    MaxDrop,
-    MaxNewlyFailing,
-    MaxRelativeDrop,
-    MustNotFlip,
+    MinPassRate,
     NotWorseThan,
-    OverTime,
+    nothing_compared,
     unknown_items,
 )
-from polars_evals.jobs.gates.rows import MaxErrorRate, MaxMean, MaxQuantile, MinAnswered, MinPassRate
 
 __all__ = [
     "FAILED",
     "SKIPPED",
     "Context",
-    "Evidence",
     "FailOn",
     "Findings",
     "Gate",
+    "GateInput",
     "GateResult",
-    "MaxDrop",
-    "MaxErrorRate",
-    "MaxMean",
-    "MaxNewlyFailing",
-    "MaxQuantile",
-    "MaxRelativeDrop",
-    "MinAnswered",
     "MinPassRate",
-    "MustNotFlip",
     "NotWorseThan",
-    "OverTime",
     "failed",
     "judge_all",
+    "nothing_compared",
     "read_gate",
     "require_metric",
     "unknown_items",

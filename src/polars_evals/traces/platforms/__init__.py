@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from polars_evals.traces.platforms.base import Platform
 from polars_evals.traces.platforms.batch import BATCH
-from polars_evals.traces.platforms.benchmarks import BENCHMARKS
 from polars_evals.traces.platforms.braintrust import BRAINTRUST
 from polars_evals.traces.platforms.deepeval import DEEPEVAL
 from polars_evals.traces.platforms.helm import HELM
@@ -24,7 +23,7 @@ PLATFORMS: Mapping[str, Platform] = {
     platform.name: platform
     for platform in (
         *(LANGFUSE, LANGSMITH, PHOENIX, MLFLOW, OTEL, INSPECT, LM_EVAL, PROMPTFOO, BRAINTRUST, WEAVE),
-        *(BATCH, DEEPEVAL, OPENAI_EVALS, HELM, *BENCHMARKS, *LAYOUTS, GENERIC),
+        *(BATCH, DEEPEVAL, OPENAI_EVALS, HELM, *LAYOUTS, GENERIC),
     )
 }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
@@ -31,18 +32,8 @@ READINGS: Mapping[str, str] = {
 
 # What a record may say beside the canonical columns, from which they are made.
 HELPERS = (
-    *(
-        "question",
-        "parent_id",
-        "end",
-        "status",
-        "status_message",
-        "error_type",
-        "record",
-        "latency_s",
-        "latency_ns",
-        "scores",
-    ),
+    *("question", "parent_id", "end", "status", "status_message", "error_type", "record"),
+    *("latency_s", "latency_ns", "scores"),
 )
 
 
@@ -59,11 +50,17 @@ class ScoreTable:
     marks
         The columns that tell such a table.
     columns
-        Where it holds `trace_id`, `span_id`, `name`, `value` and `label`; a span's id comes before a trace's.
+        Where it holds `trace_id`, `span_id`, `name`, `value` and `label`, as in `Platform`; a span's id comes
+        before a trace's.
     """
 
     marks: tuple[frozenset[str], ...]
-    columns: Mapping[str, tuple[str, ...]]
+    columns: str
+
+    @cached_property
+    def places(self) -> Mapping[str, list[str]]:
+        """The places of each field."""
+        return _places(self.columns)
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,13 @@ class Platform:
     shows
         Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
     columns
-        For each field the places that may hold it, best first: `path`, or `path as reading`. A path is
-        written `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
-        src/native/traces/reading.hpp; each field has one that it takes by itself (`fields.READINGS`).
+        Words, a line for what names a record, when and by what it was made, what it says, how it ended, and
+        what it took. For each field its name with a colon, and the places that may hold it, best first;
+        without places, the field's own name. A place is `path`, or `path|reading`. A path is written
+        `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
+        src/native/traces/reading.hpp; each field has one that it takes by itself (`READINGS`).
+    expand
+        Makes the places that a word beginning with `@` stands for.
     spans
         Records are spans, of which several make a trace. Else every record is an answer, and a missing one
         counts.
@@ -96,8 +97,8 @@ class Platform:
         Where the records stand in a document: the keys that lead to their list.
     json
         Columns of tables that must hold valid JSON; rows where they do not are kept and counted.
-    scores
-        Reads the field `scores`: the platform's own scores, by name.
+    grades
+        The numbers of words that are scores.
     score_table
         A table of scores that may stand beside the traces.
     folder
@@ -117,13 +118,13 @@ class Platform:
     name: str
     title: str
     marks: tuple[frozenset[str], ...]
-    columns: Mapping[str, tuple[str, ...]]
+    columns: str
     spans: bool = False
     unpack: Callable[[Record, Record], Iterable[Record]] | None = None
     unpack_marks: frozenset[str] = frozenset()
     lists: tuple[tuple[str, ...], ...] = ()
     json: tuple[str, ...] = ()
-    scores: Callable[[Any], Scores] | None = None
+    grades: Mapping[str, float] = field(default_factory=dict)
     score_table: ScoreTable | None = None
     folder: str | None = None
     leave_out: str | None = None
@@ -132,6 +133,22 @@ class Platform:
     requests: bool = False
     several: bool = False
     hint: str = ""
+    expand: Callable[[str], Iterable[str]] | None = None
+
+    @cached_property
+    def places(self) -> Mapping[str, list[str]]:
+        """The places of each field."""
+        return _places(self.columns, self.expand)
+
+
+def _places(columns: str, expand: Callable[[str], Iterable[str]] | None = None) -> Mapping[str, list[str]]:
+    found = dict[str, list[str]]()
+    for word in columns.split():
+        if word.endswith(":"):
+            found[name := word[:-1]] = []
+        else:
+            found[name] += expand(word[1:]) if expand and word.startswith("@") else [word]
+    return {name: list(dict.fromkeys(paths)) or [name] for name, paths in found.items()}
 
 
 class Candidate(NamedTuple):
@@ -144,30 +161,30 @@ class Candidate(NamedTuple):
 def candidates(platform: Platform, name: str) -> list[Candidate]:
     """List the places of a field, best first."""
     reading = READINGS.get(name, "word")
-    places = [_candidate(place, reading) for place in platform.columns.get(name, ())]
-    if name == "question" and not places:
+    found = [_candidate(place, reading) for place in platform.places.get(name, ())]
+    if name == "question" and not found:
         return [Candidate(place.path, "item") for place in candidates(platform, "input")]
     if name == "record" and not platform.spans and platform.name != "generic":
         return [Candidate("$", "hash")]
     if name in ("tool_calls", "finish_reason"):
         # What an answer says of itself.
         own = "calls" if name == "tool_calls" else "finish"
-        places += [
+        found += [
             Candidate(place.path, own)
             for place in candidates(platform, "output")
             if place.reading in ("answer", "decoded", "parsed", "chat")
         ]
-    return places
+    return found
 
 
 def _candidate(written: str, reading: str) -> Candidate:
-    path, _, named = written.partition(" as ")
+    path, _, named = written.partition("|")
     return Candidate(path, named or reading)
 
 
-def marks(*sets: str) -> tuple[frozenset[str], ...]:
-    """Write sets of columns as words."""
-    return tuple(frozenset(names.split()) for names in sets)
+def marks(sets: str) -> tuple[frozenset[str], ...]:
+    """Write sets of columns as words, with commas between the sets."""
+    return tuple(frozenset(names.split()) for names in sets.split(","))
 
 
 def held(record: Any, name: str) -> Record:
@@ -182,34 +199,66 @@ def listed(record: Any, name: str) -> list[Record]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
+def first(record: Mapping[str, Any], *names: str) -> Any:
+    """Return the first value of some names that is there and not null."""
+    return next((record[name] for name in names if record.get(name) is not None), None)
+
+
 def number(value: Any) -> float | None:
     """Take a number, or a yes or no, as a score."""
     return float(value) if isinstance(value, bool | int | float) else None
 
 
-def score(value: Any, label: Any = None) -> tuple[float | None, str | None]:
-    """Take a value as a score, or as a label if it is a word."""
-    word = label if isinstance(label, str) else value if isinstance(value, str) else None
-    return number(value), word
+def read_scores(entries: Any, grades: Mapping[str, float] | None = None) -> Scores:
+    """
+    Read scores: `{name: value}`, or a list of `{name, value}`.
 
+    A value is a number, a word, or an object that holds one of them, or both, under the names that platforms
+    have for them. One that has several values is several scores.
 
-def scores_by_name(held: Any) -> Scores:
-    """Read `{name: value}`, where a value may be a number, a word, or an object that holds one of them."""
-    if not isinstance(held, dict):
-        return {}
-    found = {}
-    for name, value in held.items():
-        inner = value.get("score", value.get("value")) if isinstance(value, dict) else value
-        label = value.get("label") if isinstance(value, dict) else None
-        found[str(name)] = score(inner, label)
+    Examples
+    --------
+    >>> read_scores({"correct": True, "tone": {"score": 0.5, "label": "polite"}})
+    {'correct': (1.0, None), 'tone': (0.5, 'polite')}
+    >>> read_scores([{"key": "helpful", "score": 1}, {"name": "style", "result": {"label": "terse"}}])
+    {'helpful': (1.0, None), 'style': (None, 'terse')}
+    """
+    if isinstance(entries, list):
+        named = [
+            (next((entry[key] for key in ("name", "key", "assessment_name") if entry.get(key)), None), entry)
+            for entry in entries
+            if isinstance(entry, dict)
+        ]
+    else:
+        named = list(entries.items()) if isinstance(entries, dict) else []
+    found = Scores()
+    for name, about in named:
+        if isinstance(about, dict) and isinstance(several := about.get("value"), dict):
+            found |= {f"{name}_{inner}": _score(value) for inner, value in several.items()}
+        elif name:
+            value, label = _score(about)
+            found[str(name)] = (grades or {}).get(label or "", value), label
     return {name: values for name, values in found.items() if values != (None, None)}
 
 
-def numbers_as_scores(*known: str) -> Callable[[Record, Record], Iterable[Record]]:
-    """Take the numbers of a table that are in no known column as its scores."""
+def _score(value: Any) -> tuple[float | None, str | None]:
+    if not isinstance(value, dict):
+        return number(value), value if isinstance(value, str) else None
+    value = held(value, "result") or held(value, "feedback") or value
+    numbers = (number(value.get(name)) for name in ("score", "value", "avg"))
+    passed = {True: "pass", False: "fail"}.get(value.get("success"))
+    words = [value.get(name) for name in ("label", "stringValue", "string_value", "value", "score")]
+    words += [passed, next(iter(value.get("values") or ()), None)]
+    return (
+        next((one for one in numbers if one is not None), None),
+        next((word for word in words if isinstance(word, str)), None),
+    )
 
-    def unpack(record: Record, around: Record) -> Iterable[Record]:
-        names = record.keys() - {*known}
-        yield record | {"scores": {name: record[name] for name in names if number(record[name]) is not None}}
 
-    return unpack
+def numbers_of(record: Record, *known: str) -> Record:
+    """Take the numbers of a record that are in no known column, which are its scores."""
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in known and number(value) is not None and not name.endswith("_threshold")
+    }

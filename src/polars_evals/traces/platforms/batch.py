@@ -21,24 +21,16 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 BATCH = Platform(
     "batch",
     "OpenAI or Anthropic batch",
-    marks("custom_id response", "custom_id result", "custom_id body url", "custom_id params"),
-    {
-        "trace_id": ("custom_id",),
-        "span_id": ("id", "response.request_id", "result.message.id"),
-        "parent_id": ("part_of",),
-        "ts": ("response.body.created", "response.body.created_at"),
-        "model": ("answer.model", "body.model", "params.model"),
-        # The request says what was asked; without it the request's name has to do.
-        "question": ("body as item", "params as item", "custom_id as text"),
-        "input": ("body", "params"),
-        "output": ("answer",),
-        "error": (
-            *("failed", "error.message", "result.error.error.message", "result.error.message", "error"),
-        ),
-        "finish_reason": ("answer as finish",),
-        "input_tokens": ("answer.usage.prompt_tokens", "answer.usage.input_tokens"),
-        "output_tokens": ("answer.usage.completion_tokens", "answer.usage.output_tokens"),
-    },
+    marks("custom_id response, custom_id result, custom_id body url, custom_id params"),
+    """
+    trace_id: custom_id  span_id: id response.request_id result.message.id  parent_id: part_of
+    ts: response.body.created response.body.created_at  model: answer.model body.model params.model
+    question: body|item params|item custom_id|text  input: body params  output: answer
+    error: failed error.message result.error.error.message result.error.message error
+    finish_reason: answer|finish
+    input_tokens: answer.usage.prompt_tokens answer.usage.input_tokens
+    output_tokens: answer.usage.completion_tokens answer.usage.output_tokens
+    """,
     spans=True,
     unpack=_unpack,
     common=True,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, marks, score
+from polars_evals.traces.platforms.base import Platform, Record, marks
 
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
@@ -25,34 +24,18 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
-def _scores(held: Any) -> Scores:
-    found = {}
-    for entry in held if isinstance(held, list) else []:
-        if isinstance(entry, dict) and entry.get("name"):
-            passed = entry.get("success")
-            label = None if passed is None else "pass" if passed else "fail"
-            found[str(entry["name"])] = score(entry.get("score"), label)
-    return found
-
-
 DEEPEVAL = Platform(
     "deepeval",
     "DeepEval test cases",
-    marks("input actual_output", "input actualOutput", "testCases", "input actual_output expected_output"),
-    {
-        "item_id": ("additionalMetadata.id", "additional_metadata.id", "id"),
-        "model": ("model", "additionalMetadata.model", "additional_metadata.model"),
-        "input": ("input",),
-        "output": ("actualOutput as text", "actual_output as text"),
-        "expected": ("expectedOutput as text", "expected_output as text"),
-        "latency_s": ("completionTime", "completion_time"),
-        "cost": ("tokenCost", "token_cost"),
-        "tool_calls": ("calls",),
-        "contexts": ("contexts as contexts",),
-        "scores": ("scores",),
-    },
+    marks("input actual_output, input actualOutput, testCases, input actual_output expected_output"),
+    """
+    item_id: additionalMetadata.id additional_metadata.id id
+    latency_s: completionTime completion_time
+    model: model additionalMetadata.model additional_metadata.model
+    input:  output: actualOutput|text actual_output|text  expected: expectedOutput|text expected_output|text
+    cost: tokenCost token_cost  tool_calls: calls  contexts: contexts|contexts  scores:
+    """,
     unpack=_unpack,
     lists=(("testCases",), ("test_cases",), ("goldens",), ("testRunData", "testCases")),
-    scores=_scores,
     common=True,
 )

@@ -71,19 +71,13 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 HELM = Platform(
     "helm",
     "HELM scenario state",
-    marks("instance request result", "instance request train_trial_index", "request_states"),
-    {
-        "item_id": ("item",),
-        "trace_id": ("row as hash",),
-        "ts": ("ts",),
-        "model": ("model",),
-        "input": ("input",),
-        "output": ("output as text",),
-        "expected": ("expected as references",),
-        "error": ("error",),
-        "finish_reason": ("finish",),
-        "latency_s": ("took",),
-    },
+    marks("instance request result, instance request train_trial_index, request_states"),
+    """
+    item_id: item  trace_id: row|hash
+    ts:  latency_s: took  model:
+    input:  output: output|text  expected: expected|references
+    error:  finish_reason: finish
+    """,
     unpack=_unpack,
     lists=(("request_states",),),
     leave_out=r"/(run_spec|scenario|stats|per_instance_stats|instances|display_requests|display_predictions)\.json$",

@@ -7,10 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, held, marks, score
-
-_GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-
+from polars_evals.traces.platforms.base import Platform, Record, held, marks
 
 # How `samples_df` writes the messages of an input.
 _TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
@@ -40,9 +37,9 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     output = record.get("output")
     usage = record.get("model_usage")
     usage = json.loads(usage) if isinstance(usage, str) and usage.startswith("{") else usage
-    counted = [held for held in usage.values() if isinstance(held, dict)] if isinstance(usage, dict) else []
+    counted = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
     tokens = {
-        name: sum(held.get(name) or 0 for held in counted) if counted else None
+        name: sum(each.get(name) or 0 for each in counted) if counted else None
         for name in ("input_tokens", "output_tokens")
     }
     completion = output.get("completion") if isinstance(output, dict) else None
@@ -71,44 +68,21 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     )
 
 
-def _scores(held: Any) -> Scores:
-    found: Scores = {}
-    for name, about in held.items() if isinstance(held, dict) else ():
-        value = about.get("value") if isinstance(about, dict) else about
-        if isinstance(value, str) and value in _GRADES:
-            found[name] = (_GRADES[value], value)
-        elif isinstance(value, dict):
-            found |= {f"{name}_{inner}": score(number) for inner, number in value.items()}
-        else:
-            found[name] = score(value)
-    return found
-
-
 INSPECT = Platform(
     "inspect",
     "Inspect log or samples_df",
-    marks("sample_id eval_id epoch", "id epoch messages scores", "id epoch input target output"),
-    {
-        "item_id": ("item", "id"),
-        "trace_id": ("uuid", "sample_id"),
-        "ts": ("started_at", "created", "eval_created"),
-        "end": ("completed_at",),
-        "model": ("model", "eval_model", "output.model"),
-        "version": ("task_version", "eval_version"),
-        "input": ("input",),
-        "output": ("answer",),
-        "expected": ("target as target",),
-        "error": ("error.message", "error"),
-        "finish_reason": ("output.choices[0].stop_reason", "stop_reason"),
-        "latency_s": ("total_time", "working_time"),
-        "input_tokens": ("usage.input_tokens",),
-        "output_tokens": ("usage.output_tokens",),
-        "tool_calls": ("calls as calls",),
-        "scores": ("scores",),
-    },
+    marks("sample_id eval_id epoch, id epoch messages scores, id epoch input target output"),
+    """
+    item_id: item id  trace_id: uuid sample_id
+    ts: started_at created eval_created  end: completed_at  latency_s: total_time working_time
+    model: model eval_model output.model  version: task_version eval_version
+    input:  output: answer  expected: target|target
+    error: error.message error  finish_reason: output.choices[0].stop_reason stop_reason
+    input_tokens: usage.input_tokens  output_tokens: usage.output_tokens  tool_calls: calls|calls  scores:
+    """,
     unpack=_unpack,
     lists=(("samples",),),
-    scores=_scores,
+    grades={"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0},
     several=True,
     hint=(
         "samples_df leaves outputs out unless asked: add "

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, held, marks, number
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -66,25 +66,23 @@ def _chosen(record: Record) -> Record:
     """Find what was answered: the text, or the choice that got the highest likelihood."""
     said = record.get("filtered_resps")
     said = said if isinstance(said, list) else [said]
-    choices = record.get("doc", {}).get("choices") if isinstance(record.get("doc"), dict) else None
-    choices = choices.get("text") if isinstance(choices, dict) else choices
+    pairs = _pairs(record)
+    target = record.get("target")
+    found = {"asked": pairs[0][0] if pairs and pairs[0] else record.get("doc"), "expected": target}
     likelihoods = [number(_first(each)) for each in said]
-    if len(said) > 1 and all(value is not None for value in likelihoods):
-        best = max(range(len(said)), key=lambda place: likelihoods[place] or float("-inf"))
-        texts = _continuations(record) or (
-            choices if isinstance(choices, list) and len(choices) == len(said) else None
-        )
-        if isinstance(texts, list) and len(texts) == len(said):
-            target = record.get("target")
-            place = int(str(target)) if str(target).isdigit() else None
-            expected = texts[place].strip() if place is not None and place < len(texts) else target
-            return {"answer": texts[best].strip(), "expected": expected, "asked": _argument(record, 0)}
-        return {"answer": str(best), "expected": record.get("target"), "asked": _argument(record, 0)}
-    return {
-        "answer": said[0] if said else None,
-        "expected": record.get("target"),
-        "asked": _argument(record, 0),
-    }
+    if len(said) < 2 or None in likelihoods:
+        return found | {"answer": said[0] if said else None}
+    best = max(range(len(said)), key=lambda place: likelihoods[place] or float("-inf"))
+    choices = held(record, "doc").get("choices")
+    choices = choices.get("text") if isinstance(choices, dict) else choices
+    texts: Any = [pair[1] for pair in pairs if len(pair) > 1]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        texts = choices
+    if not isinstance(texts, list) or len(texts) != len(said):
+        return found | {"answer": str(best)}
+    if str(target).isdigit() and int(str(target)) < len(texts):
+        found["expected"] = str(texts[int(str(target))]).strip()
+    return found | {"answer": str(texts[best]).strip()}
 
 
 def _first(value: Any) -> Any:
@@ -99,46 +97,25 @@ def _first(value: Any) -> Any:
 
 
 def _pairs(record: Record) -> list[list[Any]]:
-    held = record.get("arguments")
-    if isinstance(held, dict):
+    """List the contexts and continuations that a model was given."""
+    given = record.get("arguments")
+    if isinstance(given, dict):
         return [
-            [about.get(f"arg_{place}") for place in range(2)]
-            for about in held.values()
-            if isinstance(about, dict)
+            [about.get("arg_0"), about.get("arg_1")] for about in given.values() if isinstance(about, dict)
         ]
-    return [pair for pair in held if isinstance(pair, list)] if isinstance(held, list) else []
-
-
-def _continuations(record: Record) -> list[str] | None:
-    texts = [pair[1] for pair in _pairs(record) if len(pair) > 1]
-    return texts if texts and all(isinstance(text, str) for text in texts) else None
-
-
-def _argument(record: Record, place: int) -> Any:
-    pairs = _pairs(record)
-    return pairs[place][0] if len(pairs) > place and pairs[place] else record.get("doc")
-
-
-def _scores(held: Any) -> Scores:
-    return {name: (value, None) for name, value in held.items()} if isinstance(held, dict) else {}
+    return [pair for pair in given if isinstance(pair, list)] if isinstance(given, list) else []
 
 
 LM_EVAL = Platform(
     "lm_eval",
     "lm-eval samples",
-    marks("doc_id filtered_resps", "doc_id resps target"),
-    {
-        "item_id": ("item",),
-        "trace_id": ("row as hash",),
-        "span_id": ("span",),
-        "ts": ("ts",),
-        "model": ("model",),
-        "input": ("asked",),
-        "output": ("answer as text",),
-        "expected": ("expected as text",),
-        "scores": ("scores",),
-    },
+    marks("doc_id filtered_resps, doc_id resps target"),
+    """
+    item_id: item  trace_id: row|hash  span_id: span
+    ts:  model:
+    input: asked  output: answer|text  expected: expected|text
+    scores:
+    """,
     unpack=_unpack,
-    scores=_scores,
     leave_out=r"/results_[^/]*\.json$",
 )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, Scores, held, marks, score
+from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, first, held, listed, marks
 
 
 def _read(value: Any) -> Any:
@@ -25,8 +25,7 @@ def _unquoted(value: Any) -> Any:
 
 
 def _attribute(span: Mapping[str, Any], name: str) -> Any:
-    attributes = span.get("attributes")
-    return _read(attributes.get(name)) if isinstance(attributes, dict) else None
+    return _read(held(span, "attributes").get(name))
 
 
 def _as_it_was(span: Mapping[str, Any], name: str, preview: Any) -> Any:
@@ -34,8 +33,7 @@ def _as_it_was(span: Mapping[str, Any], name: str, preview: Any) -> Any:
 
     MLflow 3 writes a text that happens to be JSON without quotes around it; the trace's preview has them.
     """
-    attributes = span.get("attributes")
-    written = attributes.get(name) if isinstance(attributes, dict) else None
+    written = held(span, "attributes").get(name)
     if not isinstance(written, str) or written == _read(preview):
         return written
     value = _read(written)
@@ -48,56 +46,28 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     if isinstance(trace, str) and trace.startswith("{"):
         raise BrokenRecordError
     trace = trace if isinstance(trace, dict) else record
-    info = held(trace, "info")
-    data = held(trace, "data")
-    about = {key: value for key, value in record.items() if key not in ("trace", "spans", "info", "data")}
-    about |= {f"info_{key}": value for key, value in info.items()}
+    info, data = held(trace, "info"), held(trace, "data")
+    about = info | record
     metadata: Record = {}
-    for key in (
-        "request_metadata",
-        "trace_metadata",
-        "tags",
-        "info_request_metadata",
-        "info_trace_metadata",
-        "info_tags",
-    ):
+    for key in ("request_metadata", "trace_metadata", "tags"):
         values = _read(about.get(key))
         if isinstance(values, list):
             values = {pair.get("key"): pair.get("value") for pair in values if isinstance(pair, dict)}
         metadata |= values if isinstance(values, dict) else {}
     identity = {
-        "trace_id": next(
-            (
-                about[key]
-                for key in ("trace_id", "request_id", "info_trace_id", "info_request_id")
-                if about.get(key)
-            ),
-            None,
-        ),
+        "trace_id": first(about, "trace_id", "request_id"),
         "metadata": metadata,
-        "assessments": _read(about.get("assessments")) or _read(about.get("info_assessments")),
-        "state": about.get("state", about.get("status", about.get("info_state", about.get("info_status")))),
-        "request_time": next(
-            (
-                about[key]
-                for key in ("request_time", "timestamp_ms", "info_request_time", "info_timestamp_ms")
-                if about.get(key) is not None
-            ),
-            None,
-        ),
+        "assessments": _newest_last(_read(about.get("assessments")) or _read(info.get("assessments"))),
+        "state": first(about, "state", "status"),
+        "request_time": first(about, "request_time", "timestamp_ms"),
     }
     spans = _read(data.get("spans") or record.get("spans"))
     spans = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
     if not spans:
-        request = data.get("request", about.get("request", about.get("info_request_preview")))
-        response = data.get("response", about.get("response", about.get("info_response_preview")))
-        took = about.get(
-            "execution_time_ms", about.get("execution_duration", about.get("info_execution_time_ms"))
-        )
         yield identity | {
-            "input": _unquoted(request),
-            "output": _unquoted(response),
-            "took": took,
+            "input": _unquoted(first(about | data, "request", "request_preview")),
+            "output": _unquoted(first(about | data, "response", "response_preview")),
+            "took": first(about, "execution_time_ms", "execution_duration"),
             "kind": "CHAIN",
         }
         return
@@ -110,26 +80,14 @@ def _parent(span: Mapping[str, Any]) -> Any:
 
 
 def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool) -> Record:
-    context = span.get("context")
-    context = context if isinstance(context, dict) else {}
     usage = _attribute(span, "mlflow.chat.tokenUsage")
-    status = span.get("status")
-    status = (
-        status
-        if isinstance(status, dict)
-        else {"code": span.get("status_code"), "message": span.get("status_message")}
-    )
-    events = span.get("events")
-    failures = [
-        attributes.get("exception.message")
-        for event in (events if isinstance(events, list) else [])
-        if isinstance(event, dict) and isinstance(attributes := event.get("attributes"), dict)
-    ]
+    status = held(span, "status") or {"code": span.get("status_code"), "message": span.get("status_message")}
+    failures = [held(event, "attributes").get("exception.message") for event in listed(span, "events")]
     kind = _attribute(span, "mlflow.spanType")
     outputs = _attribute(span, "mlflow.spanOutputs")
     said = identity["metadata"].get("mlflow.traceOutputs")
     return {
-        "span_id": span.get("span_id") or context.get("span_id"),
+        "span_id": span.get("span_id") or held(span, "context").get("span_id"),
         "parent_id": _parent(span),
         "start": span.get("start_time_unix_nano", span.get("start_time")),
         "end": span.get("end_time_unix_nano", span.get("end_time")),
@@ -146,28 +104,16 @@ def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool
     }
 
 
-def _scores(entries: Any) -> Scores:
-    """Read feedback; of several by one name the newest counts."""
-    found: Scores = {}
-    for entry in _newest_last(entries):
-        feedback = entry.get("feedback")
-        if isinstance(feedback, dict) and (name := entry.get("assessment_name", entry.get("name"))):
-            found[str(name)] = score(feedback.get("value"))
-    return found
-
-
 def _newest_last(found: Any) -> list[dict[str, Any]]:
-    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
-    entries = [entry for entry in entries if entry.get("valid") is not False]
-    return sorted(
-        entries, key=lambda entry: str(entry.get("create_time") or entry.get("create_time_ms") or "")
-    )
+    entries = found if isinstance(found, list) else []
+    valid = [entry for entry in entries if isinstance(entry, dict) and entry.get("valid") is not False]
+    return sorted(valid, key=lambda entry: str(first(entry, "create_time", "create_time_ms") or ""))
 
 
 def _expected(record: Record) -> Any:
     """Find the newest expectation: `expected_response` if there is one, else the only one."""
     found = {}
-    for entry in _newest_last(record.get("assessments")):
+    for entry in record.get("assessments") or []:
         expectation = entry.get("expectation")
         if isinstance(expectation, dict):
             value = expectation.get("value")
@@ -189,40 +135,23 @@ MLFLOW = Platform(
     "mlflow",
     "MLflow traces",
     marks(
-        *("trace trace_id", "trace request_time", "trace request response", "info data info.trace_id"),
-        *(
-            "info data info.request_id",
-            "request_id timestamp_ms request response",
-            "trace_id request_time request response",
-        ),
-        *("trace_id request response spans", "request_id request response spans"),
+        "trace trace_id, trace request_time, trace request response, info data info.trace_id, info data "
+        "info.request_id, request_id timestamp_ms request response, trace_id request_time request response, "
+        "trace_id request response spans, request_id request response spans"
     ),
-    {
-        "item_id": ("metadata.mlflow.dataset.recordId", "metadata.dataset_record_id"),
-        "trace_id": ("trace_id",),
-        "span_id": ("span_id",),
-        "parent_id": ("parent_id",),
-        "session_id": ("metadata.mlflow.trace.session",),
-        "ts": ("start", "request_time"),
-        "end": ("end",),
-        "model": ("model", "metadata.model"),
-        "version": ("metadata.mlflow.modelId", "metadata.mlflow.source.git.commit"),
-        "input": ("input",),
-        "output": ("output",),
-        "expected": ("expected",),
-        "kind": ("kind",),
-        "status": ("status", "state"),
-        "status_message": ("status_message",),
-        "latency_ms": ("took",),
-        "input_tokens": ("usage.input_tokens", "usage.prompt_tokens"),
-        "output_tokens": ("usage.output_tokens", "usage.completion_tokens"),
-        "cost": ("cost.total_cost", "cost"),
-        "contexts": ("documents as contexts",),
-        "scores": ("assessments",),
-    },
+    """
+    item_id: metadata.mlflow.dataset.recordId metadata.dataset_record_id  trace_id:  span_id:  parent_id:
+    session_id: metadata.mlflow.trace.session
+    ts: start request_time  end:  latency_ms: took  model: model metadata.model
+    version: metadata.mlflow.modelId metadata.mlflow.source.git.commit
+    input:  output:  expected:
+    kind:  status: status state  status_message:
+    input_tokens: usage.input_tokens usage.prompt_tokens
+    output_tokens: usage.output_tokens usage.completion_tokens  cost: cost.total_cost cost
+    contexts: documents|contexts  scores: assessments
+    """,
     spans=True,
     unpack=_unpack_with_expected,
     json=("trace",),
-    scores=_scores,
     hint="mlflow.search_traces(include_spans=True) keeps the spans, where the answers are",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polars_evals.traces.platforms.base import Platform, Record, held, marks, number, scores_by_name
+from polars_evals.traces.platforms.base import Platform, Record, held, marks, numbers_of
 
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
@@ -30,10 +30,9 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
             "usage": data.get("usage"),
         }
     elif kind in ("match", "metrics", "cond_logp", "pick_option"):
-        found = {name: value for name, value in data.items() if number(value) is not None}
         yield event | {
             "expected": data.get("expected"),
-            "scores": found,
+            "scores": numbers_of(data),
             "kind": "chain",
             "parent": "sampling",
         }
@@ -44,25 +43,15 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
 OPENAI_EVALS = Platform(
     "openai_evals",
     "OpenAI evals log",
-    marks("run_id event_id sample_id type data", "spec", "spec run_id", "run_id event_id"),
-    {
-        "item_id": ("sample_id",),
-        "trace_id": ("trace_id",),
-        "span_id": ("event_id",),
-        "parent_id": ("parent",),
-        "ts": ("created_at",),
-        "model": ("model",),
-        "input": ("input",),
-        "output": ("output",),
-        "expected": ("expected",),
-        "kind": ("kind",),
-        "error": ("failed",),
-        "input_tokens": ("usage.prompt_tokens",),
-        "output_tokens": ("usage.completion_tokens",),
-        "scores": ("scores",),
-    },
+    marks("run_id event_id sample_id type data, spec, spec run_id, run_id event_id"),
+    """
+    item_id: sample_id  trace_id:  span_id: event_id  parent_id: parent
+    ts: created_at  model:
+    input:  output:  expected:
+    kind:  error: failed
+    input_tokens: usage.prompt_tokens  output_tokens: usage.completion_tokens  scores:
+    """,
     spans=True,
     unpack=_unpack,
-    scores=scores_by_name,
     common=True,
 )

@@ -6,41 +6,31 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, marks
+from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks
 
 
-def _attribute(*names: str) -> tuple[str, ...]:
-    """Name attributes: of a column of their own, or of the one that holds all."""
-    holders = ("attributes.", "SpanAttributes.", "span_attributes.", "")
-    return tuple(f"{holder}{name}" for name in names for holder in holders)
+def _attribute(name: str) -> Iterator[str]:
+    """Name an attribute: of a column of its own, or of the one that holds all."""
+    return (f"{holder}{name}" for holder in ("attributes.", "SpanAttributes.", "span_attributes.", ""))
 
 
-def _resource(name: str) -> tuple[str, ...]:
-    return (
-        f"resource.attributes.{name}",
-        f"ResourceAttributes.{name}",
-        f"resource.{name}",
-        *_attribute(name),
-    )
-
-
-def _value(held: Any) -> Any:
+def _value(found: Any) -> Any:
     """Take an OTLP value out of the object that says its type."""
-    if not isinstance(held, dict) or len(held) != 1:
-        return held
-    [(kind, value)] = held.items()
+    if not isinstance(found, dict) or len(found) != 1:
+        return found
+    [(kind, value)] = found.items()
     kind = kind.replace("_value", "Value")
     if kind == "arrayValue":
         return [_value(entry) for entry in value.get("values", [])]
     if kind == "kvlistValue":
         return _attributes(value.get("values", []))
-    return value if kind in ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue") else held
+    return value if kind in ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue") else found
 
 
-def _attributes(held: Any) -> dict[str, Any]:
-    if isinstance(held, dict):
-        return held
-    pairs = held if isinstance(held, list) else []
+def _attributes(found: Any) -> dict[str, Any]:
+    if isinstance(found, dict):
+        return found
+    pairs = found if isinstance(found, list) else []
     return {
         pair["key"]: _value(pair.get("value")) for pair in pairs if isinstance(pair, dict) and "key" in pair
     }
@@ -57,19 +47,16 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         for scope in _list(resource, "scopeLogs", "scope_logs"):
             for log in _list(scope, "logRecords", "log_records"):
                 yield _log(log)
-    if "context" in record and isinstance(record["context"], dict):
-        yield _span(record | record["context"])
+    if context := held(record, "context"):
+        yield _span(record | context)
     elif "event_name" in record or "body" in record:
         yield _log(record)
     elif not {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs"} & record.keys():
         yield _span(record)
 
 
-def _list(held: Record, *names: str) -> list[Record]:
-    for name in names:
-        if isinstance(entries := held.get(name), list):
-            return [entry for entry in entries if isinstance(entry, dict)]
-    return []
+def _list(record: Record, *names: str) -> list[Record]:
+    return next((listed(record, name) for name in names if isinstance(record.get(name), list)), [])
 
 
 # The events that hold a message each, in the conventions of 2024 and 2025.
@@ -163,120 +150,53 @@ OTEL = Platform(
     "otel",
     "OpenTelemetry spans",
     marks(
-        *(
-            "gen_ai.output.messages",
-            "attributes.gen_ai.output.messages",
-            "gen_ai.completion",
-            "SpanAttributes",
-        ),
-        *("resourceSpans", "resource_spans", "resourceLogs", "context.trace_id context.span_id resource"),
-        *(
-            "attributes.gen_ai.request.model",
-            "attributes.gen_ai.completion.0.content",
-            "attributes.gen_ai.system",
-        ),
-        *("trace_id span_id event_name body", "gen_ai.request.model", "trace_id span_id body attributes"),
-        *("attributes.gen_ai.operation.name", "attributes.gen_ai.provider.name", "traceId spanId attributes"),
+        "gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes, "
+        "resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource, "
+        "attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system, "
+        "trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes, "
+        "attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes"
     ),
-    {
-        "item_id": _attribute("dataset.item.id", "dataset_item_id", "eval.item_id"),
-        "trace_id": ("trace_id", "TraceId", "traceId", "context.trace_id"),
-        "span_id": ("span_id", "SpanId", "spanId", "context.span_id"),
-        "parent_id": ("parent_span_id", "ParentSpanId", "parentSpanId", "parent_id"),
-        "session_id": _attribute(
-            "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id"
-        ),
-        "ts": (
-            "start_time_unix_nano",
-            "startTimeUnixNano",
-            "start_time",
-            "Timestamp",
-            "timeUnixNano",
-            "timestamp",
-        ),
-        "end": ("end_time_unix_nano", "endTimeUnixNano", "end_time"),
-        "model": _attribute(
-            *(
-                "gen_ai.response.model",
-                "gen_ai.request.model",
-                "llm.model_name",
-                "ai.response.model",
-                "ai.model.id",
-            ),
-            *(
-                "llm.response.model",
-                "llm.request.model",
-                "llm.invocation_parameters.model",
-                "input.value.model",
-            ),
-        ),
-        "version": (*_attribute("gen_ai.agent.version"), *_resource("service.version")),
-        "input": (
-            *_attribute("gen_ai.input.messages", "gen_ai.prompt", "llm.input_messages"),
-            *("event_messages", "event_prompt"),
-            *_attribute("pydantic_ai.all_messages", "all_messages_events", "ai.prompt.messages", "ai.prompt"),
-            *_attribute(
-                "input.value", "traceloop.entity.input", "gen_ai.tool.call.arguments", "mlflow.spanInputs"
-            ),
-        ),
-        "output": (
-            *(f"{name} as parsed" for name in _attribute("gen_ai.output.messages")),
-            *_attribute("gen_ai.completion", "llm.output_messages"),
-            *("event_choice", "event_completion"),
-            *_attribute(
-                "final_result", "pydantic_ai.all_messages", "all_messages_events", "ai.response.text"
-            ),
-            *_attribute("output.value", "traceloop.entity.output", "gen_ai.tool.call.result"),
-            *(f"{name} as decoded" for name in _attribute("mlflow.spanOutputs")),
-        ),
-        "expected": _attribute("expected", "expected_output", "eval.expected"),
-        "kind": (
-            *_attribute(
-                "openinference.span.kind", "traceloop.span.kind", "gen_ai.operation.name", "llm.request.type"
-            ),
-            *("log_kind", "attributes.ai.operationId"),
-        ),
-        "status": ("status.code", "status.status_code", "StatusCode", "status_code"),
-        "status_message": (
-            *("event_error", "status.message", "status.description", "StatusMessage", "status_message"),
-            *_attribute("error.message"),
-        ),
-        "error": ("failed",),
-        "error_type": _attribute("error.type", "exception.type"),
-        "finish_reason": (
-            *(
-                f"{name}[0]"
-                for name in _attribute("gen_ai.response.finish_reasons", "llm.response.finish_reason")
-            ),
-            *_attribute("gen_ai.completion.0.finish_reason", "ai.response.finishReason", "llm.finish_reason"),
-            "event_choice.finish_reason",
-            *(f"{name} as finish" for name in _attribute("output.value")),
-        ),
-        "latency_ns": ("Duration",),
-        "input_tokens": _attribute(
-            *("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-            *("ai.usage.promptTokens", "ai.usage.inputTokens"),
-        ),
-        "output_tokens": _attribute(
-            *("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
-            *("ai.usage.completionTokens", "ai.usage.outputTokens"),
-        ),
-        "cost": _attribute("gen_ai.usage.cost", "llm.cost.total", "operation.cost"),
-        "contexts": tuple(
-            f"{name} as contexts" for name in _attribute("retrieval.documents", "gen_ai.retrieval.documents")
-        ),
-    },
+    """
+    item_id: @dataset.item.id @dataset_item_id @eval.item_id
+    trace_id: trace_id TraceId traceId context.trace_id  span_id: span_id SpanId spanId context.span_id
+    parent_id: parent_span_id ParentSpanId parentSpanId parent_id
+    session_id: @gen_ai.conversation.id @session.id @traceloop.association.properties.session_id
+    ts: start_time_unix_nano startTimeUnixNano start_time Timestamp timeUnixNano timestamp
+    end: end_time_unix_nano endTimeUnixNano end_time  latency_ns: Duration
+    model: @gen_ai.response.model @gen_ai.request.model @llm.model_name @ai.response.model @ai.model.id
+        @llm.response.model @llm.request.model @llm.invocation_parameters.model @input.value.model
+    version: @gen_ai.agent.version resource.attributes.service.version ResourceAttributes.service.version
+        resource.service.version @service.version
+    input: @gen_ai.input.messages @gen_ai.prompt @llm.input_messages event_messages event_prompt
+        @pydantic_ai.all_messages @all_messages_events @ai.prompt.messages @ai.prompt @input.value
+        @traceloop.entity.input @gen_ai.tool.call.arguments @mlflow.spanInputs
+    output: @gen_ai.output.messages|parsed @gen_ai.completion @llm.output_messages event_choice
+        event_completion @final_result @pydantic_ai.all_messages @all_messages_events @ai.response.text
+        @output.value @traceloop.entity.output @gen_ai.tool.call.result @mlflow.spanOutputs|decoded
+    expected: @expected @expected_output @eval.expected
+    kind: @openinference.span.kind @traceloop.span.kind @gen_ai.operation.name @llm.request.type log_kind
+        attributes.ai.operationId
+    status: status.code status.status_code StatusCode status_code
+    status_message: event_error status.message status.description StatusMessage status_message
+        @error.message
+    error: failed  error_type: @error.type @exception.type
+    finish_reason: @gen_ai.response.finish_reasons[0] @llm.response.finish_reason[0]
+        @gen_ai.completion.0.finish_reason @ai.response.finishReason @llm.finish_reason
+        event_choice.finish_reason @output.value|finish
+    input_tokens: @gen_ai.usage.input_tokens @gen_ai.usage.prompt_tokens @llm.token_count.prompt
+        @ai.usage.promptTokens @ai.usage.inputTokens
+    output_tokens: @gen_ai.usage.output_tokens @gen_ai.usage.completion_tokens @llm.token_count.completion
+        @ai.usage.completionTokens @ai.usage.outputTokens
+    cost: @gen_ai.usage.cost @llm.cost.total @operation.cost
+    contexts: @retrieval.documents|contexts @gen_ai.retrieval.documents|contexts
+    """,
+    expand=_attribute,
     spans=True,
     unpack=_unpack,
     unpack_marks=frozenset(
         {
-            "resourceSpans",
-            "resource_spans",
-            "resourceLogs",
-            "resource_logs",
-            "context.trace_id",
-            "events",
-            "body",
+            *("resourceSpans", "resource_spans", "resourceLogs", "resource_logs"),
+            *("context.trace_id", "events", "body"),
         }
     ),
     json=("gen_ai.output.messages", "gen_ai.input.messages"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, Scores, held, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, held, marks, number
 
 # The kinds of assertion whose value is a text to compare with, not code or a rubric.
 _REFERENCES = (
@@ -130,38 +130,23 @@ def _held_scores(record: Record) -> Record:
     return found
 
 
-def _scores(held: Any) -> Scores:
-    return {name: (number(value), None) for name, value in held.items()} if isinstance(held, dict) else {}
-
-
 PROMPTFOO = Platform(
     "promptfoo",
     "promptfoo results",
     (
-        *marks("testIdx testCase", "testIdx promptIdx", "prompt vars response success"),
-        *marks("prompt.raw vars provider success", "prompt.raw vars provider score"),
+        *marks("testIdx testCase, testIdx promptIdx, prompt vars response success"),
+        *marks("prompt.raw vars provider success, prompt.raw vars provider score"),
         frozenset({"Grader Reason", "Status", "Score"}),
     ),
-    {
-        "item_id": ("item",),
-        "trace_id": ("id", "row as hash"),
-        "session_id": ("metadata.sessionId", "response.sessionId"),
-        "ts": ("ts",),
-        "model": ("model",),
-        "version": ("promptId",),
-        "input": ("prompt.raw as asked",),
-        "output": ("response.output",),
-        "expected": ("expected as text",),
-        "error": ("failed",),
-        "finish_reason": ("response.finishReason",),
-        "latency_ms": ("latencyMs",),
-        "input_tokens": ("response.tokenUsage.prompt", "tokenUsage.prompt"),
-        "output_tokens": ("response.tokenUsage.completion", "tokenUsage.completion"),
-        "cost": ("cost", "response.cost"),
-        "scores": ("scores",),
-    },
+    """
+    item_id: item  trace_id: id row|hash  session_id: metadata.sessionId response.sessionId
+    ts:  latency_ms: latencyMs  model:  version: promptId
+    input: prompt.raw|asked  output: response.output  expected: expected|text
+    error: failed  finish_reason: response.finishReason
+    input_tokens: response.tokenUsage.prompt tokenUsage.prompt
+    output_tokens: response.tokenUsage.completion tokenUsage.completion  cost: cost response.cost  scores:
+    """,
     unpack=_unpack,
     shows=_headed,
     lists=(("results", "results"), ("results",)),
-    scores=_scores,
 )

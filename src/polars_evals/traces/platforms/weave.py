@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import (
-    EVALUATION,
-    SCORER,
-    Platform,
-    Record,
-    Scores,
-    held,
-    listed,
-    marks,
-    score,
-)
+from polars_evals.traces.platforms.base import EVALUATION, SCORER, Platform, Record, held, listed, marks
 
 # What examples call the question, and the answer that they want.
 ASKED = ("messages", "question", "input", "prompt", "query")
@@ -47,7 +37,11 @@ def _weave(record: Record, around: Record) -> Iterator[Record]:
         "usage": counted,
         "kind": kind,
         "latency": weave.get("latency_ms"),
-        "scores": {"feedback": weave.get("feedback") or record.get("feedback")},
+        "scores": {
+            str(entry["feedback_type"]).rsplit(".", 1)[-1]: payload.get("output", payload.get("value"))
+            for entry in listed(weave, "feedback") or listed(record, "feedback")
+            if entry.get("feedback_type") and (payload := held(entry, "payload"))
+        },
         "cost": sum(
             (c.get("prompt_tokens_total_cost") or 0) + (c.get("completion_tokens_total_cost") or 0)
             for c in costs
@@ -79,53 +73,34 @@ def _weave_example(example: Any, output: Record, call: str) -> Record:
         "inputs": question,
         "output": output.get("output"),
         "latency": latency * 1000 if isinstance(latency, float) else None,
-        "scores": {"evaluated": output.get("scores")},
+        "scores": dict(_evaluated(held(output, "scores"))),
     }
 
 
-def _weave_scores(found: Any) -> Scores:
-    given: Scores = {}
-    for name, value in held(found, "evaluated").items():
-        # A scorer may return several values, by name.
-        several = isinstance(value, dict) and len(value) > 1
+def _evaluated(scores: Record) -> Iterator[tuple[str, Any]]:
+    """Name the values of a scorer that returns several."""
+    for name, value in scores.items():
         values = value if isinstance(value, dict) else {name: value}
-        given |= {f"{name}.{key}" if several else name: score(each) for key, each in values.items()}
-    for entry in listed(found, "feedback"):
-        payload = held(entry, "payload")
-        if payload and entry.get("feedback_type"):
-            name = str(entry["feedback_type"]).rsplit(".", 1)[-1]
-            given |= {name: score(payload.get("output", payload.get("value")))}
-    return {name: values for name, values in given.items() if values != (None, None)}
+        yield from ((f"{name}.{key}" if len(values) > 1 else name, each) for key, each in values.items())
 
 
 WEAVE = Platform(
     "weave",
     "Weave calls",
-    marks("op_name trace_id inputs output", "op_name project_id inputs output"),
-    {
-        "item_id": ("attributes.dataset_item_id", "example.id"),
-        "trace_id": ("trace_id",),
-        "span_id": ("id",),
-        "parent_id": ("parent_id",),
-        "session_id": ("thread_id",),
-        "ts": ("started_at",),
-        "end": ("ended_at",),
-        "model": ("model",),
-        "version": ("attributes.version", "model_version"),
-        "input": ("inputs",),
-        "output": ("output",),
-        "expected": tuple(f"{place}.{name}" for place in ("example", "inputs") for name in WANTED),
-        "kind": ("kind",),
-        "error": ("exception",),
-        "latency_ms": ("latency",),
-        "input_tokens": ("usage.prompt_tokens", "usage.input_tokens"),
-        "output_tokens": ("usage.completion_tokens", "usage.output_tokens"),
-        "cost": ("cost",),
-        "scores": ("scores",),
-    },
+    marks("op_name trace_id inputs output, op_name project_id inputs output"),
+    """
+    item_id: attributes.dataset_item_id example.id  trace_id:  span_id: id  parent_id:
+    session_id: thread_id
+    ts: started_at  end: ended_at  latency_ms: latency  model:  version: attributes.version model_version
+    input: inputs  output:
+    expected: example.expected example.target example.expected_output example.reference example.ground_truth
+        inputs.expected inputs.target inputs.expected_output inputs.reference inputs.ground_truth
+    kind:  error: exception
+    input_tokens: usage.prompt_tokens usage.input_tokens
+    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:
+    """,
     spans=True,
     unpack=_weave,
     lists=(("calls",),),
-    scores=_weave_scores,
     hint='export the examples of an evaluation with expand_columns=["inputs.example"]',
 )

@@ -1,25 +1,29 @@
-"""Score files as the options of the command say."""
+"""Read, check and score files as the options of the command say."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
+from polars_evals.cli.options import AUTO
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.scoring import read_all, summary
-from polars_evals.jobs.scoring import score_files as score_here
+from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
+from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.files import is_parquet
 from polars_evals.traces.rows import Rows
 from polars_evals.wording import counted, did_you_mean
+
+if TYPE_CHECKING:
+    from polars_evals.drift import Comparison, ComparisonSpec
 
 ROWS = get_args(Rows)
 # Without a cluster.
@@ -40,7 +44,7 @@ OPTIONS = {
 }
 
 
-def score_files(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
+def score_input(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files and say what came out."""
     if engine != HERE:
         from polars_evals.cluster.engines import ENGINES
@@ -49,9 +53,9 @@ def score_files(source: Input, suite: Suite, output: str | Path, engine: str) ->
         if engine not in known:
             hint = did_you_mean(engine, known)
             raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
-        return score_there(source, suite, output, engine)
+        return _score_there(source, suite, output, engine)
     with stoppable(), in_options():
-        return score_here(source, suite, output)
+        return score_files(source, suite, output)
 
 
 def check_files(source: Input, suite: Suite) -> list[dict[str, Any]]:
@@ -74,18 +78,18 @@ def finding_lines(findings: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
+def _score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
     if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads plain Parquet files; leave out the options of traces")
     try:
-        from polars_evals.cluster import score_files
+        from polars_evals import cluster
 
         files = source.files()
         for file in files:
-            if not is_parquet(file):
+            if kind_of(file) != "parquet":
                 raise InputError(f"--engine {engine} reads Parquet files only, got {file!r}")
-        score_files(files, suite, Path(output), engine=engine)
+        cluster.score_files(files, suite, Path(output), engine=engine)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{error}; pip install 'polars-evals[{engine}]'") from None
     except FileExistsError as error:
@@ -93,26 +97,26 @@ def score_there(source: Input, suite: Suite, output: str | Path, engine: str) ->
     return {"output": str(output), "files": len(files), **summary(Path(output) / "*.parquet", suite)}
 
 
-def choose_input(
-    paths: list[str],
-    format_name: str,
-    columns: list[str],
-    *,
-    keep: list[str],
-    rows: str | None,
-    dataset: tuple[str, str, str] | None = None,
-) -> Input:
-    """Take the files and how to read them from the options."""
+def choose_input(given: Mapping[str, Any]) -> Input:
+    """Take the files and how to read them from the options of a command."""
+    rows = given.get("rows")
     if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
+    dataset = given.get("dataset")
     return Input(
-        paths,
-        format_name,
-        dict(map(mapped, columns)),
-        keep,
-        cast("Rows | None", rows),
-        dataset=None if dataset is None else Dataset(*dataset),
+        given["inputs"],
+        given["format_name"],
+        dict(map(_mapped, given["columns"] or [])),
+        given["keep"] or [],
+        rows,
+        dataset=None if dataset is None else Dataset(dataset, given["on"], given["expected"]),
     )
+
+
+def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how to read the files, as `read_traces` takes it."""
+    source = choose_input(given)
+    return {name: getattr(source, name) for name in ("format", "columns", "keep", "rows", "dataset")}
 
 
 def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
@@ -133,24 +137,55 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (ConfigError, InputError, pl.exceptions.PolarsError, ValueError) as error:
-        told = in_words_of_the_command(str(error))
-        if told == str(error):
+        message = in_words_of_the_command(str(error))
+        if message == str(error):
             raise
-        raise type(error)(told) from error
+        raise type(error)(message) from error
 
 
-def in_words_of_the_command(told: str) -> str:
+def in_words_of_the_command(message: str) -> str:
     """Name the options of the command in the place of those of the library."""
     for words, option in OPTIONS.items():
-        told = re.sub(words, option, told)
-    return told
+        message = re.sub(words, option, message)
+    return message
 
 
-def mapped(text: str) -> tuple[str, str]:
-    """Read `output=answer.text`."""
+def _mapped(text: str) -> tuple[str, str]:
     name, equals, source = text.partition("=")
     if not equals or not name or not source:
         raise ConfigError(
             f"--column maps a canonical column to one of the files: output=answer, got {text!r}"
         )
     return name, source
+
+
+def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
+    """Find what was not given: the column of versions, the baseline (the first version) and the item."""
+    columns, found = scored.collect_schema(), spec
+    if spec.version == AUTO and AUTO not in columns:
+        counts = {name: scored.select(pl.col(name).drop_nulls().n_unique()).collect().item()
+                  for name in ("model", "version") if name in columns}  # fmt: skip
+        several = [name for name, count in counts.items() if count > 1]
+        if not several:
+            raise ConfigError(
+                "no column of versions was found: neither `model` nor `version` has two values; "
+                "name it with --version"
+            )
+        found = replace(found, version=several[0])
+        has_items = "item_id" in columns and scored.select(pl.col("item_id").count()).collect().item()
+        if found.item is None and has_items:
+            found = replace(found, item="item_id")
+    if spec.baseline == AUTO:
+        versions = scored.select(pl.col(found.version).drop_nulls().cast(pl.String)).head(1).collect()
+        if versions.is_empty():
+            raise ConfigError(f"the column {found.version!r} of --version has no values")
+        found = replace(found, baseline=versions.item())
+    return found
+
+
+def need_pairs(comparison: Comparison) -> None:
+    """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    from polars_evals.jobs.gates import nothing_compared
+
+    if lone := nothing_compared(comparison, comparison.summary):
+        raise InputError("\n".join(lone))

@@ -23,9 +23,6 @@ from polars_evals.wording import counted, did_you_mean
 
 PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
 
-# What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
-TOLERANCE = 1e-9
-
 
 Verdict = Literal["regressed", "inconclusive", "improved", "no_change"]
 Verdicts = Annotated[tuple[Verdict, ...], BeforeValidator(listed), Field(min_length=1)]
@@ -83,7 +80,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GateInput:
     """All that gates can look at."""
 
     metrics: tuple[str, ...]
@@ -145,13 +142,17 @@ class Gate(Table, ABC):
         cls.kinds[cls.rule] = cls
 
     @property
-    @abstractmethod
     def demand(self) -> str:
-        """What the gate demands, in the words of the job file."""
+        """What the gate demands, in the words of the job file; the first alias is the key of its rule."""
+        name, alias = next(
+            (name, field.alias) for name, field in type(self).model_fields.items() if field.alias
+        )
+        given = getattr(self, name)
+        return f"{alias} = {', '.join(given) if isinstance(given, tuple) else format(given, 'g')}"
 
     @abstractmethod
-    def judge(self, seen: Evidence) -> Findings:
-        """Look at the evidence."""
+    def judge(self, seen: GateInput) -> Findings:
+        """Look at the scores and the comparison."""
 
     def check(self, context: Context) -> None:
         """Raise a ValueError unless the job has what else the rule needs."""
@@ -174,18 +175,18 @@ class Gate(Table, ABC):
         is_advice = found.status == FAILED and self.level == ADVISORY
         return replace(found, status=ADVISORY) if is_advice else found
 
-    def result(self, seen: Evidence) -> GateResult:
+    def result(self, seen: GateInput) -> GateResult:
         """Judge the gate, or skip it if there is nothing to judge yet. A gate that judged nothing fails."""
-        lone = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
+        absent = [f"{one} has no rows; is `candidate` in [compare] right?" for one in seen.absent]
         if seen.comparison is None and seen.compare is not None and self.waits_for_candidate:
-            if lone:
-                return GateResult(self.name, FAILED, tuple(lone))
+            if absent:
+                return GateResult(self.name, FAILED, tuple(absent))
             return GateResult(self.name, SKIPPED, ("there is no candidate to compare yet",))
         found = self.judge(seen)
         if not found.judged:
             reason = found.reason or f"there is no {found.about} to judge"
             return GateResult(self.name, FAILED, (reason,), 0, found.about)
-        objections = (*(lone if self.waits_for_candidate else ()), *found.objections)
+        objections = (*(absent if self.waits_for_candidate else ()), *found.objections)
         return GateResult(self.name, FAILED if objections else PASSED, objections, found.judged, found.about)
 
     @classmethod
@@ -193,7 +194,7 @@ class Gate(Table, ABC):
         """Name what `metric` may be."""
         return context.metrics
 
-    def metrics(self, seen: Evidence) -> list[str]:
+    def metrics(self, seen: GateInput) -> list[str]:
         """Name the metrics that the gate is about."""
         return [self.metric] if self.metric else list(seen.metrics)
 
@@ -245,7 +246,7 @@ def require_metric(name: str, metrics: Sequence[str]) -> None:
         raise ValueError(f'unknown metric "{name}"{hint}')
 
 
-def judge_all(seen: Evidence) -> list[GateResult]:
+def judge_all(seen: GateInput) -> list[GateResult]:
     """Judge every gate. A gate that passes also names regressed rows."""
     results = [gate.with_level(gate.result(seen)) for gate in seen.gates]
     return [
@@ -254,7 +255,7 @@ def judge_all(seen: Evidence) -> list[GateResult]:
     ]
 
 
-def _regressed(seen: Evidence, gate: Gate) -> tuple[str, ...]:
+def _regressed(seen: GateInput, gate: Gate) -> tuple[str, ...]:
     """Name the rows of the comparison with the verdict `regressed` that a gate about candidates lets pass."""
     if seen.comparison is None or not gate.takes_metric or not gate.waits_for_candidate:
         return ()
@@ -280,7 +281,7 @@ def subject(row: Mapping[str, Any]) -> str:
     return about if version is None else f"{version} {about}"
 
 
-def changed(seen: Evidence, row: Mapping[str, Any]) -> str:
+def changed(seen: GateInput, row: Mapping[str, Any]) -> str:
     """Write how a row of a comparison changed, such as `45% → 14% (−31 points)`."""
     before, after = row["baseline_mean"], row["candidate_mean"]
     rates = row["baseline_pass_rate"], row["candidate_pass_rate"]
