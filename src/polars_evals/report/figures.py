@@ -162,7 +162,7 @@ def _rows(
             _name(place, 32, "td") if place_head else None,
             _number(row.levels),
             tag("td", tag("b", change), class_=f"number {row.verdict}"),
-            tag("td", bar, title=_why(row), class_="drawn"),
+            tag("td", bar, _said(row.interval), title=_why(row), class_="drawn"),
             [_number("–" if one is None else f"{one:,}") for one in counts],
             _number(f"{row.n:,}"),
         ]
@@ -173,6 +173,11 @@ def _rows(
     foot[at] = tag("td", scale(axis, form=form), tag("small", "← worse · better →"), class_="drawn")
     numeric = {"before → after", "change", "newly failing", "newly passing", "items"}
     return table(title, heads, body, numeric=numeric, foot=tag("tr", foot), class_="forest")
+
+
+def _said(interval: str) -> Html | None:
+    """Return an interval in words, which are read where pictures and styles are taken away."""
+    return tag("span", interval, class_="said") if interval else None
 
 
 def _number(said: str) -> Html:
@@ -253,7 +258,8 @@ def _board_cell(row: Row | None, axis: Axis) -> Html:
         label=f"{row.candidate}, {row.name}: {row.change(row.difference)}, {row.interval}",
     )  # fmt: skip
     level = tag("span", row.level(row.after), " ", tag("span", SIGNS[row.verdict], class_=row.verdict))
-    return tag("td", level, bar, class_="number drawn", title=f"{row.name}: {_why(row)}")
+    said = _said(f" ({row.interval})") if row.interval else None
+    return tag("td", level, bar, said, class_="number drawn", title=f"{row.name}: {_why(row)}")
 
 
 def _spreads(comparison: Comparison, rows: Sequence[Row]) -> Html | None:
@@ -421,7 +427,12 @@ def _intervals(rows: pl.DataFrame, title: str) -> Html:
             "tr",
             _name(name, 40),
             _number(score(value)),
-            tag("td", drawn(value, low, high, label=f"{name}: {value:.3f}"), class_="drawn"),
+            tag(
+                "td",
+                drawn(value, low, high, label=f"{name}: {value:.3f}"),
+                None if low is None else _said(f"{score(low)} to {score(high)}"),
+                class_="drawn",
+            ),
         )
         for name, value, low, high in rows.iter_rows()
     ]

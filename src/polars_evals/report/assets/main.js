@@ -125,7 +125,8 @@ const start = async () => {
     const luck = counts.chips.worse > 0 && (state.sort === "change" || (state.sort === "default" && model.versions.length === 2))
       ? " Worst first: extreme items partly reflect a lucky baseline." : "";
     const only = held < model.n ? ` ${held.toLocaleString("en")} have their full texts in this file.` : "";
-    note.replaceChildren(items.length ? `${items.length.toLocaleString("en")} of ${counted(model.n)}.${luck}${only} Keys: j and k move, Enter opens, / searches, Esc closes.` : empty());
+    note.replaceChildren(items.length ? `${items.length.toLocaleString("en")} of ${counted(model.n)}.${luck}${only} ` : empty(),
+      items.length ? element("span", { class: "keys" }, "Keys: j and k move, Enter opens, / searches, Esc closes.") : "");
     fill();
     if (state.rate) showRating();
     else if (state.item !== null) showItem(reach);
