@@ -374,7 +374,7 @@ def test_no_date_needs_a_format_that_windows_lacks() -> None:
 def test_every_other_result_has_a_page(
     timeline: pe.Timeline, calibration: pe.Calibration, scored: pl.DataFrame
 ) -> None:
-    results = {
+    results: dict[str, Any] = {
         "topic=medicine is worse: levenshtein": timeline,
         "levenshtein ≥ 0.75": calibration,
         "leads with": pe.rank(scored, version="model", item="item_id"),

@@ -49,13 +49,8 @@ FACTS = (
 )  # fmt: skip
 # What traces say of a call, and the letter of its column in a block.
 ABOUT = {
-    "error": "e",
-    "finish_reason": "f",
-    "latency_ms": "l",
-    "cost": "c",
-    "trace_id": "t",
-    "output_tokens": "o",
-}
+    "error": "e", "finish_reason": "f", "latency_ms": "l", "cost": "c", "trace_id": "t", "output_tokens": "o",
+}  # fmt: skip
 _REFUSAL = (
     r"(?i)^\W*(?:i(?:[’']m| am) (?:sorry|unable|not able)|sorry,|i (?:can[’']?t|cannot|can not|won[’']t)\b|"
     r"as an ai\b|unfortunately, i)"
