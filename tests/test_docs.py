@@ -113,6 +113,20 @@ def test_the_page_on_architecture_names_files_that_exist_and_every_module() -> N
     assert [name for name in sorted(modules - {"__init__"}) if not re.search(rf"`{name}\b", page)] == []
 
 
+def test_the_recipes_name_what_is_there() -> None:
+    """Files, folders and names in the code, as far as they are no placeholders."""
+    page = (DOCS / "architecture.md").read_text("utf-8").partition("## Recipes")[2]
+    package = ROOT / "src" / "polars_evals"
+    near = [ROOT, package, *package.glob("**/"), ROOT / "tests" / "traces" / "real"]
+    code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
+    for name in set(re.findall(r"`([^`\s]+)`", page)):
+        if "/" in name or name.endswith((".py", ".md", ".hpp")):
+            assert "<" in name or any((root / name).exists() for root in near), name
+        else:
+            for word in re.findall(r"\w+", name):
+                assert re.search(rf"\b{word}\b", code), name
+
+
 def test_contributing_names_targets_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE))

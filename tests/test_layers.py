@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 LAYERS = [
     {"_errors", "_native", "_polars", "_version", "mypy"},
     {"drawing", "wording"},
-    {"later"},
+    {"_lazy"},
     {"expressions", "storage"},
     {"metrics"},
     {"clean"},

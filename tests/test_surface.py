@@ -68,7 +68,7 @@ def test_type_checkers_know_the_names_of_the_table() -> None:
     tree = ast.parse(inspect.getsource(pe))
     [block] = [node for node in tree.body if isinstance(node, ast.If)]
     imported = [alias.asname for node in block.body for alias in node.names]  # type: ignore[attr-defined]
-    assert sorted(imported) == sorted(pe._LATER)
+    assert sorted(imported) == sorted(pe._LAZY)
 
 
 COMPLETIONS = """

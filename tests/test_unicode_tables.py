@@ -5,13 +5,10 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-import pytest
-
-TOOLS = Path(__file__).parents[1] / "src" / "native" / "unicode"
+TOOL = Path(__file__).parents[1] / "src" / "native" / "unicode" / "make_tables.py"
 
 
-@pytest.mark.parametrize("tool", ["make_characters", "make_lowercase"])
-def test_the_stored_tables_are_those_of_the_installed_polars(tool: str) -> None:
+def test_the_stored_tables_are_those_of_the_installed_polars() -> None:
     """That kernels use them, `tests/metrics/test_edit.py` shows over all of Unicode."""
-    tables = runpy.run_path(str(TOOLS / f"{tool}.py"))["tables"]()
+    tables = runpy.run_path(str(TOOL))["tables"]()
     assert tables == {file: file.read_text("utf-8") for file in tables}

@@ -1,5 +1,7 @@
 // The extension `polars_evals._native`: kernels over Arrow columns. Each family of metrics binds its own functions.
-#include "traces/bind.hpp"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
 #include "edit/levenshtein/targets.hpp"
 #include "plugin/function.hpp"
 #include "words/porter.hpp"
@@ -10,6 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+namespace nb = nanobind;
 
 namespace pe {
 namespace {
@@ -69,7 +73,8 @@ void ask_for_interrupt() {
     if (PyErr_CheckSignals() != 0) nb::raise_python_error();
 #endif
     if (!InterruptSignal::came()) return;
-    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new calls.
+    // The signal counts as handled when the main thread is back in Python, not before: until then the query may begin new
+    // calls.
     std::int64_t untold = 0;
     if (told_at.compare_exchange_strong(untold, now())) {
         const auto forget = [](void*) {

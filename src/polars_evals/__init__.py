@@ -18,15 +18,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from polars_evals import clean, drawing, metrics
+from polars_evals._lazy import import_lazily
 from polars_evals._version import __version__
 from polars_evals.clean import *  # noqa: F403
-from polars_evals.later import imported_later
 from polars_evals.metrics import *  # noqa: F403
 from polars_evals.namespace import col, evals
 
 # The public names of other packages, and where they are. They are imported when first used, so that `import
 # polars_evals` costs little more than `import polars`.
-_LATER = {
+_LAZY = {
     **dict.fromkeys(("Aggregate", "Measure", "Metric", "Suite", "signatures"), "suite"),
     "metric": "suite.custom",
     **dict.fromkeys(("Suggestion", "suggest"), "suite.suggest"),
@@ -51,7 +51,7 @@ _LATER = {
 __all__ = ["__version__", "col", "evals"]
 __all__ += clean.__all__
 __all__ += metrics.__all__
-__all__ += list(_LATER)
+__all__ += list(_LAZY)
 
 # Results draw themselves with the report, which is imported when the first one does.
 drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.report")))
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from polars_evals.traces import unmatched_items as unmatched_items
     from polars_evals.traces import with_expected as with_expected
 else:
-    __getattr__ = imported_later(__name__, _LATER, __all__)
+    __getattr__ = import_lazily(__name__, _LAZY, __all__)
 
 
 def __dir__() -> list[str]:

@@ -135,7 +135,7 @@ def apart(texts: Mapping[str, Any], before: str, after: str, lead: int = LEAD) -
     }
 
 
-def change(before: float | None, after: float | None, form: str) -> str:
+def _change(before: float | None, after: float | None, form: str) -> str:
     """Return two numbers as `before → after`."""
     if before is None and after is None:
         return "–"

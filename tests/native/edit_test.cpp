@@ -2,10 +2,7 @@
 #include <limits>
 #include <memory>
 
-#include "edit/damerau.hpp"
-#include "edit/hamming.hpp"
-#include "edit/jaro.hpp"
-#include "edit/texts.hpp"
+#include "edit/distances.hpp"
 #include "support.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/pairs.hpp"
+#include "core/batches.hpp"
 #include "arrow_columns.hpp"
 
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "json/document.hpp"
-#include "json/equal.hpp"
 #include "words/ngram_cosine.hpp"
 #include "plugin/vectors.hpp"
 

@@ -10,14 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "words/bleu.hpp"
-#include "words/chrf.hpp"
-#include "words/gleu.hpp"
+#include "words/metrics.hpp"
 #include "unicode/lowercase.hpp"
-#include "words/response.hpp"
-#include "words/rouge.hpp"
-#include "words/token_f1.hpp"
-#include "words/word_sets.hpp"
 
 namespace {
 

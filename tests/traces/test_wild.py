@@ -452,3 +452,47 @@ def test_files_from_the_wild(wanted: dict[str, Any]) -> None:
     }
     if wanted["first_output"] is not None:
         assert wanted["first_output"] in found["output"].to_list()
+
+
+def test_agents_that_ask_the_responses_api_are_told_what_to_add(tmp_path: Path) -> None:
+    """The SDK exports the id of such a response; an application can add the rest."""
+    span = {"object": "trace.span", "id": "s", "trace_id": "t", "parent_id": None}
+    span |= {"started_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:01Z", "error": None}
+    data: dict[str, Any] = {
+        "type": "response",
+        "response_id": "resp_1",
+        "usage": {"input_tokens": 5, "output_tokens": 2},
+    }
+    bare = _written(tmp_path / "bare.jsonl", span | {"span_data": data})
+    with pytest.raises(pl.exceptions.NoDataError, match=r"add span_data\.input and span_data\.response"):
+        pe.scan_traces(bare)
+    content = [{"type": "output_text", "text": "Paris"}]
+    said = {"type": "message", "role": "assistant", "content": content}
+    data |= {"input": [{"role": "user", "content": "Capital?"}], "response": {"model": "m", "output": [said]}}
+    [row] = pe.scan_traces(_written(tmp_path / "full.jsonl", span | {"span_data": data})).collect().to_dicts()
+    assert [row[name] for name in ("model", "input", "output")] == ["m", "Capital?", "Paris"]
+
+
+def test_scores_of_any_shape_are_numbers_and_labels() -> None:
+    from polars_evals.traces.platforms.base import read_scores
+
+    assert read_scores({"a": 1, "b": "good", "c": None, "d": {"value": {"x": 0.5}}}) == {
+        "a": (1.0, None),
+        "b": (None, "good"),
+        "d_x": (0.5, None),
+    }
+    assert read_scores(
+        [{"key": "k", "score": None, "value": 2}, {"name": "n", "success": False, "score": 0.1}]
+    ) == {
+        "k": (2.0, None),
+        "n": (0.1, "fail"),
+    }
+    assert read_scores({"grade": {"value": "C"}}, {"C": 1.0}) == {"grade": (1.0, "C")}
+    assert read_scores("no scores") == {}
+
+
+def test_a_check_names_the_models_of_files_as_a_scan_does(tmp_path: Path) -> None:
+    for model in ("acme-1", "acme-2"):
+        _written(tmp_path / f"{model}.jsonl", {"input": "2 + 2?", "output": "4"})
+    checked = pe.check_traces(tmp_path)
+    assert (checked.pairing, checked.versions) == (1.0, ("model", ("acme-1", "acme-2")))

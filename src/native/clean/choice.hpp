@@ -63,11 +63,14 @@ public:
 private:
     enum class Rank { none, bare, marked, first, option, answer, alone };
     static constexpr Text answer_cues[] = {"answer", "answers", "ans", "boxed", "fbox", "solution", "conclusion", "verdict"};
-    static constexpr Text option_cues[] = {"option", "choice", "choose", "chose", "select", "selected", "pick", "letter", "go", "correct"};
-    static constexpr Text fillers[] = {"is", "are", "be", "was", "would", "should", "must", "the", "my", "your", "final", "correct", "best",
-                                       "right", "thus", "therefore", "so", "to", "this", "question", "with", "text", "mathrm", "textbf",
-                                       "mathbf", "letter", "s", "most", "likely", "will", "i", "d"};
-    static constexpr Text negations[] = {"not", "isn", "never", "neither", "nor", "incorrect", "wrong", "cannot", "eliminate", "than"};
+    static constexpr Text option_cues[] = {"option",   "choice", "choose", "chose", "select",
+                                           "selected", "pick",   "letter", "go",    "correct"};
+    static constexpr Text fillers[] = {"is",     "are",    "be",    "was",      "would",  "should", "must",   "the",
+                                       "my",     "your",   "final", "correct",  "best",   "right",  "thus",   "therefore",
+                                       "so",     "to",     "this",  "question", "with",   "text",   "mathrm", "textbf",
+                                       "mathbf", "letter", "s",     "most",     "likely", "will",   "i",      "d"};
+    static constexpr Text negations[] = {"not",       "isn",   "never",  "neither",   "nor",
+                                         "incorrect", "wrong", "cannot", "eliminate", "than"};
     static constexpr Text approvals[] = {"correct", "right", "best", "answer", "true"};
 
     static constexpr std::uint8_t is_choice = 1, answers = 2, options = 4, negates = 8, fills = 16;
@@ -131,7 +134,8 @@ private:
         cues_ = cues_before(begin, behind_, cues_);
         behind_ = end;
         const bool agrees = !(cues_ & negates);
-        const Rank rank = rank_of(begin, end, number, begin == first_word_, agrees && (cues_ & answers), agrees && (cues_ & options));
+        const Rank rank =
+            rank_of(begin, end, number, begin == first_word_, agrees && (cues_ & answers), agrees && (cues_ & options));
         if (rank == Rank::none) return;
         cues_ = 0;
         if (rank < best_ || (rank == Rank::first && best_ == Rank::first)) return;
@@ -145,7 +149,9 @@ private:
         return at;
     }
     static bool is_letter(std::uint32_t code) {
-        if (code < 0x80) return unicode::is_ascii_letter(static_cast<unsigned char>(code)) || unicode::is_ascii_digit(static_cast<unsigned char>(code));
+        if (code < 0x80)
+            return unicode::is_ascii_letter(static_cast<unsigned char>(code)) ||
+                   unicode::is_ascii_digit(static_cast<unsigned char>(code));
         return unicode::is_kind(code, unicode::kind_word) && !unicode::is_kind(code, unicode::kind_unspaced);
     }
     bool is_letter_before(std::size_t at) const {
@@ -171,7 +177,8 @@ private:
             if (role & answers) cues |= answers;
             else if (role & options) cues |= options;
             else if (role & negates) cues |= negates;
-            else if (!(role & fills) && !((role & is_choice) && find_choice(between(start, end)) < choices_.size())) return cues;
+            else if (!(role & fills) && !((role & is_choice) && find_choice(between(start, end)) < choices_.size()))
+                return cues;
             end = start;
         }
         return cues | earlier;
@@ -194,7 +201,8 @@ private:
         for (std::size_t i = 0; i < choices_.size(); ++i) {
             if (word.size() != choices_[i].size()) continue;
             bool same = true;
-            for (std::size_t k = 0; k < word.size() && same; ++k) same = unicode::ascii_lower(word[k]) == unicode::ascii_lower(choices_[i][k]);
+            for (std::size_t k = 0; k < word.size() && same; ++k)
+                same = unicode::ascii_lower(word[k]) == unicode::ascii_lower(choices_[i][k]);
             if (same) return i;
         }
         return choices_.size();
@@ -287,8 +295,8 @@ private:
 
     const std::vector<std::string>& choices_;
     std::array<Slot, 512> slots_{};
-    std::array<bool, 256> first_bytes_{}, second_bytes_{};        // of the choices, in either case
-    bool are_letters_ = true, are_wide_ = false;  // whether all are of one byte, and whether any begins outside ASCII
+    std::array<bool, 256> first_bytes_{}, second_bytes_{};  // of the choices, in either case
+    bool are_letters_ = true, are_wide_ = false;            // whether all are of one byte, and whether any begins outside ASCII
     Text text_;
     std::size_t first_word_ = 0, behind_ = 0;  // where the first word begins and the last mention ends
     std::uint8_t cues_ = 0;                    // from before `behind_`

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../unicode/padded.hpp"
 #include "found.hpp"
 
 namespace pe::clean {

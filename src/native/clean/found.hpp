@@ -7,7 +7,7 @@
 namespace pe::clean {
 
 struct Found {
-    Text text;          // of the text that was read, or of a buffer of the step: good until its next call
+    Text text;  // of the text that was read, or of a buffer of the step: good until its next call
     bool found = false;
 };
 

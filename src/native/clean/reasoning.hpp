@@ -39,7 +39,9 @@ private:
     static constexpr Text names[] = {"think", "thinking", "reasoning", "thought", "scratchpad", "seed:think"};
     // Tokens of models that write no tags: Magistral, Kimi, Command, OpenThinker. Upper and lower case are theirs.
     static constexpr Pair marks[] = {{"[THINK]", "[/THINK]"},
-                                     {"\xe2\x97\x81" "think\xe2\x96\xb7", "\xe2\x97\x81/think\xe2\x96\xb7"},
+                                     {"\xe2\x97\x81"
+                                      "think\xe2\x96\xb7",
+                                      "\xe2\x97\x81/think\xe2\x96\xb7"},
                                      {"<|START_THINKING|>", "<|END_THINKING|>"},
                                      {"<|begin_of_thought|>", "<|end_of_thought|>"}};
     // What the last two put around their answer.

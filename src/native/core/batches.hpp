@@ -1,17 +1,83 @@
-// Two columns of texts, cut into batches of pairs that the threads of the pool take one after the other.
+// Two columns of texts, cut into pieces that the threads of the pool take one after the other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "columns.hpp"
-#include "dealer.hpp"
-#include "kept.hpp"
+#include "hashing.hpp"
 #include "pool.hpp"
+#include "portable.hpp"
 #include "result.hpp"
 
 namespace pe {
+
+// Workspaces that are kept from call to call, because what they have learnt is worth something to the next one.
+
+// There are never more than threads that used one at the same time. A forked child starts without any: one of them may
+// have been in use by a thread that the child does not have.
+template <class Workspace>
+class Kept {
+public:
+    Kept() : workspace_(take()), exceptions_(std::uncaught_exceptions()) {}
+    Kept(const Kept&) = delete;
+    ~Kept() {
+        // After an error nobody knows what state it is in.
+        if (!is_worth_keeping_ || std::uncaught_exceptions() > exceptions_) return;
+        std::lock_guard<std::mutex> lock(store()->mutex);
+        store()->idle.push_back(std::move(workspace_));
+    }
+    // To be called where it has grown so much that the memory is worth more.
+    void discard() { is_worth_keeping_ = false; }
+    Workspace& operator*() { return *workspace_; }
+    Workspace* operator->() { return workspace_.get(); }
+
+private:
+    struct Store {
+        std::mutex mutex;
+        std::vector<std::unique_ptr<Workspace>> idle;
+    };
+    static Store*& store() {
+        static Store* store = [] {
+            call_in_forked_child([] { Kept::store() = new Store; });
+            return new Store;
+        }();
+        return store;
+    }
+    static std::unique_ptr<Workspace> take() {
+        {
+            std::lock_guard<std::mutex> lock(store()->mutex);
+            std::vector<std::unique_ptr<Workspace>>& idle = store()->idle;
+            if (!idle.empty()) {
+                std::unique_ptr<Workspace> workspace = std::move(idle.back());
+                idle.pop_back();
+                return workspace;
+            }
+        }
+        return std::make_unique<Workspace>();
+    }
+
+    std::unique_ptr<Workspace> workspace_;
+    const int exceptions_;
+    bool is_worth_keeping_ = true;
+};
+
+template <class Workspace>
+inline constexpr bool is_kept = false;
+template <class Workspace>
+inline constexpr bool is_kept<Kept<Workspace>> = true;
+
+// A pair of texts so long that a workspace that held it is not kept.
+constexpr std::size_t bulky_bytes = 1 << 20;
+
+// Two columns of texts, cut into batches of pairs that the threads of the pool take one after the other.
 
 // Pairs without nulls; `rows[i]` is the row that pair i came from.
 struct Batch {
@@ -20,7 +86,8 @@ struct Batch {
     std::size_t size() const { return rows.size(); }
 
     // Becomes the rows from `begin` to `end`. Those with a null become null results instead.
-    void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end, Result& result) {
+    void read(const TextColumn& left_column, const TextColumn& right_column, std::size_t begin, std::size_t end,
+              Result& result) {
         resize(end - begin);
         std::size_t count = 0;
         TextColumn::Cursor left_at(left_column, begin), right_at(right_column, begin);
@@ -93,6 +160,124 @@ void for_each_batch(const TextColumn& left, const TextColumn& right, std::size_t
     };
     if (are_few(left, right)) work();
     else Pool::get(threads).run(work);
+}
+
+// Two columns of texts, pair by pair, those with the same expected text one after the other.
+//
+// In a comparison of versions the same expected text stands in many rows, wherever they are. Kernels that prepare it do
+// so once, then.
+
+// The pairs of some thousand rows, without nulls.
+class PairWindow {
+public:
+    struct Pair {
+        Text output, expected;
+        std::size_t row;
+    };
+    static constexpr std::size_t most_rows = 1 << 16;
+
+    void clear() {
+        pairs_.clear();
+        bytes_ = 0;
+    }
+    void push(const Pair& pair) {
+        pairs_.push_back(pair);
+        bytes_ += pair.output.size() + pair.expected.size();
+    }
+    std::size_t size() const { return pairs_.size(); }
+    // Of all texts.
+    std::size_t bytes() const { return bytes_; }
+    const Pair& operator[](std::size_t i) const { return pairs_[order_.empty() ? i : order_[i]]; }
+
+    // Brings pairs that seem to have the same expected text together, where there are many of them.
+    void group() {
+        order_.clear();
+        std::size_t slots = 16;
+        while (slots < 2 * pairs_.size()) slots *= 2;
+        slots_.assign(slots, Slot{});
+        groups_.resize(pairs_.size());
+        starts_.clear();
+        for (std::size_t i = 0; i < pairs_.size(); ++i) {
+            const std::uint64_t hash = glance(pairs_[i].expected);
+            std::size_t at = hash & (slots - 1);
+            while (slots_[at].group != none && slots_[at].hash != hash) at = (at + 1) & (slots - 1);
+            if (slots_[at].group == none) {
+                slots_[at] = {hash, static_cast<std::uint32_t>(starts_.size())};
+                starts_.push_back(0);
+            }
+            groups_[i] = slots_[at].group;
+            ++starts_[groups_[i]];
+        }
+        if (10 * starts_.size() > 9 * pairs_.size()) return;
+        std::uint32_t sum = 0;
+        for (std::uint32_t& start : starts_) {
+            const std::uint32_t size = start;
+            start = sum;
+            sum += size;
+        }
+        order_.resize(pairs_.size());
+        for (std::size_t i = 0; i < pairs_.size(); ++i) order_[starts_[groups_[i]]++] = static_cast<std::uint32_t>(i);
+    }
+
+private:
+    static constexpr std::uint32_t none = 0xFFFFFFFF;
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint32_t group = none;
+    };
+
+    // Looks at a few places of the text. That is enough: kernels compare expected texts themselves.
+    static std::uint64_t glance(Text text) {
+        std::uint64_t parts[3] = {};
+        const std::size_t size = std::min<std::size_t>(text.size(), 8);
+        if (size > 0) {
+            std::memcpy(&parts[0], text.data(), size);
+            std::memcpy(&parts[1], text.data() + (text.size() - size) / 2, size);
+            std::memcpy(&parts[2], text.data() + text.size() - size, size);
+        }
+        return hash_pair(hash_pair(parts[0], text.size()) ^ parts[1], parts[2]);
+    }
+
+    std::vector<Pair> pairs_;
+    std::size_t bytes_ = 0;
+    std::vector<std::uint32_t> order_;  // none: as they are
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> groups_, starts_;
+};
+
+// Calls `kernel(pair, workspace)` for all pairs of the two columns, on the threads of the pool or, for a few, on this one;
+// and `set_null(row)` where either side is null. `start(workspace)` comes before a thread's first pair.
+template <class Workspace, class Start, class Kernel, class SetNull>
+void for_each_pair(const TextColumn& output, const TextColumn& expected, std::size_t threads, const Start& start,
+                   const Kernel& kernel, const SetNull& set_null) {
+    constexpr std::size_t few_bytes = 1 << 13;
+    const std::size_t rows = broadcast_size(output.size(), expected.size());
+    TextColumn::Cursor left(output, 0), right(expected, 0);
+    PairWindow window;
+    for (std::size_t row = 0; row < rows;) {
+        window.clear();
+        for (; row < rows && window.size() < PairWindow::most_rows; ++row, left.next(), right.next()) {
+            if (left.array().is_valid(left.row()) && right.array().is_valid(right.row()))
+                window.push({left.array()[left.row()], right.array()[right.row()], row});
+            else set_null(row);
+        }
+        if (expected.size() > 1) window.group();
+        const auto size_of = [&](std::size_t i) { return window[i].output.size() + window[i].expected.size(); };
+        Dealer dealer(window.size(), threads, size_of);
+        const auto work = [&] {
+            Kept<Workspace> workspace;
+            start(*workspace);
+            for (std::size_t begin, end; dealer.next(begin, end);) {
+                for (; begin < end; ++begin) {
+                    const PairWindow::Pair& pair = window[begin];
+                    kernel(pair, *workspace);
+                    if (pair.output.size() + pair.expected.size() > bulky_bytes) workspace.discard();
+                }
+            }
+        };
+        if (window.bytes() < few_bytes) work();
+        else Pool::get(threads).run(work);
+    }
 }
 
 }  // namespace pe

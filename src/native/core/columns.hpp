@@ -1,4 +1,4 @@
-// Columns as kernels read them: texts, and lists of texts, in any Arrow layout, chunked or sliced, with nulls.
+// Columns as kernels read them, in any Arrow layout, chunked or sliced, with nulls.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,101 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "arrow.hpp"
 #include "text.hpp"
 
+extern "C" {
+struct ArrowSchema {
+    const char* format;
+    const char* name;
+    const char* metadata;
+    std::int64_t flags;
+    std::int64_t n_children;
+    ArrowSchema** children;
+    ArrowSchema* dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
+
+struct ArrowArray {
+    std::int64_t length;
+    std::int64_t null_count;
+    std::int64_t offset;
+    std::int64_t n_buffers;
+    std::int64_t n_children;
+    const void** buffers;
+    ArrowArray** children;
+    ArrowArray* dictionary;
+    void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+struct ArrowArrayStream {
+    int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+    int (*get_next)(ArrowArrayStream*, ArrowArray*);
+    const char* (*get_last_error)(ArrowArrayStream*);
+    void (*release)(ArrowArrayStream*);
+    void* private_data;
+};
+}
+
 namespace pe {
+
+// The Arrow C data interface: its structures (fixed by the Arrow specification) and an owner for a stream of chunks.
+
+// Holds a structure of the interface and releases it once.
+template <class Structure>
+class Owned {
+public:
+    Owned() = default;
+    Owned(Owned&& other) noexcept : value_(other.value_) { other.value_.release = nullptr; }
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(value_, other.value_);
+        return *this;
+    }
+    ~Owned() {
+        if (value_.release) value_.release(&value_);
+    }
+    Structure* operator->() { return &value_; }
+    const Structure* operator->() const { return &value_; }
+    Structure* get() { return &value_; }
+
+private:
+    Structure value_{};
+};
+
+// All chunks of a column. Nothing is copied: the buffers stay the producer's until this is destroyed.
+class ArrowChunks {
+public:
+    // Takes the stream over, as its consumer: the capsule that held it is left empty.
+    explicit ArrowChunks(ArrowArrayStream* source) {
+        Owned<ArrowArrayStream> stream;
+        std::swap(*stream.get(), *source);
+        if (!stream->release) throw std::invalid_argument("the Arrow stream was consumed before");
+        check(stream.get(), stream->get_schema(stream.get(), schema_.get()));
+        while (true) {
+            Owned<ArrowArray> chunk;
+            check(stream.get(), stream->get_next(stream.get(), chunk.get()));
+            if (!chunk->release) break;
+            chunks_.push_back(std::move(chunk));
+        }
+    }
+    const ArrowSchema& schema() const { return *schema_.operator->(); }
+    const std::vector<Owned<ArrowArray>>& chunks() const { return chunks_; }
+
+private:
+    static void check(ArrowArrayStream* stream, int code) {
+        if (code == 0) return;
+        const char* message = stream->get_last_error(stream);
+        throw std::runtime_error(std::string("Arrow stream: ") + (message ? message : "unknown error"));
+    }
+    Owned<ArrowSchema> schema_;
+    std::vector<Owned<ArrowArray>> chunks_;
+};
+
+// Columns as kernels read them: texts, and lists of texts, in any Arrow layout, chunked or sliced, with nulls.
 
 // Whether a bit of a validity bitmap is set; without a bitmap, all are.
 inline bool is_set(const void* bits, std::size_t index) {
@@ -87,61 +176,36 @@ private:
     const Text* texts_;
 };
 
-// A list array of strings ("+L" or "+l").
-class TextListArray {
+// The texts of a column, whose chunks stand behind one row number.
+class TextColumn {
 public:
-    TextListArray(const ArrowArray& array, const ArrowSchema& schema)
-        : large_(schema.format == std::string("+L")),
-          offset_(static_cast<std::size_t>(array.offset)),
-          buffers_(array.buffers),
-          values_(*array.children[0], schema.children[0]->format) {}
-    bool is_valid(std::size_t row) const { return is_set(buffers_[0], offset_ + row); }
-    std::size_t begin(std::size_t row) const { return at(offset_ + row); }
-    std::size_t end(std::size_t row) const { return at(offset_ + row + 1); }
-    const TextArray& values() const { return values_; }
-
-private:
-    std::size_t at(std::size_t index) const {
-        return large_ ? static_cast<std::size_t>(static_cast<const std::int64_t*>(buffers_[1])[index])
-                      : static_cast<std::size_t>(static_cast<const std::int32_t*>(buffers_[1])[index]);
-    }
-    bool large_;
-    std::size_t offset_;
-    const void** buffers_;
-    TextArray values_;
-};
-
-// The chunks of a column behind one row number.
-template <class Array>
-class Chunked {
-public:
-    explicit Chunked(ArrowChunks chunks) : owner_(std::make_unique<ArrowChunks>(std::move(chunks))) {
+    explicit TextColumn(ArrowChunks chunks) : owner_(std::make_unique<ArrowChunks>(std::move(chunks))) {
         for (const Owned<ArrowArray>& chunk : owner_->chunks()) add(*chunk.operator->(), owner_->schema());
     }
     // Of somebody else's chunks, which must live longer.
-    Chunked(ArrowArray* const* chunks, std::size_t count, const ArrowSchema& schema) {
+    TextColumn(ArrowArray* const* chunks, std::size_t count, const ArrowSchema& schema) {
         for (std::size_t i = 0; i < count; ++i) add(*chunks[i], schema);
     }
-    explicit Chunked(std::vector<Text> texts) : texts_(std::move(texts)), size_(texts_.size()) {
+    explicit TextColumn(std::vector<Text> texts) : texts_(std::move(texts)), size_(texts_.size()) {
         if (size_ == 0) return;
         arrays_.emplace_back(texts_.data());
         starts_.push_back(0);
     }
-    Chunked(Chunked&&) = default;
-    Chunked& operator=(Chunked&&) = default;
+    TextColumn(TextColumn&&) = default;
+    TextColumn& operator=(TextColumn&&) = default;
     std::size_t size() const { return size_; }
 
     // Moves over the rows of a column in order, from any row. A column of one row stands for every row.
     class Cursor {
     public:
-        Cursor(const Chunked& column, std::size_t row) : column_(&column), single_(column.size_ == 1) {
+        Cursor(const TextColumn& column, std::size_t row) : column_(&column), single_(column.size_ == 1) {
             if (single_ || column.size_ == 0) return;
             const auto& starts = column.starts_;
             chunk_ = static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), row) - starts.begin()) - 1;
             row_ = row - starts[chunk_];
             find_end();
         }
-        const Array& array() const { return column_->arrays_[chunk_]; }
+        const TextArray& array() const { return column_->arrays_[chunk_]; }
         std::size_t row() const { return row_; }
         void next() {
             if (single_ || ++row_ < end_) return;
@@ -156,7 +220,7 @@ public:
             const auto& starts = column_->starts_;
             end_ = (chunk_ + 1 < starts.size() ? starts[chunk_ + 1] : column_->size_) - starts[chunk_];
         }
-        const Chunked* column_;
+        const TextColumn* column_;
         bool single_;
         std::size_t chunk_ = 0, row_ = 0, end_ = 0;
     };
@@ -164,23 +228,16 @@ public:
 private:
     void add(const ArrowArray& chunk, const ArrowSchema& schema) {
         if (chunk.length == 0) return;
-        arrays_.push_back(make(chunk, schema));
+        arrays_.emplace_back(chunk, schema.format);
         starts_.push_back(size_);
         size_ += static_cast<std::size_t>(chunk.length);
     }
-    static Array make(const ArrowArray& array, const ArrowSchema& schema) {
-        if constexpr (std::is_same_v<Array, TextArray>) return TextArray(array, schema.format);
-        else return Array(array, schema);
-    }
     std::unique_ptr<ArrowChunks> owner_;
     std::vector<Text> texts_;
-    std::vector<Array> arrays_;
+    std::vector<TextArray> arrays_;
     std::vector<std::size_t> starts_;
     std::size_t size_ = 0;
 };
-
-using TextColumn = Chunked<TextArray>;
-using TextListColumn = Chunked<TextListArray>;
 
 // Rows of a result made of two columns: equal lengths, or a length of one that stands for all.
 inline std::size_t broadcast_size(std::size_t left, std::size_t right) {

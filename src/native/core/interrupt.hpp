@@ -10,8 +10,8 @@ namespace pe {
 
 // How the user stops a call. The kernels know nothing of Python: the module sets these when it is loaded.
 struct Interrupts {
-    void (*begin)() = [] {};               // a call begins that may take long,
-    void (*end)() = [] {};                 // and ends;
+    void (*begin)() = [] {};            // a call begins that may take long,
+    void (*end)() = [] {};              // and ends;
     void (*throw_if_wanted)() = [] {};  // in between, it asks now and then whether it is to stop
 };
 inline Interrupts interrupts;
@@ -64,7 +64,8 @@ inline void throw_if_stopped() {
 // While it lives, this thread works for a job with that flag, and looks out if it is the one that asked for it.
 class Stoppable {
 public:
-    explicit Stoppable(const std::atomic<bool>& flag, Lookout* looks = nullptr) : flag_before_(stop_flag), lookout_before_(lookout) {
+    explicit Stoppable(const std::atomic<bool>& flag, Lookout* looks = nullptr)
+        : flag_before_(stop_flag), lookout_before_(lookout) {
         stop_flag = &flag;
         lookout = looks;
     }

@@ -4,6 +4,10 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
+
+#include "text.hpp"
 
 // Microsoft's own compiler. clang-cl says _MSC_VER too, and has what Clang has. With Clang it can be set from outside, which
 // tries what is written for Microsoft's (see tests/native/Makefile).
@@ -33,6 +37,12 @@
 // Floating-point numbers in <charconv>. Microsoft's library has them and may not say so.
 #if defined(__cpp_lib_to_chars) || defined(_WIN32)
 #define PE_REAL_CHARS 1
+#else
+#include <locale.h>
+#include <stdlib.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
 #endif
 
 // How hard the compiler tries to put a function into its callers: always, and never.
@@ -108,8 +118,8 @@ inline bool has_bit_instructions() {
 inline bool has_avx2() { return has_bit_instructions() && __builtin_cpu_supports("avx2"); }
 inline bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("gfni");
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("gfni");
 }
 #endif
 
@@ -128,6 +138,25 @@ inline void name_this_thread(const char* name) {
     pthread_setname_np(pthread_self(), name);
 #else
     (void)name;
+#endif
+}
+
+// A decimal number as the nearest double, whatever the locale of the process is.
+// The text is a number without white space. One that is too large is infinite, one that is too small is 0.
+inline double parse_real(Text text) {
+#if defined(PE_REAL_CHARS)
+    double number = 0;
+    const char* const begin = text.data() + (!text.empty() && text.front() == '+');
+    const std::from_chars_result result = std::from_chars(begin, text.data() + text.size(), number);
+    if (result.ec != std::errc::result_out_of_range) return number;
+    const std::size_t exponent = text.find_first_of("eE");
+    const bool is_small = exponent != Text::npos ? text.find('-', exponent) != Text::npos
+                                                 : text.substr(0, text.find('.')).find_first_of("123456789") == Text::npos;
+    const double magnitude = is_small ? 0.0 : std::numeric_limits<double>::infinity();
+    return text.front() == '-' ? -magnitude : magnitude;
+#else
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    return strtod_l(std::string(text).c_str(), nullptr, plain);
 #endif
 }
 

@@ -26,7 +26,9 @@ public:
 
         double* reals() const { return reinterpret_cast<double*>(values.get()); }
         std::int64_t* wholes() const { return reinterpret_cast<std::int64_t*>(values.get()); }
-        bool is_null(std::size_t row) const { return kind == Kind::real ? reals()[row] != reals()[row] : wholes()[row] == no_whole; }
+        bool is_null(std::size_t row) const {
+            return kind == Kind::real ? reals()[row] != reals()[row] : wholes()[row] == no_whole;
+        }
     };
 
     explicit Result(std::size_t rows) : rows_(rows), valid_(rows, 1) {}

@@ -1,7 +1,7 @@
 // Sees Ctrl-C on any thread, without taking it from those who handle it.
 //
-// Python runs signal handlers in its main thread only, and that one waits in Polars while one of Polars' threads calls a kernel.
-// So while a call lasts, a handler of our own stands before the one that is there, notes the signal, and passes it on.
+// Python runs signal handlers in its main thread only, and that one waits in Polars while one of Polars' threads calls a
+// kernel. So while a call lasts, a handler of our own stands before the one that is there, notes the signal, and passes it on.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,8 @@ public:
     static bool came() { return state().came.load() > state().handled.load(); }
     static void forget() { state().handled = state().came.load(); }
 
-    // Ends all calls that began before the main thread handled the last signal: a query may have several of them, and waits for all.
+    // Ends all calls that began before the main thread handled the last signal: a query may have several of them, and waits for
+    // all.
     static void stop_calls() { state().stopped = state().came.load(); }
     // Whether the call of this thread is one of them.
     static bool is_call_stopped() { return state().stopped.load() > handled_at_begin(); }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "arrow.hpp"
+#include "columns.hpp"
 #include "text.hpp"
 
 namespace pe {
@@ -239,9 +239,15 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
         write_schema({"", Type::text}, owner->dictionary.get());
         owner->metadata = metadata_of("_PL_ENUM_VALUES2", "4;fail4;pass");
     }
-    *out = {table_detail::format_of(field.type), owner->name.c_str(), owner->metadata.empty() ? nullptr : owner->metadata.data(), nullable,
-            static_cast<std::int64_t>(owner->children.size()), owner->pointers.data(), owner->dictionary.get(),
-            table_detail::release<ArrowSchema, SchemaOwner>, nullptr};
+    *out = {table_detail::format_of(field.type),
+            owner->name.c_str(),
+            owner->metadata.empty() ? nullptr : owner->metadata.data(),
+            nullable,
+            static_cast<std::int64_t>(owner->children.size()),
+            owner->pointers.data(),
+            owner->dictionary.get(),
+            table_detail::release<ArrowSchema, SchemaOwner>,
+            nullptr};
     out->private_data = owner.release();
 }
 
@@ -259,9 +265,16 @@ inline void write_array(Column column, ArrowArray* out) {
         write_array(std::move(*owner->column.dictionary), owner->dictionary.get());
     }
     const Column& held = owner->column;
-    *out = {static_cast<std::int64_t>(held.rows), held.nulls, 0, static_cast<std::int64_t>(held.buffers.size()),
-            static_cast<std::int64_t>(owner->children.size()), owner->column.buffers.data(), owner->pointers.data(),
-            owner->dictionary.get(), table_detail::release<ArrowArray, ArrayOwner>, nullptr};
+    *out = {static_cast<std::int64_t>(held.rows),
+            held.nulls,
+            0,
+            static_cast<std::int64_t>(held.buffers.size()),
+            static_cast<std::int64_t>(owner->children.size()),
+            owner->column.buffers.data(),
+            owner->pointers.data(),
+            owner->dictionary.get(),
+            table_detail::release<ArrowArray, ArrayOwner>,
+            nullptr};
     out->private_data = owner.release();
 }
 

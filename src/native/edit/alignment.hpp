@@ -32,7 +32,8 @@ public:
             if (is_new) found->second.resize(words_);
             found->second[i / 64] |= std::uint64_t{1} << (i % 64);
         }
-        for (step_ = 64; step_ * step_ < to_size; step_ *= 2) {}
+        for (step_ = 64; step_ * step_ < to_size; step_ *= 2) {
+        }
         State state{std::vector<std::uint64_t>(words_, ~std::uint64_t{0}), std::vector<std::uint64_t>(words_)};
         for (std::size_t row = 0; row < to_size; ++row) {
             if (row % step_ == 0) kept_.push_back(state);

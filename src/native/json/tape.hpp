@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reader.hpp"
@@ -16,9 +17,9 @@ namespace pe::json {
 struct TapeNode {
     Kind kind;
     bool escaped = false, key_escaped = false;  // whether a string, a key, has escapes
-    std::uint32_t next = 0;                      // the index behind this value and all that it holds
-    std::uint32_t count = 0;                     // the values that it holds itself
-    Text key, raw;                               // the key without its quotes; the value as it is written
+    std::uint32_t next = 0;                     // the index behind this value and all that it holds
+    std::uint32_t count = 0;                    // the values that it holds itself
+    Text key, raw;                              // the key without its quotes; the value as it is written
 };
 
 class Tape {
@@ -70,7 +71,9 @@ private:
     // Whatever begins as a number does: tools that write traces have ways of their own. NaN is no value.
     bool number(const char*& at, const char* end) {
         const char* const begin = at;
-        const auto goes_on = [&] { return is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '+' || *at == '-'; };
+        const auto goes_on = [&] {
+            return is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E' || *at == '+' || *at == '-';
+        };
         if (skip(at, end, "NaN")) return literal(Kind::null, {begin, 3});
         skip(at, end, "-");
         if (!skip(at, end, "Infinity")) {
@@ -108,6 +111,13 @@ struct Value {
     template <class Visit>
     void each(Visit&& visit) const {
         for (std::uint32_t child = index + 1; child < node().next; child = (*tape)[child].next) visit(Value{tape, child});
+    }
+    // Whether `holds` for each, up to the first one for which it does not.
+    template <class Holds>
+    bool all(Holds&& holds) const {
+        std::uint32_t child = index + 1;
+        while (child < node().next && holds(Value{tape, child})) child = (*tape)[child].next;
+        return child >= node().next;
     }
     Value at(std::int64_t wanted) const {
         if (!is(Kind::array)) return {};
@@ -173,6 +183,58 @@ private:
     };
     std::deque<Held> tapes_;
     std::size_t used_ = 0;
+};
+
+// The value at a path of a JSON text: `$.items[0].name`, with `*` for all entries.
+
+struct PathStep {
+    enum Kind { key, index, any } kind;
+    std::string name;
+    std::int64_t number = 0;
+};
+
+class Field {
+public:
+    explicit Field(std::vector<PathStep> steps) : steps_(std::move(steps)) {
+        for (const PathStep& step : steps_) has_any_ = has_any_ || step.kind == PathStep::any;
+    }
+    // The content of a text, or else the value as it is written; with `*` a list of all values there are. False if there is
+    // none. The text is good until the next call.
+    bool find(Text text, Text& found) {
+        if (!tape_.read(text)) return false;
+        values_.clear();
+        collect({&tape_, 0}, 0);
+        if (values_.empty()) return false;
+        written_.clear();
+        if (has_any_) {
+            written_ += '[';
+            for (const Value value : values_) written_.append(written_.size() > 1 ? ", " : "").append(value.raw());
+            found = written_ += ']';
+        } else if (values_[0].is(Kind::string)) {
+            values_[0].append_text(written_);
+            found = written_;
+        } else found = values_[0].raw();
+        return true;
+    }
+
+private:
+    void collect(Value value, std::size_t at) {
+        if (!value) return;
+        if (at == steps_.size()) return values_.push_back(value);
+        const PathStep& step = steps_[at];
+        switch (step.kind) {
+            case PathStep::key: return collect(value.member(step.name), at + 1);
+            case PathStep::index: return collect(value.at(step.number), at + 1);
+            case PathStep::any: break;
+        }
+        if (value.is(Kind::array) || value.is(Kind::object)) value.each([&](Value below) { collect(below, at + 1); });
+    }
+
+    std::vector<PathStep> steps_;
+    bool has_any_ = false;
+    Tape tape_;
+    std::vector<Value> values_;
+    std::string written_;
 };
 
 }  // namespace pe::json

@@ -5,11 +5,10 @@
 #include "../clean/choice.hpp"
 #include "../clean/code.hpp"
 #include "../clean/extract.hpp"
-#include "../clean/number.hpp"
 #include "../clean/reasoning.hpp"
 #include "../json/document.hpp"
-#include "../json/field.hpp"
-#include "functions.hpp"
+#include "../json/tape.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -176,12 +175,6 @@ private:
         if (!note.empty()) note += ", ";
         note += more;
     }
-    static std::vector<Text> all_texts(const Input& input) {
-        std::vector<Text> texts;
-        for (std::size_t i = 0; i < input.chunks(); ++i)
-            append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts, input.written());
-        return texts;
-    }
     Value options_;
     std::string name_, given_;
     bool has_notes_;
@@ -215,44 +208,37 @@ public:
         return {"", Type::texts};
     }
     Column run(const std::vector<Input>& columns) const override {
-        const Input& input = columns[0];
-        TextLists lists;
-        if (is_list(input.dtype())) lists = read_text_lists(input);
-        else
-            for (std::size_t i = 0; i < input.chunks(); ++i)
-                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values,
-                             input.written());
-        return column_of(lists, input.size(), true);
+        return column_of(lists_of(columns[0], is_list(columns[0].dtype())), columns[0].size(), true);
     }
 
-private:
+protected:
+    static TextLists lists_of(const Input& input, bool are_lists) {
+        if (are_lists) return read_text_lists(input);
+        TextLists lists;
+        lists.values = all_texts(input);
+        return lists;
+    }
     std::string name_, argument_;
 };
 
 // Objects as JSON, and lists of objects as lists of JSON texts or, with `whole`, as one text. Texts stay texts.
-class AsJson : public Function {
+class AsJson : public AsTextLists {
 public:
-    explicit AsJson(const Value& options) : name_(options["name"].text()), argument_(options["argument"].text()), whole_(options["whole"].flag()) {}
+    explicit AsJson(const Value& options) : AsTextLists(options), whole_(options["whole"].flag()) {}
     Field type(const Dtypes& columns) const override {
         const Dtype dtype = *columns[0];
-        if (whole_ && is_list(dtype) && is_object(inner(dtype)) && is_writable(dtype)) return {"", Type::text};
+        if (is_whole(dtype) && is_writable(dtype)) return {"", Type::text};
         check_texts(name_, argument_.c_str(), dtype, Accepts::objects);
         return {"", is_list(dtype) ? Type::texts : Type::text};
     }
     Column run(const std::vector<Input>& columns) const override {
         const Input& input = columns[0];
-        const bool is_whole = whole_ && is_list(input.dtype()) && is_object(inner(input.dtype()));
-        TextLists lists;
-        if (is_list(input.dtype()) && !is_whole) lists = read_text_lists(input);
-        else
-            for (std::size_t i = 0; i < input.chunks(); ++i)
-                append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), lists.values,
-                             input.written());
-        return column_of(lists, input.size(), !lists.rows.empty() || (is_list(input.dtype()) && !is_whole));
+        const bool are_lists = is_list(input.dtype()) && !is_whole(input.dtype());
+        return column_of(lists_of(input, are_lists), input.size(), are_lists);
     }
 
 private:
-    std::string name_, argument_;
+    bool is_whole(Dtype dtype) const { return whole_ && is_list(dtype) && is_object(inner(dtype)); }
     bool whole_;
 };
 
@@ -268,10 +254,12 @@ public:
         const TextColumn texts = read_texts(columns[0]);
         Result result(texts.size());
         std::int64_t* readable = result.add_integers("readable", Result::Kind::flag);
-        for_each_batch<json::JsonDocument>(texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
-            for (std::size_t i = 0; i < batch.size(); ++i)
-                readable[batch.rows[i]] = document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
-        });
+        for_each_batch<json::JsonDocument>(
+            texts, texts, thread_count(), result, [&](const Batch& batch, json::JsonDocument& document) {
+                for (std::size_t i = 0; i < batch.size(); ++i)
+                    readable[batch.rows[i]] =
+                        document.read(batch.left[i]) && document.depth() <= max_depth_ && !document.has_huge_number();
+            });
         return make_flags(result, "readable");
     }
 

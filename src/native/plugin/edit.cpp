@@ -3,12 +3,9 @@
 
 #include "../core/batches.hpp"
 #include "../core/rounding.hpp"
-#include "../edit/damerau.hpp"
-#include "../edit/hamming.hpp"
-#include "../edit/jaro.hpp"
+#include "../edit/distances.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../edit/texts.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -66,9 +63,11 @@ enum class Over { longer, both, nothing };
 
 class EditMetric : public TextMetric {
 public:
-    EditMetric(const char* name, const Value& options, Distances measure, Over over = Over::longer)
-        : TextMetric(name, options, over == Over::nothing ? lengths : distance_and_lengths),
-          measure_(measure), over_(over), options_(edit_options(options)) {
+    EditMetric(const Value& options, Distances measure, Over over)
+        : TextMetric(options, over == Over::nothing ? lengths : distance_and_lengths),
+          measure_(measure),
+          over_(over),
+          options_(edit_options(options)) {
         summary.decimals = decimals_of(options);
     }
 
@@ -82,22 +81,23 @@ protected:
         std::int64_t* distance = common.details && over_ != Over::nothing ? result.add_integers("distance") : nullptr;
         std::int64_t* left_chars = common.details ? result.add_integers("output_chars") : nullptr;
         std::int64_t* right_chars = common.details ? result.add_integers("expected_chars") : nullptr;
-        for_each_batch<Kept<EditScratch>>(output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
-            scratch.results.assign(batch.size(), {});
-            measure_(batch, options_, scratch);
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                const EditResult& edit = scratch.results[i];
-                const std::size_t row = batch.rows[i];
-                const std::uint64_t both = std::uint64_t{edit.left_chars} + edit.right_chars;
-                score[row] = over_ == Over::nothing ? rounding(scratch.similarities[i])
-                             : over_ == Over::both  ? similarity(edit.distance, both)
-                                                    : similarity(edit.distance, std::max(edit.left_chars, edit.right_chars));
-                if (distance) distance[row] = edit.distance;
-                if (!common.details) continue;
-                left_chars[row] = edit.left_chars;
-                right_chars[row] = edit.right_chars;
-            }
-        });
+        for_each_batch<Kept<EditScratch>>(
+            output, expected, thread_count(), result, [&](const Batch& batch, EditScratch& scratch) {
+                scratch.results.assign(batch.size(), {});
+                measure_(batch, options_, scratch);
+                for (std::size_t i = 0; i < batch.size(); ++i) {
+                    const EditResult& edit = scratch.results[i];
+                    const std::size_t row = batch.rows[i];
+                    const std::uint64_t both = std::uint64_t{edit.left_chars} + edit.right_chars;
+                    score[row] = over_ == Over::nothing ? rounding(scratch.similarities[i])
+                                 : over_ == Over::both ? similarity(edit.distance, both)
+                                                       : similarity(edit.distance, std::max(edit.left_chars, edit.right_chars));
+                    if (distance) distance[row] = edit.distance;
+                    if (!common.details) continue;
+                    left_chars[row] = edit.left_chars;
+                    right_chars[row] = edit.right_chars;
+                }
+            });
     }
 
 private:
@@ -108,27 +108,16 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Function> make_levenshtein(const Value& options) {
-    return std::make_unique<EditMetric>("levenshtein", options, measure_batch<LevenshteinMeasure>);
-}
-std::unique_ptr<Function> make_osa(const Value& options) {
-    return std::make_unique<EditMetric>("osa", options, measure_batch<OsaMeasure>);
-}
-std::unique_ptr<Function> make_indel(const Value& options) {
-    return std::make_unique<EditMetric>("indel", options, measure_batch<IndelMeasure>, Over::both);
-}
-std::unique_ptr<Function> make_damerau_levenshtein(const Value& options) {
-    return std::make_unique<EditMetric>("damerau_levenshtein", options, measure_each<&EditScratch::damerau>);
-}
-std::unique_ptr<Function> make_hamming(const Value& options) {
-    return std::make_unique<EditMetric>("hamming", options, measure_each<&EditScratch::hamming>);
-}
-std::unique_ptr<Function> make_jaro_winkler(const Value& options) {
-    return std::make_unique<EditMetric>("jaro_winkler", options, measure_jaro_winkler, Over::nothing);
-}
-
-void use_sigma_table(const Value& options) {
-    if (options.has("sigma")) unicode::sigma_table = &unicode::sigma_1_35;
+std::unique_ptr<Function> make_edit(const Value& options) {
+    using Kind = std::pair<Distances, Over>;
+    const auto [measure, over] =
+        options["metric"].choose<Kind>({{"levenshtein", {measure_batch<LevenshteinMeasure>, Over::longer}},
+                                        {"osa", {measure_batch<OsaMeasure>, Over::longer}},
+                                        {"indel", {measure_batch<IndelMeasure>, Over::both}},
+                                        {"damerau_levenshtein", {measure_each<&EditScratch::damerau>, Over::longer}},
+                                        {"hamming", {measure_each<&EditScratch::hamming>, Over::longer}},
+                                        {"jaro_winkler", {measure_jaro_winkler, Over::nothing}}});
+    return std::make_unique<EditMetric>(options, measure, over);
 }
 
 }  // namespace pe::plugin

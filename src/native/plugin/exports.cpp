@@ -5,12 +5,18 @@
 #include <string>
 #include <thread>
 
-#include "abi.hpp"
+#include "inputs.hpp"
 #include "function.hpp"
-#include "functions.hpp"
+#include "../unicode/characters.hpp"
 
 #if defined(__linux__)
 #include <sched.h>
+#endif
+
+#if defined(_WIN32)
+#define PE_EXPORT extern "C" __declspec(dllexport)
+#else
+#define PE_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
 namespace pe::plugin {
@@ -34,18 +40,19 @@ void note_error() noexcept {
     }
 }
 
-std::unique_ptr<Function> make_function(Make make, const std::uint8_t* kwargs, std::size_t size) {
-    const Value options = Value::unpickle(kwargs, size);
-    use_sigma_table(options);
-    return make(options);
+std::unique_ptr<Function> make_function(Make make, const Options& options) {
+    // Lowercases as the Polars does that made the plan, where that is an old one.
+    if (options.root().has("sigma")) unicode::sigma_bits = unicode::sigma_1_35;
+    return make(options.root());
 }
 
-void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSchema* out, const std::uint8_t* kwargs, std::size_t size) {
+void resolve(Make make, const ArrowSchema* columns, std::size_t count, ArrowSchema* out, const std::uint8_t* kwargs,
+             std::size_t size) {
     *out = {};
     try {
         Dtypes dtypes;
         for (std::size_t i = 0; i < count; ++i) dtypes.push_back(columns + i);
-        Field field = make_function(make, kwargs, size)->type(dtypes);
+        Field field = make_function(make, Options(kwargs, size))->type(dtypes);
         field.name = columns[0].name;
         write_schema(field, out);
     } catch (...) {
@@ -61,13 +68,15 @@ void release_series(SeriesExport* self) {
     self->release = nullptr;
 }
 
-void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs, std::size_t size, SeriesExport* out) {
+void call(Make make, SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs, std::size_t size,
+          SeriesExport* out) {
     *out = {};
     try {
         std::vector<Input> inputs;
         inputs.reserve(count);
         for (std::size_t i = 0; i < count; ++i) inputs.emplace_back(columns + i);
-        const std::unique_ptr<Function> function = make_function(make, kwargs, size);
+        const Options options(kwargs, size);
+        const std::unique_ptr<Function> function = make_function(make, options);
         Dtypes dtypes;
         for (const Input& input : inputs) dtypes.push_back(&input.dtype());
         Field field = function->type(dtypes);
@@ -109,14 +118,14 @@ std::size_t thread_count() {
 PE_EXPORT std::uint32_t _polars_plugin_get_version() { return pe::plugin::interface_version; }
 PE_EXPORT const char* _polars_plugin_get_last_error_message() { return pe::plugin::last_error.c_str(); }
 
-#define PE_EXPORT_FUNCTION(name, make_it)                                                                              \
-    PE_EXPORT void _polars_plugin_##name(SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs,         \
-                                         std::size_t size, SeriesExport* out, void*) {                                 \
-        pe::plugin::call(make_it, columns, count, kwargs, size, out);                                                  \
-    }                                                                                                                  \
-    PE_EXPORT void _polars_plugin_field_##name(const ArrowSchema* columns, std::size_t count, ArrowSchema* out,        \
-                                               const std::uint8_t* kwargs, std::size_t size) {                         \
-        pe::plugin::resolve(make_it, columns, count, out, kwargs, size);                                               \
+#define PE_EXPORT_FUNCTION(name, make_it)                                                                       \
+    PE_EXPORT void _polars_plugin_##name(SeriesExport* columns, std::size_t count, const std::uint8_t* kwargs,  \
+                                         std::size_t size, SeriesExport* out, void*) {                          \
+        pe::plugin::call(make_it, columns, count, kwargs, size, out);                                           \
+    }                                                                                                           \
+    PE_EXPORT void _polars_plugin_field_##name(const ArrowSchema* columns, std::size_t count, ArrowSchema* out, \
+                                               const std::uint8_t* kwargs, std::size_t size) {                  \
+        pe::plugin::resolve(make_it, columns, count, out, kwargs, size);                                        \
     }
 
 using namespace pe::plugin;

@@ -12,9 +12,18 @@
 #include <vector>
 
 #include "../core/columns.hpp"
-#include "abi.hpp"
 #include "dtype.hpp"
-#include "written.hpp"
+
+// The C interface between Polars and the functions of a plugin: version 0.1, which Polars 1.35 to 2.x speak.
+extern "C" {
+struct SeriesExport {
+    ArrowSchema* field;
+    ArrowArray** arrays;
+    std::size_t len;
+    void (*release)(SeriesExport*);
+    void* private_data;
+};
+}
 
 namespace pe::plugin {
 
@@ -89,7 +98,8 @@ inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin
     const auto read = [&](auto code) {
         const auto* codes = static_cast<const decltype(code)*>(array.buffers[1]) + array.offset;
         for (std::size_t i = begin; i < end; ++i) {
-            const bool is_there = is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
+            const bool is_there =
+                is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i) && categories.is_valid(codes[i]);
             out.push_back(is_there ? categories[codes[i]] : none);
         }
     };
@@ -101,14 +111,16 @@ inline void append_texts(const ArrowArray& array, Dtype dtype, std::size_t begin
     }
 }
 
-inline TextColumn read_texts(const Input& input) {
-    if (is_plain_text(input.dtype())) return input.text_chunks();
+// All texts of a column, be they written for it or not.
+inline std::vector<Text> all_texts(const Input& input) {
     std::vector<Text> texts;
     texts.reserve(input.size());
     for (std::size_t i = 0; i < input.chunks(); ++i)
-        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts,
-                     input.written());
-    return TextColumn(std::move(texts));
+        append_texts(input.chunk(i), input.dtype(), 0, static_cast<std::size_t>(input.chunk(i).length), texts, input.written());
+    return texts;
+}
+inline TextColumn read_texts(const Input& input) {
+    return is_plain_text(input.dtype()) ? input.text_chunks() : TextColumn(all_texts(input));
 }
 
 // Where the values of each row are.

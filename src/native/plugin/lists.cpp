@@ -9,7 +9,7 @@
 #include "../core/batches.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
 #include "vectors.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -34,16 +34,15 @@ void check_tokens(const std::string& metric, Dtype left, Dtype right) {
     throw Refused(metric + ": cannot compare " + name_of(left) + " with " + name_of(right) + "; cast one to the other");
 }
 
-// How numbers become bytes that are equal where the numbers are.
-struct Writing {
-    bool as_floats = false;
-    int scale = 0;  // of decimals
-};
+// How numbers become bytes that are equal where the numbers are: all as floats, all as texts where there are decimals, or as
+// they are.
+enum class Writing { plain, floats, texts };
 
 Writing writing_of(Dtype left, Dtype right) {
     const ArrowSchema &a = is_list(left) ? inner(left) : left, &b = is_list(right) ? inner(right) : right;
-    return {(is_float(a) && is_numeric(b)) || (is_float(b) && is_numeric(a)) || (is_float(a) && is_null(b)) || (is_float(b) && is_null(a)),
-            std::max(scale_of(a), scale_of(b))};
+    const auto is_number = [](Dtype dtype) { return is_numeric(dtype) || is_null(dtype); };
+    if ((is_float(a) && is_number(b)) || (is_float(b) && is_number(a))) return Writing::floats;
+    return is_decimal(a) || is_decimal(b) ? Writing::texts : Writing::plain;
 }
 
 class TokenReader {
@@ -52,58 +51,57 @@ public:
 
     void append(const ArrowArray& array, std::size_t begin, std::size_t end) {
         if (is_text(dtype_) || is_null(dtype_)) return append_texts(array, dtype_, begin, end, lists_.values, none_);
-        switch (dtype_.format[0]) {
-            case 'b': return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], i), false); });
-            case 'c': return numbers<std::int8_t>(array, begin, end);
-            case 'C': return numbers<std::uint8_t>(array, begin, end);
-            case 's': return numbers<std::int16_t>(array, begin, end);
-            case 'S': return numbers<std::uint16_t>(array, begin, end);
-            case 'i': return numbers<std::int32_t>(array, begin, end);
-            case 'I': return numbers<std::uint32_t>(array, begin, end);
-            case 'l': return numbers<std::int64_t>(array, begin, end);
-            case 'L': return numbers<std::uint64_t>(array, begin, end);
-            case 'f': return numbers<float>(array, begin, end);
-            case 'g': return numbers<double>(array, begin, end);
-            case 'd': return decimals(array, begin, end);
-            case 't':
-                if (Text(dtype_.format) == "tdD" || Text(dtype_.format) == "tts" || Text(dtype_.format) == "ttm") return numbers<std::int32_t>(array, begin, end);
-                return numbers<std::int64_t>(array, begin, end);
-            default: throw std::invalid_argument("lists of the format '" + std::string(dtype_.format) + "'");
-        }
+        // Dates, times and durations are whole numbers.
+        const Text format = dtype_.format;
+        const bool is_short = format == "tdD" || format == "tts" || format == "ttm";
+        const auto offset = static_cast<std::size_t>(array.offset);
+        if (format == "b")
+            return each(array, begin, end, [&](std::size_t i) { write_whole(is_set(array.buffers[1], offset + i), false); });
+        if (writing_ == Writing::texts || is_decimal(dtype_))
+            return each(array, begin, end, [&](std::size_t i) { write_text(array, i); });
+        const bool is_known = visit_number(format[0] != 't' ? format[0]
+                                           : is_short       ? 'i'
+                                                            : 'l',
+                                           [&](auto kind) {
+                                               using Number = decltype(kind);
+                                               const auto* values = static_cast<const Number*>(array.buffers[1]) + offset;
+                                               each(array, begin, end, [&](std::size_t i) {
+                                                   const Number value = values[i];
+                                                   if (writing_ == Writing::floats || std::is_floating_point_v<Number>)
+                                                       return write_float(static_cast<double>(value));
+                                                   const bool is_negative = value < Number{0};
+                                                   const auto bits = static_cast<std::uint64_t>(value);
+                                                   write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
+                                               });
+                                           });
+        if (!is_known) throw std::invalid_argument("lists of the format '" + std::string(format) + "'");
     }
 
 private:
     template <class Write>
     void each(const ArrowArray& array, std::size_t begin, std::size_t end, const Write& write) {
         // Views into the bytes are made when all of them are there.
-        const auto offset = static_cast<std::size_t>(array.offset);
         for (std::size_t i = begin; i < end; ++i) {
             const std::size_t before = lists_.bytes.size();
-            if (is_set(array.buffers[0], offset + i)) write(offset + i);
+            if (is_set(array.buffers[0], static_cast<std::size_t>(array.offset) + i)) write(i);
             lists_.values.emplace_back(nullptr, lists_.bytes.size() - before);
         }
     }
-    template <class Number>
-    void numbers(const ArrowArray& array, std::size_t begin, std::size_t end) {
-        const auto* values = static_cast<const Number*>(array.buffers[1]);
-        each(array, begin, end, [&](std::size_t i) {
-            const Number value = values[i];
-            if (writing_.as_floats || std::is_floating_point_v<Number>) return write_float(static_cast<double>(value));
-            const bool is_negative = value < Number{0};
-            const auto bits = static_cast<std::uint64_t>(value);
-            write_whole(is_negative ? std::uint64_t{0} - bits : bits, is_negative);
-        });
-    }
-    void decimals(const ArrowArray& array, std::size_t begin, std::size_t end) {
-        each(array, begin, end, [&](std::size_t i) {
+    void write_text(const ArrowArray& array, std::size_t i) {
+        if (writing_ == Writing::floats) {
             std::uint64_t words[2];
-            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * i, 16);
-            if (writing_.as_floats) {
-                const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 + static_cast<double>(words[0]);
-                return write_float(value / std::pow(10.0, scale_of(dtype_)));
-            }
-            write_decimal(words[0], words[1], writing_.scale - scale_of(dtype_));
-        });
+            std::memcpy(words, static_cast<const char*>(array.buffers[1]) + 16 * (static_cast<std::size_t>(array.offset) + i),
+                        16);
+            const double value = static_cast<double>(static_cast<std::int64_t>(words[1])) * 18446744073709551616.0 +
+                                 static_cast<double>(words[0]);
+            return write_float(value / std::pow(10.0, scale_of(dtype_)));
+        }
+        std::string text;
+        append_scalar(array, dtype_, i, text);
+        // One spelling: no zeros behind the last decimal.
+        if (text.find('.') != std::string::npos) text.resize(text.find_last_not_of('0') + 1);
+        if (text.back() == '.') text.pop_back();
+        write(text.data(), text.size());
     }
     void write_float(double value) {
         if (value == 0) value = 0.0;  // -0.0 is the same number
@@ -111,20 +109,9 @@ private:
         write(&value, sizeof value);
     }
     void write_whole(std::uint64_t magnitude, bool is_negative) {
-        if (writing_.scale > 0) return write_decimal(is_negative ? std::uint64_t{0} - magnitude : magnitude, is_negative ? ~std::uint64_t{0} : 0, writing_.scale);
         const char sign = is_negative ? '-' : '+';
         write(&sign, 1);
         write(&magnitude, sizeof magnitude);
-    }
-    // A number of 128 bits, ten times larger as often as `steps` says.
-    void write_decimal(std::uint64_t low, std::uint64_t high, int steps) {
-        for (int i = 0; i < steps; ++i) {
-            const std::uint64_t low_part = (low & 0xFFFFFFFFu) * 10, high_part = (low >> 32) * 10 + (low_part >> 32);
-            low = high_part << 32 | (low_part & 0xFFFFFFFFu);
-            high = high * 10 + (high_part >> 32);
-        }
-        write(&low, sizeof low);
-        write(&high, sizeof high);
     }
     void write(const void* from, std::size_t size) {
         const char* bytes = static_cast<const char*>(from);
@@ -168,7 +155,8 @@ TextLists read_tokens(const Input& input, Writing writing) {
 class Distance : public Function {
 public:
     explicit Distance(const Value& options)
-        : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max() : options["score_cutoff"].whole()) {
+        : cutoff_(options["score_cutoff"].is_null() ? std::numeric_limits<std::int64_t>::max()
+                                                    : options["score_cutoff"].whole()) {
         const std::vector<Value>& weights = options["weights"].items();
         insert_ = weights[0].whole();
         remove_ = weights[1].whole();
@@ -190,28 +178,31 @@ public:
         Result result(pairs.count());
         std::int64_t* distance = result.add_integers("distance");
         const bool is_uniform = insert_ == remove_ && remove_ == substitute_;
-        for_each_batch<Kept<Scratch>>(pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
-            constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-            if (is_uniform) {
-                scratch.results.resize(batch.size());
-                edit::levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited}, scratch.results.data(), scratch.kernel);
-            }
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-                std::int64_t cost = 0;
-                if (is_uniform) cost = insert_ * scratch.results[i].distance;
-                else {
-                    unicode::decode(batch.left[i], false, unlimited, scratch.left);
-                    unicode::decode(batch.right[i], false, unlimited, scratch.right);
-                    cost = weighted(scratch);
+        for_each_batch<Kept<Scratch>>(
+            pairs.output, pairs.expected, thread_count(), result, [&](const Batch& batch, Scratch& scratch) {
+                constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+                if (is_uniform) {
+                    scratch.results.resize(batch.size());
+                    edit::levenshtein_many(batch.left.data(), batch.right.data(), batch.size(), {false, unlimited},
+                                           scratch.results.data(), scratch.kernel);
                 }
-                distance[batch.rows[i]] = cut(cost);
-            }
-        });
+                for (std::size_t i = 0; i < batch.size(); ++i) {
+                    std::int64_t cost = 0;
+                    if (is_uniform) cost = insert_ * scratch.results[i].distance;
+                    else {
+                        unicode::decode(batch.left[i], false, unlimited, scratch.left);
+                        unicode::decode(batch.right[i], false, unlimited, scratch.right);
+                        cost = weighted(scratch);
+                    }
+                    distance[batch.rows[i]] = cut(cost);
+                }
+            });
         std::vector<std::int64_t> values(pairs.rows);
         std::vector<std::uint8_t> valid(pairs.rows);
         for (std::size_t row = 0; row < pairs.rows; ++row) {
             // The nearest of several references.
-            const std::size_t begin = pairs.form == Form::single ? row : pairs.starts[row], end = pairs.form == Form::single ? row + 1 : pairs.starts[row + 1];
+            const std::size_t begin = pairs.form == Form::single ? row : pairs.starts[row],
+                              end = pairs.form == Form::single ? row + 1 : pairs.starts[row + 1];
             for (std::size_t i = begin; i < end; ++i) {
                 if (!result.is_valid(i)) continue;
                 values[row] = valid[row] ? std::min(values[row], distance[i]) : distance[i];
@@ -234,7 +225,8 @@ private:
     }
     std::int64_t cut(std::int64_t distance) const { return distance > cutoff_ ? cutoff_ + 1 : distance; }
     std::int64_t weighted(Scratch& scratch) const {
-        return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(), insert_, remove_, substitute_, scratch.kernel);
+        return edit::levenshtein_weighted(scratch.left.data(), scratch.left.size(), scratch.right.data(), scratch.right.size(),
+                                          insert_, remove_, substitute_, scratch.kernel);
     }
     Column of_lists(const std::vector<Input>& columns) const {
         const std::size_t rows = count_rows(columns);
@@ -253,7 +245,9 @@ private:
                 for (std::size_t i = row.begin; i < row.end; ++i) {
                     // A null equals a null only.
                     if (!lists.has(i)) out.push_back(0);
-                    else out.push_back(numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
+                    else
+                        out.push_back(
+                            numbers.emplace(lists.values[i], static_cast<std::uint32_t>(numbers.size() + 1)).first->second);
                 }
             };
             for (std::size_t row = 0; row < rows && !is_stopped(); ++row) {
@@ -280,12 +274,6 @@ struct Vectors {
     bool is_valid(std::size_t row) const { return rows[row].is_valid && !has_null[row]; }
 };
 
-template <class Number>
-void convert(const ArrowArray& values, std::size_t begin, std::size_t end, std::vector<double>& out) {
-    const auto* numbers = static_cast<const Number*>(values.buffers[1]) + values.offset;
-    for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
-}
-
 Vectors read_vectors(const Input& input) {
     Vectors vectors;
     std::size_t done = 0, before = 0;
@@ -295,31 +283,25 @@ Vectors read_vectors(const Input& input) {
         std::size_t first, begin, rows;
     };
     std::vector<Chunk> chunks;
-    vectors.rows = read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
-        const char format = inner(input.dtype()).format[0];
-        const double* data = nullptr;
-        if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
-        else {
-            vectors.converted.emplace_back();
-            std::vector<double>& out = vectors.converted.back();
-            out.reserve(end - begin);
-            switch (format) {
-                case 'c': convert<std::int8_t>(values, begin, end, out); break;
-                case 'C': convert<std::uint8_t>(values, begin, end, out); break;
-                case 's': convert<std::int16_t>(values, begin, end, out); break;
-                case 'S': convert<std::uint16_t>(values, begin, end, out); break;
-                case 'i': convert<std::int32_t>(values, begin, end, out); break;
-                case 'I': convert<std::uint32_t>(values, begin, end, out); break;
-                case 'l': convert<std::int64_t>(values, begin, end, out); break;
-                case 'L': convert<std::uint64_t>(values, begin, end, out); break;
-                case 'f': convert<float>(values, begin, end, out); break;
-                default: out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
+    vectors.rows =
+        read_lists(input, [&](const ArrowArray& chunk, const ArrowArray& values, std::size_t begin, std::size_t end) {
+            const char format = inner(input.dtype()).format[0];
+            const double* data = nullptr;
+            if (format == 'g') data = static_cast<const double*>(values.buffers[1]) + values.offset + begin;
+            else {
+                vectors.converted.emplace_back();
+                std::vector<double>& out = vectors.converted.back();
+                out.reserve(end - begin);
+                const bool is_number = visit_number(format, [&](auto kind) {
+                    const auto* numbers = static_cast<const decltype(kind)*>(values.buffers[1]) + values.offset;
+                    for (std::size_t i = begin; i < end; ++i) out.push_back(static_cast<double>(numbers[i]));
+                });
+                if (!is_number) out.resize(end - begin, std::numeric_limits<double>::quiet_NaN());
+                data = out.data();
             }
-            data = out.data();
-        }
-        chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
-        before += end - begin;
-    });
+            chunks.push_back({data, &values, before, begin, static_cast<std::size_t>(chunk.length)});
+            before += end - begin;
+        });
     vectors.data.resize(vectors.rows.size());
     vectors.has_null.resize(vectors.rows.size());
     for (const Chunk& chunk : chunks) {
@@ -328,7 +310,8 @@ Vectors read_vectors(const Input& input) {
             const Bounds& bounds = vectors.rows[row];
             vectors.data[row] = chunk.data + (bounds.begin - chunk.first);
             for (std::size_t i = bounds.begin; validity && i < bounds.end && !vectors.has_null[row]; ++i)
-                vectors.has_null[row] = !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
+                vectors.has_null[row] =
+                    !is_set(validity, static_cast<std::size_t>(chunk.values->offset) + chunk.begin + i - chunk.first);
             if (is_null(inner(input.dtype()))) vectors.has_null[row] = bounds.size() > 0;
         }
         done += chunk.rows;
@@ -353,7 +336,8 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                 if (!right.is_valid(b)) reason = Reason::no_expected;
                 else if (!left.is_valid(a)) reason = Reason::no_output;
                 else {
-                    const Cosine cosine = plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
+                    const Cosine cosine =
+                        plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
                     switch (cosine.comparison) {
                         case Comparison::no_expected: reason = Reason::no_expected; break;
@@ -381,9 +365,11 @@ public:
         const char* const names[] = {"output", "expected"};
         for (int i = 0; i < 2; ++i) {
             const Dtype dtype = *columns[static_cast<std::size_t>(i)];
-            const bool is_vector = is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
+            const bool is_vector =
+                is_list(dtype) && (is_integer(inner(dtype)) || is_one_of(inner(dtype), "fg") || is_null(inner(dtype)));
             if (!is_vector && !is_null(dtype))
-                throw Refused(std::string("cosine: `") + names[i] + "` must be a List or Array of numbers, got " + name_of(dtype));
+                throw Refused(std::string("cosine: `") + names[i] + "` must be a List or Array of numbers, got " +
+                              name_of(dtype));
         }
         return {"", Type::structure, result_fields(common_, {})};
     }
@@ -404,8 +390,14 @@ double gain_of(std::size_t place) { return 1.0 / std::log2(static_cast<double>(p
 
 class RankedIds : public Function {
 public:
-    RankedIds(const char* name, const Value& options, Ranking ranking)
-        : name_(name), ranking_(ranking), common_(options), k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()),
+    explicit RankedIds(const Value& options)
+        : name_(options["metric"].text()),
+          ranking_(options["metric"].choose<Ranking>({{"recall_at_k", Ranking::recall},
+                                                      {"precision_at_k", Ranking::precision},
+                                                      {"ndcg", Ranking::ndcg},
+                                                      {"reciprocal_rank", Ranking::reciprocal_rank}})),
+          common_(options),
+          k_(options.has("k") ? options["k"].count() : std::numeric_limits<std::size_t>::max()),
           is_exponential_(options.has("gain") && options["gain"].text() == "exponential") {}
 
     Field type(const Dtypes& columns) const override {
@@ -413,7 +405,8 @@ public:
         if (!is_list(left) && !is_null(left)) throw refused("output", left);
         if (!is_list(right) && format_of(right)[0] == '+') throw refused("expected", right);
         check_tokens(name_, left, right);
-        if (columns.size() > 2 && !is_null(*columns[2]) && !(is_list(*columns[2]) && (is_numeric(inner(*columns[2])) || is_null(inner(*columns[2])))))
+        if (columns.size() > 2 && !is_null(*columns[2]) &&
+            !(is_list(*columns[2]) && (is_numeric(inner(*columns[2])) || is_null(inner(*columns[2])))))
             throw Refused(name_ + ": `grades` must be a list of numbers, got " + name_of(*columns[2]));
         return {"", Type::structure, result_fields(common_, details)};
     }
@@ -468,7 +461,8 @@ public:
     }
 
 private:
-    static inline const std::vector<Field> details{{"hits", Type::whole}, {"relevant", Type::whole}, {"first_hit", Type::whole}};
+    static inline const std::vector<Field> details{
+        {"hits", Type::whole}, {"relevant", Type::whole}, {"first_hit", Type::whole}};
 
     Refused refused(const char* argument, Dtype dtype) const {
         return Refused(name_ + ": `" + argument + "` must be a list of ids, texts or numbers, got " + name_of(dtype));
@@ -483,7 +477,8 @@ private:
                           std::to_string(graded.size()) + " for " + std::to_string(ids) + " ids");
         if (grades.has_null[row]) throw Refused(name_ + ": `grades` must not have nulls in its lists");
         const double grade = grades.data[row][at];
-        if (!(grade >= 0) || std::isinf(grade)) throw Refused(name_ + ": `grades` must be 0 or more, got " + std::to_string(grade));
+        if (!(grade >= 0) || std::isinf(grade))
+            throw Refused(name_ + ": `grades` must be 0 or more, got " + std::to_string(grade));
         return is_exponential_ ? std::exp2(grade) - 1.0 : grade;
     }
     double score_of(std::size_t found, std::size_t relevant, std::size_t first, double gain, std::vector<double>& gains) const {
@@ -510,9 +505,6 @@ private:
 
 std::unique_ptr<Function> make_levenshtein_distance(const Value& options) { return std::make_unique<Distance>(options); }
 std::unique_ptr<Function> make_cosine(const Value& options) { return std::make_unique<CosineFunction>(options); }
-std::unique_ptr<Function> make_recall_at_k(const Value& options) { return std::make_unique<RankedIds>("recall_at_k", options, Ranking::recall); }
-std::unique_ptr<Function> make_precision_at_k(const Value& options) { return std::make_unique<RankedIds>("precision_at_k", options, Ranking::precision); }
-std::unique_ptr<Function> make_ndcg(const Value& options) { return std::make_unique<RankedIds>("ndcg", options, Ranking::ndcg); }
-std::unique_ptr<Function> make_reciprocal_rank(const Value& options) { return std::make_unique<RankedIds>("reciprocal_rank", options, Ranking::reciprocal_rank); }
+std::unique_ptr<Function> make_ranked_ids(const Value& options) { return std::make_unique<RankedIds>(options); }
 
 }  // namespace pe::plugin

@@ -59,7 +59,9 @@ void pair_references(Pairs& pairs, const Rows& output, const TextLists& expected
             left.push_back(output[row]);
             right.push_back(expected.values[i]);
         }
-        pairs.reasons.push_back(!has_expected ? Reason::no_expected : !is_there(output[row]) ? Reason::no_output : Reason::none);
+        pairs.reasons.push_back(!has_expected            ? Reason::no_expected
+                                : !is_there(output[row]) ? Reason::no_output
+                                                         : Reason::none);
     }
     pairs.starts.push_back(left.size());
     pairs.output = TextColumn(std::move(left));
@@ -219,8 +221,7 @@ Column make_detail(Result::Column* values, std::size_t rows, Type type) {
 
 // From scores by row to the struct.
 Column assemble(Result& result, const Common& common, const std::vector<Field>& details, const std::vector<Reason>& reasons,
-                const std::vector<std::int64_t>& output_sizes, const std::vector<std::int64_t>& expected_sizes,
-                Turns* turns) {
+                const std::vector<std::int64_t>& output_sizes, const std::vector<std::int64_t>& expected_sizes, Turns* turns) {
     const std::size_t rows = result.size();
     Result::Column* score = result.find("score");
     if (result.has_nulls() && common.missing != Common::Missing::null)
@@ -242,7 +243,8 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     made.children.push_back(std::move(scores));
     made.children.push_back(std::move(labels));
     if (!common.details) return made;
-    for (const Field& field : details) made.children.push_back(make_detail(turns ? nullptr : result.find(field.name.c_str()), rows, field.type));
+    for (const Field& field : details)
+        made.children.push_back(make_detail(turns ? nullptr : result.find(field.name.c_str()), rows, field.type));
     if (turns) {
         const auto has_scores = [&](std::size_t row) { return turns->has_scores[row] != 0; };
         const auto has_size = [&](std::size_t row) { return output_sizes[row] != Result::no_whole; };
@@ -262,7 +264,9 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     for (std::size_t row = 0; row < rows; ++row) {
         const Reason reason = reasons[row];
         if (reason == Reason::none) texts.set_null(row);
-        else writer.write(row, text_of(reason, output_sizes.empty() ? 0 : output_sizes[row], expected_sizes.empty() ? 0 : expected_sizes[row]));
+        else
+            writer.write(row, text_of(reason, output_sizes.empty() ? 0 : output_sizes[row],
+                                      expected_sizes.empty() ? 0 : expected_sizes[row]));
     }
     made.children.push_back(texts.finish());
     return made;
@@ -270,10 +274,12 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
 
 // How to make texts of a column.
 std::string way_to_text(Dtype dtype) {
-    if (is_object(dtype)) return "; write it as JSON with .struct.json_encode(), or take one of its fields with .struct.field(...)";
+    if (is_object(dtype))
+        return "; write it as JSON with .struct.json_encode(), or take one of its fields with .struct.field(...)";
     if (!is_list(dtype)) return "; cast it with .cast(pl.String)";
     if (is_object(inner(dtype))) return "; write its values as JSON with .list.eval(pl.element().struct.json_encode())";
-    return is_list(inner(dtype)) ? "; join the inner lists with .list.eval(pl.element().list.join(...))" : "; cast it with .cast(pl.List(pl.String))";
+    return is_list(inner(dtype)) ? "; join the inner lists with .list.eval(pl.element().list.join(...))"
+                                 : "; cast it with .cast(pl.List(pl.String))";
 }
 
 }  // namespace
@@ -281,7 +287,7 @@ std::string way_to_text(Dtype dtype) {
 void check_texts(const std::string& metric, const char* argument, Dtype dtype, Accepts accepts) {
     if (is_text(dtype) || is_null(dtype) || is_text_list(dtype)) return;
     if (is_written(is_list(dtype) ? inner(dtype) : dtype, accepts)) return;
-    const char* const wanted = accepts == Accepts::numbers ? "text, numbers, Booleans or a list of them"
+    const char* const wanted = accepts == Accepts::numbers   ? "text, numbers, Booleans or a list of them"
                                : accepts == Accepts::objects ? "JSON text, a Struct or a list of them"
                                                              : "text (String, Categorical, Enum) or a list of texts";
     throw Refused(metric + ": `" + argument + "` must be " + wanted + ", got " + name_of(dtype) + way_to_text(dtype));
@@ -322,7 +328,8 @@ Pairs read_pairs(const std::vector<Input>& columns, bool alone, bool words) {
         pair_turns(pairs, read_text_lists(output_texts), right);
     } else {
         pairs.form = Form::references;
-        pair_references(pairs, Rows(words ? TextColumn(only_texts(read_text_lists(output_texts))) : read_texts(output_texts)), right);
+        pair_references(pairs, Rows(words ? TextColumn(only_texts(read_text_lists(output_texts))) : read_texts(output_texts)),
+                        right);
     }
     return pairs;
 }
@@ -340,7 +347,8 @@ std::vector<Field> result_fields(const Common& common, const std::vector<Field>&
 Column make_result(const Pairs& pairs, Result& result, const Common& common, const std::vector<Field>& details,
                    const Summary& summary) {
     std::vector<Reason> reasons = pairs.reasons;
-    if (pairs.form == Form::single && pairs.rows > 0 && (common.details || (result.has_nulls() && common.missing != Common::Missing::null))) {
+    if (pairs.form == Form::single && pairs.rows > 0 &&
+        (common.details || (result.has_nulls() && common.missing != Common::Missing::null))) {
         TextColumn::Cursor output(pairs.output, 0), expected(pairs.expected, 0);
         reasons.reserve(pairs.rows);
         for (std::size_t row = 0; row < pairs.rows; ++row, output.next(), expected.next())

@@ -72,10 +72,10 @@ Pairs read_pairs(const std::vector<Input>& columns, bool alone, bool words);
 
 // How the scores of pairs become those of rows.
 struct Summary {
-    bool worst = false;                // of several references, the one with the lowest rank counts
-    const char* rank = "score";        // the column that ranks them
-    int decimals = -1;                 // of averages over turns; below 0: 12
-    bool alone = false;                // there is no expected value to miss
+    bool worst = false;          // of several references, the one with the lowest rank counts
+    const char* rank = "score";  // the column that ranks them
+    int decimals = -1;           // of averages over turns; below 0: 12
+    bool alone = false;          // there is no expected value to miss
 };
 
 // The fields of a result, for its type.
@@ -97,13 +97,12 @@ Column make_result(Result& result, const Compared& compared, const Common& commo
 // A metric over texts: one kernel, one struct.
 class TextMetric : public Function {
 public:
-    TextMetric(std::string name, const Value& options, std::vector<Field> details, const char* expected_name = "expected")
-        : common(options), name_(std::move(name)), details_(std::move(details)), expected_name_(expected_name),
-          has_words_(options.has("words") && options["words"].flag()) {}
+    TextMetric(const Value& options, std::vector<Field> details)
+        : common(options), name_(options["metric"].text()), details_(std::move(details)), has_words_(options.is_set("words")) {}
 
     Field type(const Dtypes& columns) const override {
         if (summary.alone) check_texts(name_, "output", *columns[0], accepts);
-        else check_sides(name_, expected_name_, columns, accepts);
+        else check_sides(name_, "expected", columns, accepts);
         return {"", Type::structure, result_fields(common, details_)};
     }
     Column run(const std::vector<Input>& columns) const override {
@@ -124,7 +123,6 @@ protected:
 private:
     std::string name_;
     std::vector<Field> details_;
-    const char* expected_name_;
     bool has_words_;
 };
 

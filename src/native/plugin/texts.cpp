@@ -5,13 +5,13 @@
 
 #include "../core/batches.hpp"
 #include "../clean/choice.hpp"
-#include "../clean/number.hpp"
+#include "../clean/extract.hpp"
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../json/equal.hpp"
+#include "../json/document.hpp"
 #include "../unicode/lowercase.hpp"
 #include "../words/ngram_cosine.hpp"
-#include "functions.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -22,8 +22,10 @@ bool is_white(std::uint32_t code) { return unicode::is_space(code) && !(code >= 
 
 Text trim(Text text) {
     const char *begin = text.data(), *end = begin + text.size();
-    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {}
-    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {}
+    for (const char* at = end; begin < end && is_white(unicode::previous(begin, at)); end = at) {
+    }
+    for (const char* at = begin; begin < end && is_white(unicode::next(at, end)); begin = at) {
+    }
     return {begin, static_cast<std::size_t>(end - begin)};
 }
 
@@ -67,16 +69,19 @@ enum class Comparison { equal, contains, starts, ends };
 
 class TextComparison : public TextMetric {
 public:
-    TextComparison(const char* name, const Value& options, Comparison comparison)
-        : TextMetric(name, options, {}),
-          comparison_(comparison),
+    explicit TextComparison(const Value& options)
+        : TextMetric(options, {}),
+          comparison_(options["metric"].choose<Comparison>({{"exact_match", Comparison::equal},
+                                                            {"contains", Comparison::contains},
+                                                            {"starts_with", Comparison::starts},
+                                                            {"ends_with", Comparison::ends}})),
           folds_(!options["case_sensitive"].flag()),
-          trims_(options.has("trim") && options["trim"].flag()),
-          joins_white_(options.has("normalize_whitespace") && options["normalize_whitespace"].flag()),
-          negates_(options.has("negate") && options["negate"].flag()) {
-        if (comparison == Comparison::equal || comparison == Comparison::contains) accepts = Accepts::numbers;
+          trims_(options.is_set("trim")),
+          joins_white_(options.is_set("normalize_whitespace")),
+          negates_(options.is_set("negate")) {
+        if (comparison_ == Comparison::equal || comparison_ == Comparison::contains) accepts = Accepts::numbers;
         // "Not any" holds when the negated score of every value is 1.0, "not all" when that of one is.
-        if (comparison == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
+        if (comparison_ == Comparison::contains) summary.worst = (options["mode"].text() == "any") == negates_;
     }
 
 protected:
@@ -144,7 +149,7 @@ void for_each_half(const TextColumn& output, const TextColumn& expected, const R
 class LengthBetween : public TextMetric {
 public:
     explicit LengthBetween(const Value& options)
-        : TextMetric("length_between", options, {{"length", Type::whole}}),
+        : TextMetric(options, {{"length", Type::whole}}),
           least_(options["minimum"].is_null() ? 0 : options["minimum"].count()),
           most_(options["maximum"].is_null() ? std::numeric_limits<std::size_t>::max() : options["maximum"].count()),
           counts_words_(options["unit"].text() == "words") {
@@ -172,16 +177,18 @@ private:
 class NgramSimilarity : public TextMetric {
 public:
     explicit NgramSimilarity(const Value& options)
-        : TextMetric("similarity", options, {}),
+        : TextMetric(options, {}),
           options_{options["unit"].text() == "words", !options["case_sensitive"].flag(), options["n"].count(),
                    named_tokenizer(options["tokenizer"], words::Tokenizer::automatic_whitespace)} {}
 
 protected:
     void score(const TextColumn& output, const TextColumn& expected, bool, Result& result) const override {
         double* score = result.add_floats("score");
-        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result, [&](const Batch& batch, words::NgramCosine& cosine) {
-            for (std::size_t i = 0; i < batch.size(); ++i) score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
-        });
+        for_each_batch<Kept<words::NgramCosine>>(output, expected, thread_count(), result,
+                                                 [&](const Batch& batch, words::NgramCosine& cosine) {
+                                                     for (std::size_t i = 0; i < batch.size(); ++i)
+                                                         score[batch.rows[i]] = cosine(batch.left[i], batch.right[i], options_);
+                                                 });
     }
 
 private:
@@ -191,8 +198,10 @@ private:
 class CharacterErrors : public TextMetric {
 public:
     explicit CharacterErrors(const Value& options)
-        : TextMetric("cer", options,
-                     {{"substitutions", Type::whole}, {"insertions", Type::whole}, {"deletions", Type::whole}, {"length", Type::whole}}),
+        : TextMetric(options, {{"substitutions", Type::whole},
+                               {"insertions", Type::whole},
+                               {"deletions", Type::whole},
+                               {"length", Type::whole}}),
           folds_(!options["case_sensitive"].flag()) {}
 
 protected:
@@ -242,7 +251,7 @@ private:
 class JsonMatch : public TextMetric {
 public:
     explicit JsonMatch(const Value& options)
-        : TextMetric("json_match", options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
+        : TextMetric(options, {{"output_valid", Type::flag}, {"expected_valid", Type::flag}}),
           subset_(options["subset"].flag()) {
         accepts = Accepts::objects;
     }
@@ -273,7 +282,7 @@ private:
 class Choice : public TextMetric {
 public:
     explicit Choice(const Value& options)
-        : TextMetric("choice", options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
+        : TextMetric(options, {{"output_choice", Type::text}, {"expected_choice", Type::text}}),
           choices_(options["choices"].texts()) {
         accepts = Accepts::numbers;
     }
@@ -316,7 +325,7 @@ private:
 class NumericMatch : public TextMetric {
 public:
     explicit NumericMatch(const Value& options)
-        : TextMetric("numeric_match", options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
+        : TextMetric(options, {{"output_number", Type::real}, {"expected_number", Type::real}}),
           abs_tol_(options["abs_tol"].real()),
           rel_tol_(options["rel_tol"].real()) {
         accepts = Accepts::numbers;
@@ -381,9 +390,9 @@ public:
         : common_(options),
           metric_(options["metric"].text()),
           expected_(options["expected"].text()),
-          negates_(options.has("negate") && options["negate"].flag()) {
-        summary_.worst = negates_ || (options.has("worst") && options["worst"].flag());
-        summary_.alone = options.has("alone") && options["alone"].flag();
+          negates_(options.is_set("negate")) {
+        summary_.worst = negates_ || (options.is_set("worst"));
+        summary_.alone = options.is_set("alone");
         if (options.has("places")) details_.push_back({"place", Type::whole});
     }
     Field type(const Dtypes& columns) const override {
@@ -413,7 +422,8 @@ public:
             for (std::size_t i = 0; i < given.chunks(); ++i)
                 read(given.chunk(i), given.dtype(), 0, static_cast<std::size_t>(given.chunk(i).length));
         if (at == 1 && !is_list(given.dtype()))
-            for (; at < result.size(); ++at) set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
+            for (; at < result.size(); ++at)
+                set(result, score, at, given.chunk(0), static_cast<std::size_t>(given.chunk(0).offset), given.dtype());
         for (std::size_t i = 0; i < result.size(); ++i) place[i] = static_cast<std::int64_t>(i);
         return make_result(pairs, result, common_, details_, summary_);
     }
@@ -422,8 +432,10 @@ private:
     void check_patterns(const Pairs& pairs, const Result& result) const {
         TextColumn::Cursor output(pairs.output, 0), pattern(pairs.expected, 0);
         for (std::size_t i = 0; i < result.size(); ++i, output.next(), pattern.next()) {
-            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row())) continue;
-            throw Refused(metric_ + ": a row of `" + expected_ + "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
+            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row()))
+                continue;
+            throw Refused(metric_ + ": a row of `" + expected_ +
+                          "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
         }
     }
     void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {
@@ -498,10 +510,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Function> make_exact_match(const Value& options) { return std::make_unique<TextComparison>("exact_match", options, Comparison::equal); }
-std::unique_ptr<Function> make_contains(const Value& options) { return std::make_unique<TextComparison>("contains", options, Comparison::contains); }
-std::unique_ptr<Function> make_starts_with(const Value& options) { return std::make_unique<TextComparison>("starts_with", options, Comparison::starts); }
-std::unique_ptr<Function> make_ends_with(const Value& options) { return std::make_unique<TextComparison>("ends_with", options, Comparison::ends); }
+std::unique_ptr<Function> make_comparison(const Value& options) { return std::make_unique<TextComparison>(options); }
 std::unique_ptr<Function> make_length_between(const Value& options) { return std::make_unique<LengthBetween>(options); }
 std::unique_ptr<Function> make_similarity(const Value& options) { return std::make_unique<NgramSimilarity>(options); }
 std::unique_ptr<Function> make_cer(const Value& options) { return std::make_unique<CharacterErrors>(options); }
@@ -510,7 +519,6 @@ std::unique_ptr<Function> make_choice(const Value& options) { return std::make_u
 std::unique_ptr<Function> make_numeric_match(const Value& options) { return std::make_unique<NumericMatch>(options); }
 std::unique_ptr<Function> make_given(const Value& options) { return std::make_unique<Given>(options); }
 std::unique_ptr<Function> make_pairs(const Value& options) { return std::make_unique<PairTexts>(options); }
-
 std::unique_ptr<Function> make_paired(const Value& options) { return std::make_unique<PairedTexts>(options); }
 
 }  // namespace pe::plugin

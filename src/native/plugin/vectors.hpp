@@ -54,9 +54,7 @@ Products products(std::size_t size, Left&& left, Right&& right) {
 }
 
 // The root of the product, not the product of the roots: equal vectors give exactly 1.
-inline double ratio(const Products& sums) {
-    return std::clamp(sums.both / std::sqrt(sums.left * sums.right), 0.0, 1.0);
-}
+inline double ratio(const Products& sums) { return std::clamp(sums.both / std::sqrt(sums.left * sums.right), 0.0, 1.0); }
 
 // The largest number, signs apart; infinite if one of them is not finite.
 inline double peak(Vector vector) {
@@ -76,8 +74,8 @@ inline Cosine cosine(Vector left, Vector right) {
     constexpr double least = 1e-140, most = 1e140;
     const auto is_ordinary = [](double square) { return square > least && square < most; };
     if (left.size == right.size) {
-        const Products sums = products(
-            left.size, [&](std::size_t i) { return left.data[i]; }, [&](std::size_t i) { return right.data[i]; });
+        const Products sums =
+            products(left.size, [&](std::size_t i) { return left.data[i]; }, [&](std::size_t i) { return right.data[i]; });
         if (is_ordinary(sums.left) && is_ordinary(sums.right)) return {ratio(sums), Comparison::done};
     }
     const double left_peak = peak(left), right_peak = peak(right);

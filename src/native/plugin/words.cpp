@@ -1,19 +1,13 @@
 // Word overlap: ROUGE, word sets, SQuAD's F1, BLEU, GLEU, chrF, word errors and the response evaluator. Several of them over
 // the same two columns are one function, which reads each text once.
-#include <functional>
+#include <initializer_list>
 #include <limits>
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
-#include "../core/pairs.hpp"
-#include "../words/bleu.hpp"
-#include "../words/chrf.hpp"
-#include "../words/gleu.hpp"
-#include "../words/response.hpp"
-#include "../words/rouge.hpp"
-#include "../words/token_f1.hpp"
-#include "../words/word_sets.hpp"
-#include "functions.hpp"
+#include "../core/batches.hpp"
+#include "../words/metrics.hpp"
+#include "function.hpp"
 #include "scores.hpp"
 
 namespace pe::plugin {
@@ -26,84 +20,83 @@ class WordMetric {
 public:
     WordMetric(const Value& options, std::vector<Field> fields) : common(options), fields(std::move(fields)) {}
     virtual ~WordMetric() = default;
-    virtual void add_columns(Result& result) = 0;
     virtual void score(Prepared& pair, std::size_t row) const = 0;
+
+    void add_columns(Result& result) {
+        scores_ = result.add_floats("score");
+        for (const Field& field : fields) {
+            // References may be ranked by something else than the score.
+            const bool is_wanted = common.details || Text(field.name) == Text(summary.rank), is_real = field.type == Type::real;
+            wants_any_ |= is_wanted;
+            reals_.push_back(is_wanted && is_real ? result.add_floats(field.name.c_str()) : nullptr);
+            counts_.push_back(is_wanted && !is_real ? result.add_integers(field.name.c_str()) : nullptr);
+        }
+    }
 
     const Common common;
     const std::vector<Field> fields;
     Summary summary;
-};
 
-// What a kernel tells beside the score: a name, and where in its result it stands.
-template <class Scored>
-struct Detail {
-    Detail(const char* name, double Scored::*real) : name(name), real(real) {}
-    Detail(const char* name, std::size_t Scored::*count) : name(name), count(count) {}
-    Detail(std::string name, std::vector<std::size_t> Scored::*counts, std::size_t place)
-        : name(std::move(name)), counts(counts), place(place) {}
-    std::size_t count_of(const Scored& scored) const { return count ? scored.*count : (scored.*counts)[place]; }
-    std::string name;
-    double Scored::*real = nullptr;
-    std::size_t Scored::*count = nullptr;
-    std::vector<std::size_t> Scored::*counts = nullptr;
-    std::size_t place = 0;
-};
-
-// The n-grams that both texts have, by order: `overlap_1`, `overlap_2`, …
-template <class Scored>
-void add_overlaps(std::vector<Detail<Scored>>& details, std::vector<std::size_t> Scored::*overlap, std::size_t orders) {
-    for (std::size_t n = 1; n <= orders; ++n) details.emplace_back("overlap_" + std::to_string(n), overlap, n - 1);
-}
-
-template <class Scored>
-class TabledMetric : public WordMetric {
-public:
-    using Kernel = std::function<Scored(Prepared&)>;
-    TabledMetric(const Value& options, Kernel kernel, double Scored::*score, std::vector<Detail<Scored>> details)
-        : WordMetric(options, fields_of(details)), kernel_(std::move(kernel)), wanted_(score), details_(std::move(details)) {}
-
-    void add_columns(Result& result) override {
-        scores_ = result.add_floats("score");
-        for (const Detail<Scored>& detail : details_) {
-            // References may be ranked by something else than the score.
-            const bool is_wanted = common.details || Text(detail.name) == Text(summary.rank);
-            reals_.push_back(is_wanted && detail.real ? result.add_floats(detail.name.c_str()) : nullptr);
-            counts_.push_back(is_wanted && !detail.real ? result.add_integers(detail.name.c_str()) : nullptr);
+protected:
+    // What is told beside a score, in the order of the fields.
+    void write(std::size_t row, double score, const std::vector<double>& told) const {
+        scores_[row] = score;
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            if (reals_[i]) reals_[i][row] = told[i];
+            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(told[i]);
         }
     }
-    void score(Prepared& pair, std::size_t row) const override {
-        const Scored scored = kernel_(pair);
-        scores_[row] = scored.*wanted_;
-        for (std::size_t i = 0; i < details_.size(); ++i) {
-            if (reals_[i]) reals_[i][row] = scored.*details_[i].real;
-            if (counts_[i]) counts_[i][row] = static_cast<std::int64_t>(details_[i].count_of(scored));
-        }
-    }
+    double* scores_ = nullptr;
+    bool wants_any_ = false;
 
 private:
-    static std::vector<Field> fields_of(const std::vector<Detail<Scored>>& details) {
-        std::vector<Field> fields;
-        for (const Detail<Scored>& detail : details) fields.push_back({detail.name, detail.real ? Type::real : Type::whole});
-        return fields;
-    }
-
-    Kernel kernel_;
-    double Scored::*wanted_;
-    std::vector<Detail<Scored>> details_;
-    double* scores_ = nullptr;
     std::vector<double*> reals_;
     std::vector<std::int64_t*> counts_;
 };
 
-template <class Scored, class Kernel>
-std::unique_ptr<WordMetric> tabled(const Value& options, Kernel kernel, double Scored::*score, std::vector<Detail<Scored>> details) {
-    auto call = [kernel](Prepared& pair) { return kernel.score(pair); };
-    return std::make_unique<TabledMetric<Scored>>(options, std::move(call), score, std::move(details));
+// `kernel(pair)` is what there is to know of a pair, `score_of` its score, and `tell(scored)` all that is told beside.
+template <class Kernel, class ScoreOf, class Tell>
+class KernelMetric : public WordMetric {
+public:
+    KernelMetric(const Value& options, std::vector<Field> fields, Kernel kernel, ScoreOf score_of, Tell tell)
+        : WordMetric(options, std::move(fields)), kernel_(std::move(kernel)), score_of_(score_of), tell_(tell) {}
+    void score(Prepared& pair, std::size_t row) const override {
+        const auto scored = kernel_.score(pair);
+        if (wants_any_) write(row, score_of_(scored), tell_(scored));
+        else scores_[row] = score_of_(scored);
+    }
+
+private:
+    Kernel kernel_;
+    ScoreOf score_of_;
+    Tell tell_;
+};
+
+// A kernel and the fields that are told beside the score: numbers first, then counts.
+template <class Kernel, class ScoreOf, class Tell>
+std::unique_ptr<WordMetric> made(const Value& options, Kernel kernel, ScoreOf score_of,
+                                 std::initializer_list<const char*> reals, const std::vector<std::string>& counts, Tell tell) {
+    std::vector<Field> fields;
+    for (const char* name : reals) fields.push_back({name, Type::real});
+    for (const std::string& name : counts) fields.push_back({name, Type::whole});
+    return std::make_unique<KernelMetric<Kernel, ScoreOf, Tell>>(options, std::move(fields), std::move(kernel), score_of, tell);
+}
+
+double real(std::size_t count) { return static_cast<double>(count); }
+
+// The n-grams that both texts have, by order: `overlap_1`, `overlap_2`, …
+std::vector<std::string> with_overlaps(std::vector<std::string> counts, std::size_t orders) {
+    for (std::size_t n = 1; n <= orders; ++n) counts.push_back("overlap_" + std::to_string(n));
+    return counts;
+}
+std::vector<double> with_overlaps(std::vector<double> told, const std::vector<std::size_t>& overlap) {
+    for (const std::size_t count : overlap) told.push_back(real(count));
+    return told;
 }
 
 // Words that a regular expression found come joined.
 Tokenizer tokenizer_of(const Value& options, Tokenizer automatic = Tokenizer::automatic) {
-    if (options.has("words") && options["words"].flag()) return Tokenizer::separated;
+    if (options.is_set("words")) return Tokenizer::separated;
     return named_tokenizer(options["tokenizer"], automatic);
 }
 
@@ -117,51 +110,49 @@ std::unique_ptr<WordMetric> make_rouge(const Value& options, Needs& needs) {
     else rouge.order = static_cast<std::size_t>(variant.back() - '0');
     const auto measure = options["measure"].choose<double RougeResult::*>(
         {{"f1", &RougeResult::f1}, {"precision", &RougeResult::precision}, {"recall", &RougeResult::recall}});
-    auto made = tabled<RougeResult>(options, Rouge(rouge, needs), measure,
-                                    {{"precision", &RougeResult::precision},
-                                     {"recall", &RougeResult::recall},
-                                     {"f1", &RougeResult::f1},
-                                     {"output_tokens", &RougeResult::output_tokens},
-                                     {"expected_tokens", &RougeResult::expected_tokens},
-                                     {"overlap", &RougeResult::overlap}});
+    auto metric = made(
+        options, Rouge(rouge, needs), [measure](const RougeResult& scored) { return scored.*measure; },
+        {"precision", "recall", "f1"}, {"output_tokens", "expected_tokens", "overlap"},
+        [](const RougeResult& scored) -> std::vector<double> {
+            return {scored.precision,    scored.recall, scored.f1, real(scored.output_tokens), real(scored.expected_tokens),
+                    real(scored.overlap)};
+        });
     // References are ranked by F1, whatever the measure.
-    if (measure != &RougeResult::f1) made->summary.rank = "f1";
-    return made;
+    if (measure != &RougeResult::f1) metric->summary.rank = "f1";
+    return metric;
 }
 
-struct Sets {
-    double score = 0;
-    std::size_t output = 0, expected = 0, overlap = 0, all = 0;
-};
-const std::vector<Detail<Sets>> set_details{{"output_words", &Sets::output}, {"expected_words", &Sets::expected}, {"overlap", &Sets::overlap}, {"union", &Sets::all}};
-
-struct SetsKernel {
-    WordSets sets;
-    double (*score_of)(const SetSizes&);
-    Sets score(Prepared& pair) const {
-        const SetSizes sizes = sets.score(pair);
-        return {score_of(sizes), sizes.output, sizes.expected, sizes.overlap, sizes.all()};
-    }
-};
-
-std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&), std::size_t details) {
-    const SetsKernel kernel{{tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs}, score_of};
-    return tabled<Sets>(options, kernel, &Sets::score, {set_details.begin(), set_details.begin() + static_cast<std::ptrdiff_t>(details)});
+std::vector<double> told_of(const SetSizes& sizes, bool has_all) {
+    std::vector<double> told{real(sizes.output), real(sizes.expected), real(sizes.overlap)};
+    if (has_all) told.push_back(real(sizes.all()));
+    return told;
 }
-std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of, 4); }
-std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of, 3); }
+std::vector<std::string> set_counts(bool has_all) {
+    if (has_all) return {"output_words", "expected_words", "overlap", "union"};
+    return {"output_words", "expected_words", "overlap"};
+}
+
+std::unique_ptr<WordMetric> make_sets(const Value& options, Needs& needs, double (*score_of)(const SetSizes&)) {
+    const bool has_all = score_of == jaccard_of;
+    return made(options,
+                WordSets(tokenizer_of(options, Tokenizer::automatic_whitespace), !options["case_sensitive"].flag(), needs),
+                score_of, {}, set_counts(has_all), [has_all](const SetSizes& sizes) { return told_of(sizes, has_all); });
+}
+std::unique_ptr<WordMetric> make_jaccard(const Value& options, Needs& needs) { return make_sets(options, needs, jaccard_of); }
+std::unique_ptr<WordMetric> make_recall(const Value& options, Needs& needs) { return make_sets(options, needs, recall_of); }
 
 std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
     const auto tokenizer = options["tokenizer"].choose<Tokenizer>({{"auto", Tokenizer::automatic_squad},
                                                                    {"whitespace", Tokenizer::squad},
                                                                    {"unicode", Tokenizer::squad_unicode},
                                                                    {"characters", Tokenizer::squad_characters}});
-    return tabled<TokenF1Result>(options, TokenF1(tokenizer, needs), &TokenF1Result::f1,
-                                 {{"precision", &TokenF1Result::precision},
-                                  {"recall", &TokenF1Result::recall},
-                                  {"output_tokens", &TokenF1Result::output_tokens},
-                                  {"expected_tokens", &TokenF1Result::expected_tokens},
-                                  {"overlap", &TokenF1Result::overlap}});
+    return made(
+        options, TokenF1(tokenizer, needs), [](const TokenF1Result& scored) { return scored.f1; }, {"precision", "recall"},
+        {"output_tokens", "expected_tokens", "overlap"},
+        [](const TokenF1Result& scored) -> std::vector<double> {
+            return {scored.precision, scored.recall, real(scored.output_tokens), real(scored.expected_tokens),
+                    real(scored.overlap)};
+        });
 }
 
 std::unique_ptr<WordMetric> make_bleu(const Value& options, Needs& needs) {
@@ -179,47 +170,38 @@ std::unique_ptr<WordMetric> make_bleu(const Value& options, Needs& needs) {
     bleu.max_ngram_order = options["max_ngram_order"].count();
     bleu.effective_order = options["effective_order"].flag();
     bleu.details = options["details"].flag();
-    std::vector<Detail<BleuResult>> details{{"brevity_penalty", &BleuResult::brevity_penalty},
-                                            {"output_tokens", &BleuResult::output_tokens},
-                                            {"expected_tokens", &BleuResult::expected_tokens}};
-    add_overlaps(details, &BleuResult::overlap, bleu.max_ngram_order);
-    return tabled<BleuResult>(options, Bleu(bleu, needs), &BleuResult::score, std::move(details));
+    return made(
+        options, Bleu(bleu, needs), [](const BleuResult& scored) { return scored.score; }, {"brevity_penalty"},
+        with_overlaps({"output_tokens", "expected_tokens"}, bleu.max_ngram_order),
+        [](const BleuResult& scored) {
+            return with_overlaps({scored.brevity_penalty, real(scored.output_tokens), real(scored.expected_tokens)},
+                                 scored.overlap);
+        });
 }
 
 std::unique_ptr<WordMetric> make_chrf(const Value& options, Needs& needs) {
-    const ChrfOptions chrf{options["char_order"].count(),  options["word_order"].count(),   options["beta"].real(),
-                           options["lowercase"].flag(), options["whitespace"].flag(), options["eps_smoothing"].flag(),
+    const ChrfOptions chrf{options["char_order"].count(), options["word_order"].count(), options["beta"].real(),
+                           options["lowercase"].flag(),   options["whitespace"].flag(),  options["eps_smoothing"].flag(),
                            options["details"].flag()};
-    std::vector<Detail<ChrfResult>> details{{"precision", &ChrfResult::precision},
-                                            {"recall", &ChrfResult::recall},
-                                            {"output_characters", &ChrfResult::output_characters},
-                                            {"expected_characters", &ChrfResult::expected_characters}};
-    add_overlaps(details, &ChrfResult::overlap, chrf.char_order);
-    return tabled<ChrfResult>(options, Chrf(chrf, needs), &ChrfResult::score, std::move(details));
+    return made(
+        options, Chrf(chrf, needs), [](const ChrfResult& scored) { return scored.score; }, {"precision", "recall"},
+        with_overlaps({"output_characters", "expected_characters"}, chrf.char_order),
+        [](const ChrfResult& scored) {
+            return with_overlaps(
+                {scored.precision, scored.recall, real(scored.output_characters), real(scored.expected_characters)},
+                scored.overlap);
+        });
 }
 
 std::unique_ptr<WordMetric> make_gleu(const Value& options, Needs& needs) {
     const GleuOptions gleu{options["min_len"].count(), options["max_len"].count(), !options["case_sensitive"].flag()};
-    return tabled<GleuResult>(options, Gleu(gleu, needs), &GleuResult::score,
-                              {{"overlap", &GleuResult::overlap},
-                               {"output_ngrams", &GleuResult::output_ngrams},
-                               {"expected_ngrams", &GleuResult::expected_ngrams}});
+    return made(
+        options, Gleu(gleu, needs), [](const GleuResult& scored) { return scored.score; }, {},
+        {"overlap", "output_ngrams", "expected_ngrams"},
+        [](const GleuResult& scored) -> std::vector<double> {
+            return {real(scored.overlap), real(scored.output_ngrams), real(scored.expected_ngrams)};
+        });
 }
-
-struct Words {
-    double score = 0, precision = 0, recall = 0, f1 = 0;
-    std::size_t output = 0, expected = 0, overlap = 0, all = 0;
-};
-
-struct ResponseKernel {
-    Response response;
-    Words score(Prepared& pair) const {
-        const ResponseResult scored = response.score(pair);
-        const SetSizes& sets = scored.words;
-        return {scored.score, scored.rouge.precision, scored.rouge.recall, scored.rouge.f1,
-                sets.output,  sets.expected,          sets.overlap,        sets.all()};
-    }
-};
 
 std::unique_ptr<WordMetric> make_response(const Value& options, Needs& needs) {
     ResponseOptions response;
@@ -234,18 +216,23 @@ std::unique_ptr<WordMetric> make_response(const Value& options, Needs& needs) {
     const bool has_sets = response.match == ResponseMatch::recall || response.match == ResponseMatch::jaccard;
     // judge-llm's word sets are those of `str.split`, in every script.
     if (has_sets && response.tokenizer == Tokenizer::automatic) response.tokenizer = Tokenizer::whitespace;
-    std::vector<Detail<Words>> details;
+    const auto score_of = [](const ResponseResult& scored) { return scored.score; };
     if (response.match == ResponseMatch::rouge)
-        details = {{"precision", &Words::precision}, {"recall", &Words::recall}, {"f1", &Words::f1}};
-    if (has_sets) details = {{"output_words", &Words::output}, {"expected_words", &Words::expected}, {"overlap", &Words::overlap}};
-    if (response.match == ResponseMatch::jaccard) details.push_back({"union", &Words::all});
-    return tabled<Words>(options, ResponseKernel{Response(response, needs)}, &Words::score, std::move(details));
+        return made(options, Response(response, needs), score_of, {"precision", "recall", "f1"}, {},
+                    [](const ResponseResult& scored) -> std::vector<double> {
+                        return {scored.rouge.precision, scored.rouge.recall, scored.rouge.f1};
+                    });
+    const bool has_all = response.match == ResponseMatch::jaccard;
+    return made(
+        options, Response(response, needs), score_of, {}, has_sets ? set_counts(has_all) : std::vector<std::string>(),
+        [=](const ResponseResult& scored) { return has_sets ? told_of(scored.words, has_all) : std::vector<double>(); });
 }
 
 // Errors of transcripts, over words.
 struct WordErrors {
     double score = 0;
-    std::size_t substitutions = 0, insertions = 0, deletions = 0, length = 0;
+    edit::EditCounts counts;
+    std::size_t length = 0;
 };
 
 struct WerKernel {
@@ -260,11 +247,7 @@ struct WerKernel {
             edit::levenshtein_sequence(output.data(), output.size(), expected.data(), expected.size(), workspace);
         scored.score = edit::score_of_errors(errors, expected.size());
         if (is_automatic && output.empty() && expected.empty()) scored.score = pair.are_equal_folded(pair.texts(), true);
-        if (!details) return scored;
-        const edit::EditCounts counts = edit::count_edits(expected.data(), expected.size(), output.data(), output.size());
-        scored.substitutions = counts.substitutions;
-        scored.insertions = counts.insertions;
-        scored.deletions = counts.deletions;
+        if (details) scored.counts = edit::count_edits(expected.data(), expected.size(), output.data(), output.size());
         return scored;
     }
 };
@@ -273,11 +256,13 @@ std::unique_ptr<WordMetric> make_wer(const Value& options, Needs& needs) {
     const Tokenizer tokenizer = tokenizer_of(options, Tokenizer::automatic_unicode);
     const WerKernel kernel{needs.add_words(needs.add_texts({}), {tokenizer, !options["case_sensitive"].flag(), false}),
                            options["details"].flag(), is_automatic(tokenizer)};
-    return tabled<WordErrors>(options, kernel, &WordErrors::score,
-                              {{"substitutions", &WordErrors::substitutions},
-                               {"insertions", &WordErrors::insertions},
-                               {"deletions", &WordErrors::deletions},
-                               {"length", &WordErrors::length}});
+    return made(
+        options, kernel, [](const WordErrors& scored) { return scored.score; }, {},
+        {"substitutions", "insertions", "deletions", "length"},
+        [](const WordErrors& scored) -> std::vector<double> {
+            return {real(scored.counts.substitutions), real(scored.counts.insertions), real(scored.counts.deletions),
+                    real(scored.length)};
+        });
 }
 
 std::unique_ptr<WordMetric> make_metric(const Value& options, Needs& needs) {
@@ -297,9 +282,7 @@ std::unique_ptr<WordMetric> make_metric(const Value& options, Needs& needs) {
 class WordFunction : public Function {
 public:
     explicit WordFunction(const Value& options)
-        : is_one_(!options.has("metrics")),
-          name_(options["metric"].text()),
-          has_words_(options.has("words") && options["words"].flag()) {
+        : is_one_(!options.has("metrics")), name_(options["metric"].text()), has_words_(options.is_set("words")) {
         if (is_one_) metrics_.push_back(make_metric(options, needs_));
         else
             for (const Value& metric : options["metrics"].items()) {
@@ -334,7 +317,8 @@ public:
         all.rows = pairs.rows;
         all.add_no_validity();
         for (std::size_t i = 0; i < metrics_.size(); ++i)
-            all.children.push_back(make_result(pairs, results[i], metrics_[i]->common, metrics_[i]->fields, metrics_[i]->summary));
+            all.children.push_back(
+                make_result(pairs, results[i], metrics_[i]->common, metrics_[i]->fields, metrics_[i]->summary));
         return is_one_ ? std::move(all.children[0]) : std::move(all);
     }
 

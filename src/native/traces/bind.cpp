@@ -1,12 +1,13 @@
 // Traces: the lines of a file, the records of a document, and what the records say.
+#include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <cstring>
 #include <unordered_map>
 
-#include "bind.hpp"
 #include "../core/columns.hpp"
 #include "../core/pool.hpp"
 #include "reading.hpp"
@@ -14,11 +15,33 @@
 #include "text_columns.hpp"
 #include "../unicode/utf8.hpp"
 
+namespace nb = nanobind;
+
 namespace pe {
 
 using namespace traces;
 
 namespace {
+
+// Columns come in as anything with `__arrow_c_stream__`.
+ArrowChunks read_chunks(nb::handle column) {
+    nb::object capsule = column.attr("__arrow_c_stream__")();
+    auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (!stream) nb::raise_python_error();
+    return ArrowChunks(stream);
+}
+
+// A capsule that releases its structure unless a consumer took it over.
+template <class Structure>
+nb::object capsule(Structure* structure, const char* name) {
+    PyObject* object = PyCapsule_New(structure, name, [](PyObject* self) {
+        auto* held = static_cast<Structure*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+        if (held->release) held->release(held);
+        delete held;
+    });
+    if (!object) nb::raise_python_error();
+    return nb::steal(object);
+}
 
 using Candidates = std::vector<std::pair<std::string, std::string>>;
 
@@ -91,7 +114,8 @@ unsigned kind_bit(Value value) {
     }
 }
 
-void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader, TextColumns& out) {
+void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, const Plan& plan, FieldReader& reader,
+               TextColumns& out) {
     const std::size_t broken = plan.columns.size();
     Slots slots(plan);
     std::vector<char> has(broken);
@@ -120,8 +144,9 @@ void read_rows(const TextColumn& records, std::size_t begin, std::size_t end, co
 }
 
 // Reads the records in pieces, which the threads of the pool take one after the other.
-nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns, const std::string& broken,
-                      std::size_t threads, const std::vector<std::pair<std::size_t, std::size_t>>& unless) {
+nb::list read_records(nb::handle texts, const std::vector<std::pair<std::string, Candidates>>& columns,
+                      const std::string& broken, std::size_t threads,
+                      const std::vector<std::pair<std::size_t, std::size_t>>& unless) {
     const TextColumn records(read_chunks(texts));
     Plan plan;
     for (const auto& [name, candidates] : columns) {
@@ -240,7 +265,18 @@ nb::list feed(Splitter& splitter, nb::bytes piece) {
 }  // namespace
 
 void bind_traces(nb::module_& module) {
-    bind_columns<TextColumns>(module, "TextColumns", "Columns of texts, for one Arrow consumer.");
+    // Where Python has no lock of its own, threads that share an object wait for each other.
+    nb::class_<TextColumns>(module, "TextColumns", "Columns of texts, for one Arrow consumer.")
+        .def(
+            "__arrow_c_array__",
+            [](TextColumns& columns, nb::handle) {
+                auto schema = std::make_unique<ArrowSchema>();
+                auto array = std::make_unique<ArrowArray>();
+                columns.move_to(schema.get(), array.get());
+                nb::object schema_capsule = capsule(schema.release(), "arrow_schema");
+                return nb::make_tuple(schema_capsule, capsule(array.release(), "arrow_array"));
+            },
+            nb::lock_self(), nb::arg("requested_schema") = nb::none());
     nb::class_<Splitter>(module, "JsonSplitter", "Cuts JSON that comes in pieces into records.")
         .def(nb::init<std::vector<std::vector<std::string>>>(), nb::arg("lists"))
         .def("feed", &feed, nb::lock_self(), nb::arg("piece"))
@@ -253,8 +289,8 @@ void bind_traces(nb::module_& module) {
                 return nb::bytes(text.data(), text.size());
             },
             nb::lock_self());
-    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"), nb::arg("threads"),
-               nb::arg("unless") = std::vector<std::pair<std::size_t, std::size_t>>{});
+    module.def("read_records", &read_records, nb::arg("texts"), nb::arg("columns"), nb::kw_only(), nb::arg("broken"),
+               nb::arg("threads"), nb::arg("unless") = std::vector<std::pair<std::size_t, std::size_t>>{});
     module.attr("TOO_DEEP") = too_deep;
     module.attr("DEEPEST") = json::Tape::deepest;
     module.def("key_kinds", &key_kinds, nb::arg("texts"));

@@ -17,9 +17,9 @@ struct ToolCall {
 
 struct Message {
     Role role = Role::none;
-    std::string text;        // of all its text parts
-    bool has_text = false;   // whether it has any, be it empty
-    std::string other;       // its parts that are neither text nor calls, as they are written: images, files
+    std::string text;       // of all its text parts
+    bool has_text = false;  // whether it has any, be it empty
+    std::string other;      // its parts that are neither text nor calls, as they are written: images, files
     std::vector<ToolCall> calls;
     std::string finish;
 };
@@ -33,11 +33,14 @@ inline Role role_named(Text written) {
             if (name == one) return true;
         return false;
     };
-    if (is_one_of({"user", "human", "humanmessage", "humanmessagechunk", "user-prompt", "request", "customer"})) return Role::user;
-    if (is_one_of({"assistant", "ai", "model", "gpt", "bot", "chatbot", "chatgpt", "agent", "aimessage", "aimessagechunk", "response"}))
+    if (is_one_of({"user", "human", "humanmessage", "humanmessagechunk", "user-prompt", "request", "customer"}))
+        return Role::user;
+    if (is_one_of({"assistant", "ai", "model", "gpt", "bot", "chatbot", "chatgpt", "agent", "aimessage", "aimessagechunk",
+                   "response"}))
         return Role::assistant;
     if (is_one_of({"system", "developer", "systemmessage", "system-prompt"})) return Role::system;
-    if (is_one_of({"tool", "function", "toolmessage", "functionmessage", "tool_result", "ipython", "observation"})) return Role::tool;
+    if (is_one_of({"tool", "function", "toolmessage", "functionmessage", "tool_result", "ipython", "observation"}))
+        return Role::tool;
     return Role::none;
 }
 
@@ -63,6 +66,13 @@ private:
     static std::string written(Value value) { return value.is(Kind::string) ? value.text() : std::string(value.raw()); }
     static std::string word(Value value) { return value.is(Kind::string) ? value.text() : std::string(); }
 
+    // A new message. It moves when another one comes, as with the parts of a user's content.
+    Message& begin(Role role) {
+        Message& message = messages_.emplace_back();
+        message.role = role;
+        return message;
+    }
+
     bool gather(Value value, int depth) {
         if (!value || depth > deepest) return false;
         switch (value.kind()) {
@@ -81,70 +91,57 @@ private:
         const Value head = list.at(0);
         if (head.is(Kind::array)) {
             if (is_pair(head)) {
-                bool all = true;
-                list.each([&](Value pair) { all = all && is_pair(pair) && add_pair(pair); });
-                return all;
+                return list.all([&](Value pair) { return is_pair(pair) && add_pair(pair); });
             }
             return list.count() == 1 && gather(head, depth + 1);  // a batch of one
         }
         if (!head.is(Kind::object)) return false;
         if (list.count() == 1 && gather_object(head, depth + 1)) return true;
         if (is_calls(list)) {
-            Message message;
-            message.role = Role::assistant;
+            Message& message = begin(Role::assistant);
             list.each([&](Value call) { add_call(call, message); });
-            messages_.push_back(std::move(message));
             return true;
         }
         if (is_parts(list)) {
-            Message message;
-            message.role = Role::assistant;
+            Message& message = begin(Role::assistant);
             read_content(list, message);
-            messages_.push_back(std::move(message));
             return true;
         }
         const std::size_t before = messages_.size();
-        bool all = true;
-        list.each([&](Value entry) { all = all && add_message(entry, depth + 1); });
+        const bool all = list.all([&](Value entry) { return add_message(entry, depth + 1); });
         if (!all) messages_.resize(before);
         return all && messages_.size() > before;
     }
     static bool is_pair(Value value) {
-        return value.is(Kind::array) && value.count() == 2 && value.at(0).is(Kind::string) &&
-               value.at(1).is(Kind::string) && role_named(value.at(0).text()) != Role::none;
+        return value.is(Kind::array) && value.count() == 2 && value.at(0).is(Kind::string) && value.at(1).is(Kind::string) &&
+               role_named(value.at(0).text()) != Role::none;
     }
     bool add_pair(Value pair) {
-        Message message;
-        message.role = role_named(pair.at(0).text());
-        message.text = pair.at(1).text();
-        message.has_text = true;
-        messages_.push_back(std::move(message));
+        read_content(pair.at(1), begin(role_named(pair.at(0).text())));
         return true;
     }
     // Calls of tools without the message around them.
     static bool is_calls(Value list) {
-        bool all = true;
-        list.each([&](Value call) {
-            all = all && call.is(Kind::object) &&
-                  ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
-                   (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
+        return list.all([](Value call) {
+            return call.is(Kind::object) &&
+                   ((word(call.member("type")) == "function" && call.member("function").is(Kind::object)) ||
+                    (call.member("toolCallId") && call.member("toolName")));  // the second: AI SDK
         });
-        return all;
     }
     // Parts of a content without the message around them: known by their types.
     static bool is_parts(Value list) {
-        bool all = true;
-        list.each([&](Value part) {
+        return list.all([](Value part) {
             const std::string type = part.is(Kind::object) ? word(part.member("type")) : "";
-            all = all && (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" || type == "reasoning") &&
-                  !part.member("role") && (part.member("text") || part.member("content") || type != "text");
+            return (type == "text" || type == "output_text" || type == "tool_use" || type == "thinking" ||
+                    type == "reasoning") &&
+                   !part.member("role") && (part.member("text") || part.member("content") || type != "text");
         });
-        return all;
     }
 
     bool gather_object(Value object, int depth) {
         if (add_message(object, depth)) return true;
-        if (const Value list = first(object, {"messages", "new_messages"}); list && (list.is(Kind::array) || list.is(Kind::string))) {
+        if (const Value list = first(object, {"messages", "new_messages"});
+            list && (list.is(Kind::array) || list.is(Kind::string))) {
             add_system(object);
             return gather(list, depth + 1);
         }
@@ -152,19 +149,14 @@ private:
             const Value choice = choices.at(0);
             if (choice.is(Kind::object)) {
                 if (add_message(choice, depth + 1)) return true;
-                if (const Value text = choice.member("text"); text.is(Kind::string)) return add_text(text, choice);
+                if (const Value text = choice.member("text"); text.is(Kind::string)) return add_said(text, choice);
             }
             return false;
         }
         if (const Value candidates = object.member("candidates"); candidates.is(Kind::array) && candidates.count()) {
             const Value candidate = candidates.at(0);
             if (!candidate.is(Kind::object) || !candidate.member("content").is(Kind::object)) return false;
-            Message message;
-            message.role = Role::assistant;
-            read_content(first(candidate.member("content"), {"parts", "text"}), message);
-            message.finish = word(first(candidate, {"finishReason", "finish_reason"}));
-            messages_.push_back(std::move(message));
-            return true;
+            return add_said(first(candidate.member("content"), {"parts", "text"}), candidate);
         }
         if (const Value contents = object.member("contents")) {
             add_system(object);
@@ -177,7 +169,7 @@ private:
             if (generation.is(Kind::array)) generation = generation.at(-1);
             if (!generation.is(Kind::object)) return false;
             if (const Value message = generation.member("message"); message && add_message(message, depth + 1)) return true;
-            if (const Value text = generation.member("text"); text.is(Kind::string)) return add_text(text, generation);
+            if (const Value text = generation.member("text"); text.is(Kind::string)) return add_said(text, generation);
             return false;
         }
         if (const Value output = object.member("output")) {
@@ -192,13 +184,14 @@ private:
     // What was asked under names of their own: {"system": "...", "prompt": "..."}.
     bool gather_prompt(Value object, int depth) {
         if (!first(object, systems)) return false;
-        const Value asked = first(object, {"prompt", "user_prompt", "input", "question", "query", "user", "user_input", "user_message"});
+        const Value asked =
+            first(object, {"prompt", "user_prompt", "input", "question", "query", "user", "user_input", "user_message"});
         if (!asked) return false;
         add_system(object);
         if (asked.is(Kind::string)) return add_user(asked);
         return gather(asked, depth + 1);
     }
-    static constexpr std::initializer_list<const char*> systems = {"system",       "instructions",      "systemInstruction",
+    static constexpr std::initializer_list<const char*> systems = {"system",        "instructions",       "systemInstruction",
                                                                    "system_prompt", "system_instruction", "systemPrompt"};
     // An entry of what OpenAI's Responses API takes and gives.
     static bool is_item(Value item) {
@@ -214,18 +207,13 @@ private:
         if (message.has_text && !message.text.empty()) messages_.push_back(std::move(message));
     }
     bool add_user(Value text) {
-        Message message;
-        message.role = Role::user;
-        read_content(text, message);
-        messages_.push_back(std::move(message));
+        read_content(text, begin(Role::user));
         return true;
     }
-    bool add_text(Value text, Value choice) {
-        Message message;
-        message.role = Role::assistant;
-        read_content(text, message);
+    bool add_said(Value content, Value choice) {
+        Message& message = begin(Role::assistant);
+        read_content(content, message);
         message.finish = word(first(choice, {"finish_reason", "finishReason"}));
-        messages_.push_back(std::move(message));
         return true;
     }
 
@@ -250,7 +238,8 @@ private:
         if (role == Role::none && (entry.member("content") || entry.member("kwargs"))) role = role_named(type);
         if (role == Role::none && (first(entry, {"message.content", "message.contents"}))) role = Role::assistant;
         if (role == Role::none && entry.member("parts")) role = role_named(word(entry.member("kind")));  // pydantic-ai
-        if (const Value content = entry.member("content"); content.is(Kind::object) && content.member("parts").is(Kind::array)) {
+        if (const Value content = entry.member("content");
+            content.is(Kind::object) && content.member("parts").is(Kind::array)) {
             // What ADK writes of a model's response: {"content": {"parts": [...], "role": "model"}}.
             if (role == Role::none) role = role_named(word(content.member("role")));
             if (role == Role::none) role = Role::assistant;
@@ -260,7 +249,8 @@ private:
         if (role == Role::none) {
             // A choice, or an OpenInference entry: {"message": {...}}.
             for (const char* name : {"message", "delta"})
-                if (const Value inner = message_in(entry.member(name)); inner.is(Kind::object) && add_message(inner, depth + 1)) {
+                if (const Value inner = message_in(entry.member(name));
+                    inner.is(Kind::object) && add_message(inner, depth + 1)) {
                     finish_last(word(first(entry, {"finish_reason", "finishReason", "stop_reason"})), true);
                     return true;
                 }
@@ -279,19 +269,18 @@ private:
             if (const Value about = body.member("response_metadata"); about.is(Kind::object))
                 message.finish = word(first(about, {"finish_reason", "stop_reason"}));
         // An answer that ended without any part is blank.
-        if (role == Role::assistant && content.is(Kind::array) && content.count() == 0 && !message.finish.empty()) message.has_text = true;
+        if (role == Role::assistant && content.is(Kind::array) && content.count() == 0 && !message.finish.empty())
+            message.has_text = true;
         messages_.push_back(std::move(message));
         return true;
     }
     // Parts as Gemini writes them.
     static bool is_gemini(Value parts) {
         if (!parts.is(Kind::array) || parts.count() == 0) return false;
-        bool all = true;
-        parts.each([&](Value part) {
-            all = all && part.is(Kind::object) &&
-                  (part.member("text") || part.member("functionCall") || part.member("function_call") || part.member("inlineData"));
+        return parts.all([](Value part) {
+            return part.is(Kind::object) && (part.member("text") || part.member("functionCall") ||
+                                             part.member("function_call") || part.member("inlineData"));
         });
-        return all;
     }
     // Why the last message ended, as what is around it says. There is none where only reasoning was there.
     void finish_last(std::string finish, bool wins) {
@@ -299,24 +288,14 @@ private:
         if (wins || messages_.back().finish.empty()) messages_.back().finish = std::move(finish);
     }
     static bool says_nothing_else(Value body) {
-        bool nothing = true;
-        body.each([&](Value member) {
-            nothing = nothing && (member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"));
-        });
-        return nothing;
+        return body.all(
+            [](Value member) { return member.has_key("role") || member.has_key("finish_reason") || member.has_key("index"); });
     }
     // A message may be written as text: events of OpenTelemetry hold no objects.
     Value message_in(Value value) { return value.is(Kind::string) ? shelf_.opened(value) : value; }
     bool add_item(Value item, const std::string& type) {
-        Message message;
-        if (type == "function_call") {
-            message.role = Role::assistant;
-            add_call(item, message);
-        } else {
-            message.role = Role::tool;
-            read_content(item.member("output"), message);
-        }
-        messages_.push_back(std::move(message));
+        if (type == "function_call") add_call(item, begin(Role::assistant));
+        else read_content(item.member("output"), begin(Role::tool));
         return true;
     }
 
@@ -337,13 +316,13 @@ private:
         if (const Value inner = part.member("message_content"); inner.is(Kind::object)) return read_part(inner, message);
         const std::string type = word(first(part, {"type", "message_content.type", "part_kind", "kind"}));
         if (const Value thought = part.member("thought"); thought && thought.raw() == "true") return;  // Gemini
-        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" || part.member("functionCall") || part.member("toolUse") ||
-            part.member("function_call").is(Kind::object))
+        if (type == "tool_call" || type == "tool_use" || type == "tool-call" || type == "function_call" ||
+            part.member("functionCall") || part.member("toolUse") || part.member("function_call").is(Kind::object))
             return add_call(part, message);
         if (type == "tool_result" || type == "tool_call_response" || type == "tool-return" || type == "tool-result" ||
             part.member("toolResult") || part.member("functionResponse") || part.member("function_response")) {
-            message.other.append(
-                written_or_empty(first(part, {"content", "response", "result", "output", "toolResult", "functionResponse", "function_response"})));
+            message.other.append(written_or_empty(first(
+                part, {"content", "response", "result", "output", "toolResult", "functionResponse", "function_response"})));
             if (message.role == Role::user) message.role = Role::tool;
             return;
         }
@@ -354,7 +333,8 @@ private:
             messages_.push_back(std::move(system));
             return;
         }
-        const bool is_text = type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
+        const bool is_text =
+            type.empty() || type == "text" || type == "output_text" || type == "input_text" || type == "user-prompt";
         const Value text = first(part, {"text", "content", "message_content.text"});
         if (is_text && text.is(Kind::string)) {
             text.append_text(message.text);
@@ -390,7 +370,8 @@ private:
         add_named(name, call, message);
     }
     void add_named(Value name, Value call, Message& message) {
-        const Value arguments = first(call, {"arguments", "args", "input", "parameters", "tool_call.function.arguments", "function.arguments"});
+        const Value arguments =
+            first(call, {"arguments", "args", "input", "parameters", "tool_call.function.arguments", "function.arguments"});
         message.calls.push_back({name.text(), arguments ? written(arguments) : "{}"});
     }
 

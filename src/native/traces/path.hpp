@@ -2,7 +2,8 @@
 //
 // Platforms write one name in several ways, so a dotted name is looked up as one key, as keys within keys, as an entry of a
 // list of {key, value} pairs, and inside texts that are JSON themselves. `[0]` and `[-1]` count, `[*]` is the first entry that
-// leads to a value, `$` is the record itself, `[type=text]` the first such entry whose `type` is `text`, and `['a.b']` is taken literally.
+// leads to a value, `$` is the record itself, `[type=text]` the first such entry whose `type` is `text`, and `['a.b']` is taken
+// literally.
 #pragma once
 
 #include <cstdlib>
@@ -48,7 +49,9 @@ void each_member(Value value, Visit&& visit) {
 inline Value counted(Value value, const std::string& name, Shelf& shelf) {
     std::vector<std::string> entries;
     each_member(value, [&](const std::string& key, Value held) {
-        if (!held || held.is(Kind::null) || key.size() < name.size() + 2 || key.compare(0, name.size(), name) != 0 || key[name.size()] != '.') return;
+        if (!held || held.is(Kind::null) || key.size() < name.size() + 2 || key.compare(0, name.size(), name) != 0 ||
+            key[name.size()] != '.')
+            return;
         std::size_t end = name.size() + 1, number = 0;
         for (; end < key.size() && key[end] >= '0' && key[end] <= '9' && number < 10'000; ++end)
             number = 10 * number + static_cast<std::size_t>(key[end] - '0');
@@ -57,11 +60,16 @@ inline Value counted(Value value, const std::string& name, Shelf& shelf) {
         std::string& entry = entries[number];
         // The rest of the name has no character that JSON would escape, unless the whole has: then it is left out.
         if (key.find_first_of("\"\\") != std::string::npos) return;
-        entry.append(entry.empty() ? "" : ",").append("\"").append(key, end + 1, std::string::npos).append("\":").append(held.raw());
+        entry.append(entry.empty() ? "" : ",")
+            .append("\"")
+            .append(key, end + 1, std::string::npos)
+            .append("\":")
+            .append(held.raw());
     });
     if (entries.empty()) return {};
     std::string written = "[";
-    for (const std::string& entry : entries) written.append(written.size() > 1 ? "," : "").append("{").append(entry).append("}");
+    for (const std::string& entry : entries)
+        written.append(written.size() > 1 ? "," : "").append("{").append(entry).append("}");
     return shelf.read(written.append("]"));
 }
 
@@ -73,13 +81,16 @@ inline Value lookup(Value value, const std::string& name, Shelf& shelf) {
         value.each([&](Value member) {
             const json::TapeNode& node = member.node();
             if (member.has_key(name)) found = member;
-            else has_counted |= node.key.size() > name.size() + 1 && node.key[name.size()] == '.' &&
-                                node.key[name.size() + 1] <= '9' && node.key.compare(0, name.size(), name) == 0;
+            else
+                has_counted |= node.key.size() > name.size() + 1 && node.key[name.size()] == '.' &&
+                               node.key[name.size() + 1] <= '9' && node.key.compare(0, name.size(), name) == 0;
         });
     } else if (value.is(Kind::array)) {
         each_member(value, [&](const std::string& key, Value held) {
             if (key == name) found = held;
-            else has_counted |= key.size() > name.size() + 1 && key[name.size()] == '.' && key.compare(0, name.size(), name) == 0;
+            else
+                has_counted |=
+                    key.size() > name.size() + 1 && key[name.size()] == '.' && key.compare(0, name.size(), name) == 0;
         });
     }
     return found || !has_counted ? found : counted(value, name, shelf);
@@ -137,7 +148,8 @@ private:
     void add_bracket(const std::string& inside) {
         const std::size_t equals = inside.find('=');
         if (inside == "*") steps_.push_back({Step::any, {}, {}, 0});
-        else if (equals != std::string::npos) steps_.push_back({Step::where, inside.substr(0, equals), inside.substr(equals + 1), 0});
+        else if (equals != std::string::npos)
+            steps_.push_back({Step::where, inside.substr(0, equals), inside.substr(equals + 1), 0});
         else steps_.push_back({Step::index, {}, {}, std::strtoll(inside.c_str(), nullptr, 10)});
     }
 

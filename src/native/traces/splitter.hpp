@@ -73,12 +73,14 @@ private:
             record_.clear();
         }
         switch (c) {
-            case '{': case '[':
+            case '{':
+            case '[':
                 if (levels_.empty()) end_scalar(records);
                 target().push_back(c);
                 levels_.push_back({c == '{', c == '[' && !in_record_ && is_wanted(), {}, c == '{'});
                 return;
-            case '}': case ']':
+            case '}':
+            case ']':
                 if (in_record_ && levels_.size() == record_depth_) end_record(records);
                 target().push_back(c);
                 if (!levels_.empty()) levels_.pop_back();

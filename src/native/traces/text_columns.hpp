@@ -10,7 +10,7 @@
 
 namespace pe::traces {
 
-class TextColumns : public TakenOnce {
+class TextColumns {
 public:
     explicit TextColumns(const std::vector<std::string>& names) {
         for (const std::string& name : names) columns_.push_back({name, {}, {0}, {}});
@@ -30,9 +30,10 @@ public:
         column.offsets.push_back(static_cast<std::int64_t>(column.data.size()));
     }
 
-    // Hands the columns over to an Arrow consumer, once.
+    // Hands the columns over to an Arrow consumer, once: whoever comes later would find what is no longer there.
     void move_to(ArrowSchema* schema, ArrowArray* array) {
-        take();
+        if (std::exchange(is_taken_, true))
+            throw std::invalid_argument("the columns are for one Arrow consumer, and were taken before");
         Field field{"", Type::structure};
         Column all;
         all.rows = columns_.empty() ? 0 : columns_[0].valid.size();
@@ -57,6 +58,7 @@ private:
         std::vector<std::uint8_t> valid;
     };
     std::vector<Written> columns_;
+    bool is_taken_ = false;
 };
 
 }  // namespace pe::traces

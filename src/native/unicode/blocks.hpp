@@ -6,8 +6,8 @@
 
 namespace pe::unicode {
 
-// The next characters of a text, in blocks of up to 64 bytes, as long as none has four bytes and all are UTF-8. Lowercases ASCII
-// if `fold_case`, and says by a bit for each character of a block which of the others may be capitals. Writes up to
+// The next characters of a text, in blocks of up to 64 bytes, as long as none has four bytes and all are UTF-8. Lowercases
+// ASCII if `fold_case`, and says by a bit for each character of a block which of the others may be capitals. Writes up to
 // block_characters beyond the last. Returns the number of blocks.
 struct DecodedBlock {
     std::uint32_t bytes, characters;

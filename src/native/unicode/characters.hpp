@@ -1,46 +1,56 @@
-// What kind of character a code point is, by the tables of Polars' regular expressions.
+// What kind of character a code point is, and its lowercase, by the tables of Polars.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <vector>
 
-#include "character_table.hpp"
-#include "decode.hpp"
-#include "padded.hpp"
+#include "tables.hpp"
+#include "utf8.hpp"
 
 namespace pe::unicode {
 
-// Pages of 256 code points; a page that equals the one before it shares its storage.
-class CharacterPages {
+// What a table says of each code point, a byte each, in pages of 256; a page that equals the one before it shares its storage.
+template <int shift>
+class Pages {
 public:
-    static const CharacterPages& get() {
-        static const CharacterPages pages;
+    static const Pages& get() {
+        static const Pages pages;
         return pages;
     }
     std::uint8_t operator()(std::uint32_t code) const {
-        return code < 0x110000 ? kinds_[page_of_[code >> 8]][code & 0xFF] : std::uint8_t{0};
+        return code < 0x110000 ? bytes_[page_of_[code >> 8]][code & 0xFF] : std::uint8_t{0};
     }
 
 private:
     using Page = std::array<std::uint8_t, 256>;
-    CharacterPages() {
-        std::size_t run = 0;
+    Pages() {
+        const char* run = character_runs;
+        std::uint8_t byte = 0;
+        std::size_t left = 0;  // of the run
         for (std::uint32_t first = 0; first < 0x110000; first += 256) {
             Page page;
-            for (std::uint32_t i = 0; i < 256; ++i) {
-                while (run + 1 < std::size(character_runs) && character_runs[run + 1] >> 8 <= first + i) ++run;
-                page[i] = static_cast<std::uint8_t>(character_runs[run]);
+            for (std::uint8_t& kinds : page) {
+                if (left == 0) {
+                    byte = static_cast<std::uint8_t>(character_classes[*run < 'a' ? *run - 'A' : *run - 'a' + 26] >> shift);
+                    for (++run; *run >= '0' && *run <= '9'; ++run) left = 10 * left + static_cast<std::size_t>(*run - '0');
+                    left += left == 0;
+                }
+                kinds = byte;
+                --left;
             }
-            if (kinds_.empty() || kinds_.back() != page) kinds_.push_back(page);
-            page_of_[first >> 8] = static_cast<std::uint16_t>(kinds_.size() - 1);
+            if (bytes_.empty() || bytes_.back() != page) bytes_.push_back(page);
+            page_of_[first >> 8] = static_cast<std::uint16_t>(bytes_.size() - 1);
         }
     }
     std::array<std::uint16_t, 0x1100> page_of_{};
-    std::vector<Page> kinds_;
+    std::vector<Page> bytes_;
 };
+using CharacterPages = Pages<0>;
+using SigmaPages = Pages<8>;
 
 inline bool is_kind(std::uint32_t code, std::uint8_t kinds) { return (CharacterPages::get()(code) & kinds) != 0; }
 
@@ -88,6 +98,66 @@ inline Text strip(Text text) {
         begin = at;
     }
     return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+// What is added to a capital for its lowercase, in pages of 256; those without any capital share page 0.
+class LowercasePages {
+public:
+    static const LowercasePages& get() {
+        static const LowercasePages pages;
+        return pages;
+    }
+    std::uint32_t operator()(std::uint32_t code) const {
+        const std::size_t page = code >> 8;
+        return page < page_count ? code + offsets_[page_of_[page]][code & 0xFF] : code;
+    }
+
+private:
+    static constexpr std::size_t page_count = 0x1EA;
+    LowercasePages() : page_of_{}, offsets_(1) {
+        std::int32_t first = 0;
+        for (const std::int32_t* run = lowercase_runs; run < std::end(lowercase_runs); run += 4) {
+            first += run[0];
+            for (std::int32_t i = 0; i < run[1]; ++i) {
+                const auto code = static_cast<std::uint32_t>(first + i * run[2]);
+                std::uint16_t& page = page_of_.at(code >> 8);
+                if (page == 0) {
+                    page = static_cast<std::uint16_t>(offsets_.size());
+                    offsets_.emplace_back();
+                }
+                offsets_[page][code & 0xFF] = static_cast<std::uint32_t>(run[3]);
+            }
+        }
+    }
+    std::array<std::uint16_t, page_count> page_of_;
+    std::vector<std::array<std::uint32_t, 256>> offsets_;  // added modulo 2^32
+};
+
+inline constexpr std::uint32_t capital_sigma = 0x3A3, small_sigma = 0x3C3, final_sigma = 0x3C2;
+inline constexpr std::uint32_t dotted_capital_i = 0x130, dot_above = 0x307;
+
+// The first of the two bits of the installed Polars. Set once, when the package is loaded.
+inline constexpr int sigma_1_40 = 0, sigma_1_35 = 2;
+inline std::atomic<int> sigma_bits{sigma_1_40};
+
+// A capital sigma at [sigma, after) is final when a letter with case stands before it and none follows.
+inline bool is_final_sigma(Text text, const char* sigma, const char* after) {
+    const int bits = sigma_bits.load(std::memory_order_relaxed);
+    const auto is_ignorable = [bits](std::uint32_t code) { return SigmaPages::get()(code) >> bits & 1; };
+    const auto is_cased = [bits](std::uint32_t code) { return SigmaPages::get()(code) >> (bits + 1) & 1; };
+    const char* at = sigma;
+    std::uint32_t code = 0;
+    do {
+        if (at == text.data()) return false;
+        code = previous(text.data(), at);
+    } while (is_ignorable(code));
+    if (!is_cased(code)) return false;
+    const char* end = text.data() + text.size();
+    for (at = after; at < end;) {
+        code = next(at, end);
+        if (!is_ignorable(code)) return !is_cased(code);
+    }
+    return true;
 }
 
 // How many bytes of ASCII the text starts with, eight at a time.

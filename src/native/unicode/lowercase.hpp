@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "../core/portable.hpp"
-#include "bytes.hpp"
 #include "decode.hpp"
 #include "padded.hpp"
 
@@ -48,8 +47,7 @@ inline void lower_any(Text text, PaddedText& out) {
         const char* const start = at;
         const std::uint32_t code = next(at, end);
         std::uint32_t low = lower(code);
-        if (code == capital_sigma)
-            low = is_final_sigma(text, start, at) ? final_sigma : small_sigma;
+        if (code == capital_sigma) low = is_final_sigma(text, start, at) ? final_sigma : small_sigma;
         if (code == dotted_capital_i) {
             out.push('i');
             low = dot_above;
@@ -95,9 +93,8 @@ inline void lower_into(Text text, PaddedText& out) {
         return static_cast<std::uint8_t>((static_cast<std::uint8_t>(c - 0xC0) < 0x23) | (c == 0xEA) | (c >= 0xEE));
     };
     bool fits = true;
-    for_each_byte(out, may_have_case, [&](std::size_t at) {
-        fits = fits && lowercase_detail::lower_in_place(to + at, to + text.size());
-    });
+    for_each_byte(out, may_have_case,
+                  [&](std::size_t at) { fits = fits && lowercase_detail::lower_in_place(to + at, to + text.size()); });
     if (!fits) lowercase_detail::lower_any(text, out);
 }
 

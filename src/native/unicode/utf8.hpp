@@ -1,10 +1,11 @@
-// UTF-8: whether bytes are valid, and how a code point is written.
+// UTF-8: whether bytes are valid, and how a code point is written and read.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "../core/portable.hpp"
 #include "../core/text.hpp"
 
 namespace pe::unicode {
@@ -37,11 +38,87 @@ inline bool is_utf8(Text text) {
         if (end - at >= 8 && (std::memcpy(&word, at, 8), (word & 0x8080808080808080u) == 0)) at += 8;
         else if (*at < 0x80) ++at;
         else if (*at >= 0xC2 && *at < 0xE0 && follows(1)) at += 2;
-        else if ((*at & 0xF0) == 0xE0 && follows(2) && !(*at == 0xE0 && at[1] < 0xA0) && !(*at == 0xED && at[1] >= 0xA0)) at += 3;
-        else if (*at >= 0xF0 && *at < 0xF5 && follows(3) && !(*at == 0xF0 && at[1] < 0x90) && !(*at == 0xF4 && at[1] >= 0x90)) at += 4;
+        else if ((*at & 0xF0) == 0xE0 && follows(2) && !(*at == 0xE0 && at[1] < 0xA0) && !(*at == 0xED && at[1] >= 0xA0))
+            at += 3;
+        else if (*at >= 0xF0 && *at < 0xF5 && follows(3) && !(*at == 0xF0 && at[1] < 0x90) && !(*at == 0xF4 && at[1] >= 0x90))
+            at += 4;
         else return false;
     }
     return true;
+}
+
+inline bool is_ascii(Text text) {
+    const char* at = text.data();
+    std::size_t left = text.size();
+    std::uint64_t seen = 0;
+    for (; left >= 32; at += 32, left -= 32) {
+        std::uint64_t words[4];
+        std::memcpy(words, at, 32);
+        seen |= words[0] | words[1] | words[2] | words[3];
+        if (seen & 0x8080808080808080u) return false;
+    }
+    for (; left > 0; ++at, --left) seen |= static_cast<unsigned char>(*at);
+    return (seen & 0x8080808080808080u) == 0;
+}
+
+inline constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+// The code point at `at`, which it moves behind. Bytes that are not UTF-8 give U+FFFD, one byte each: Polars never
+// holds such text, but foreign Arrow buffers might, and no input may read past its end.
+inline std::uint32_t next(const char*& at, const char* end) {
+    const auto lead = static_cast<unsigned char>(*at++);
+    if (lead < 0x80) return lead;
+    const auto byte = [&at](int i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(at[i])); };
+    const auto follows = [&byte](int i) { return (byte(i) & 0xC0) == 0x80; };
+    if (lead < 0xE0) {
+        if (lead < 0xC2 || end - at < 1 || !follows(0)) return replacement;
+        const std::uint32_t code = (lead & 0x1Fu) << 6 | (byte(0) & 0x3F);
+        at += 1;
+        return code;
+    }
+    if (lead < 0xF0) {
+        if (end - at < 2 || !follows(0) || !follows(1)) return replacement;
+        const std::uint32_t code = (lead & 0x0Fu) << 12 | (byte(0) & 0x3F) << 6 | (byte(1) & 0x3F);
+        at += 2;
+        return code;
+    }
+    if (lead > 0xF4 || end - at < 3 || !follows(0) || !follows(1) || !follows(2)) return replacement;
+    const std::uint32_t code = (lead & 0x07u) << 18 | (byte(0) & 0x3F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    at += 3;
+    return code;
+}
+
+// Whether a byte is not the first one of a character.
+inline bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// The same for loops over texts beyond ASCII: characters of two and three bytes are read without a call.
+PE_ALWAYS_INLINE std::uint32_t next_inline(const char*& at, const char* end) {
+    const auto byte = [at](int i) { return static_cast<unsigned char>(at[i]); };
+    const unsigned lead = byte(0);
+    if (lead - 0xC2 < 0xE0 - 0xC2 && end - at >= 2 && continues(at[1])) {
+        const std::uint32_t code = (lead & 0x1F) << 6 | (byte(1) & 0x3Fu);
+        at += 2;
+        return code;
+    }
+    if (lead - 0xE0 < 0xF0 - 0xE0 && end - at >= 3 && continues(at[1]) && continues(at[2])) {
+        const std::uint32_t code = (lead & 0x0F) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+        at += 3;
+        return code;
+    }
+    return next(at, end);
+}
+
+// The code point before `at`, which it moves in front of.
+inline std::uint32_t previous(const char* begin, const char*& at) {
+    const char* end = at--;
+    while (at > begin && end - at < 4 && (static_cast<unsigned char>(*at) & 0xC0) == 0x80) --at;
+    const char* read = at;
+    const std::uint32_t code = next(read, end);
+    if (read != end) {
+        at = end - 1;
+        return replacement;
+    }
+    return code;
 }
 
 }  // namespace pe::unicode

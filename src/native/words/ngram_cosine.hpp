@@ -121,9 +121,8 @@ private:
         }
         while (width < options.n) {
             const std::size_t step = std::min(width, options.n - width);
-            limit = renumber(step, [step](const std::uint32_t* units) {
-                return static_cast<std::uint64_t>(units[0]) << 32 | units[step];
-            });
+            limit = renumber(
+                step, [step](const std::uint32_t* units) { return static_cast<std::uint64_t>(units[0]) << 32 | units[step]; });
             width += step;
         }
         return limit;

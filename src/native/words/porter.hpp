@@ -16,10 +16,10 @@ struct Rule {
     Text suffix, replacement;
 };
 inline constexpr Rule irregular_forms[] = {
-    {"sky", "sky"},         {"skies", "sky"},       {"dying", "die"},         {"lying", "lie"},
-    {"tying", "tie"},       {"news", "news"},       {"innings", "inning"},    {"inning", "inning"},
-    {"outings", "outing"},  {"outing", "outing"},   {"cannings", "canning"},  {"canning", "canning"},
-    {"howe", "howe"},       {"proceed", "proceed"}, {"exceed", "exceed"},     {"succeed", "succeed"},
+    {"sky", "sky"},        {"skies", "sky"},       {"dying", "die"},        {"lying", "lie"},
+    {"tying", "tie"},      {"news", "news"},       {"innings", "inning"},   {"inning", "inning"},
+    {"outings", "outing"}, {"outing", "outing"},   {"cannings", "canning"}, {"canning", "canning"},
+    {"howe", "howe"},      {"proceed", "proceed"}, {"exceed", "exceed"},    {"succeed", "succeed"},
 };
 inline constexpr std::size_t longest_irregular = 8;
 
@@ -164,7 +164,8 @@ private:
             case 'c': return apply({{"enci", "ence"}, {"anci", "ance"}}, 1);
             case 'e': return apply({{"izer", "ize"}}, 1);
             case 'l':
-                return apply({{"bli", "ble"}, {"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"fulli", "ful"}}, 1);
+                return apply(
+                    {{"bli", "ble"}, {"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"fulli", "ful"}}, 1);
             case 'o': return apply({{"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}}, 1);
             case 's': return apply({{"alism", "al"}, {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}}, 1);
             case 't': return apply({{"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"}}, 1);

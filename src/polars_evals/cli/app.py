@@ -523,6 +523,46 @@ def demo(
 ) -> None:
     """Score the example traces, compare two model versions by topic, and write the report."""
     with explained():
-        from polars_evals.cli.demo import run_demo
+        import polars as pl
 
-        show(run_demo(output, as_json=as_json), as_json=as_json)
+        from polars_evals import Metric, Suite
+        from polars_evals.drift import compare as compare_rows
+        from polars_evals.wording import to_json
+
+        suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge", tokenizer="unicode")])
+        scored, page = output / "scored.parquet", output / "report.html"
+        examples = _example_traces()
+        output.mkdir(parents=True, exist_ok=True)
+        suite.sink_parquet(pl.scan_parquet(examples), scored)
+        comparison = compare_rows(
+            pl.scan_parquet(scored),
+            version="model",
+            baseline="assistant-1.0",
+            candidate="assistant-2.0",
+            item="item_id",
+            cluster="session_id",
+            by=["topic"],
+        )
+        deliver(comparison, {"html": page})
+        if as_json:
+            frames = {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}
+            found = {"verdict": comparison.verdict, "scored": str(scored), "html": str(page), **frames}
+            show(to_json(found), as_json=True)
+            return
+        from polars_evals.report.terminal import text, width_of
+
+        paths = {"scores": str(scored), "report": str(page)}
+        more = "print(comparison.explain())"
+        show(text(comparison, width=width_of(sys.stdout), more=more, lines=20, paths=paths))
+
+
+def _example_traces() -> Path:
+    """Find the example traces: in the installed package, or in the project's folder."""
+    import polars_evals
+    from polars_evals._errors import InputError
+
+    package = Path(polars_evals.__file__).parent
+    for path in (package / "demo" / "traces.parquet", package.parents[1] / "data" / "traces.parquet"):
+        if path.exists():
+            return path
+    raise InputError("the example traces are not installed: reinstall polars-evals")

@@ -155,7 +155,7 @@ def bounded(tables: Iterable[pa.Table], max_bytes: int) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     size = 0
     for table in tables:
-        for piece in halves(_without_views(table), max_bytes):
+        for piece in _halves(_without_views(table), max_bytes):
             if held and size + piece.nbytes > max_bytes:
                 yield pa.concat_tables(held)
                 held, size = [], 0
@@ -165,14 +165,14 @@ def bounded(tables: Iterable[pa.Table], max_bytes: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(held)
 
 
-def halves(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
+def _halves(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     """Halve a table until every piece has at most `max_bytes`, or one row."""
     if table.nbytes <= max_bytes or table.num_rows <= 1:
         yield table
         return
     middle = table.num_rows // 2
-    yield from halves(table.slice(0, middle), max_bytes)
-    yield from halves(table.slice(middle), max_bytes)
+    yield from _halves(table.slice(0, middle), max_bytes)
+    yield from _halves(table.slice(middle), max_bytes)
 
 
 def _without_views(table: pa.Table) -> pa.Table:

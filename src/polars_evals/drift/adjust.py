@@ -25,13 +25,13 @@ def shares(strata: Whole, size: int) -> Floats:
     return counts / total if total else counts
 
 
-def supported(target: Floats, strata: Whole) -> NDArray[np.bool_]:
+def _supported(target: Floats, strata: Whole) -> NDArray[np.bool_]:
     """Return which strata the target has and the rows have often enough to be weighed."""
     counts = np.bincount(strata[strata >= 0], minlength=len(target))
     return (target > 0) & (counts >= FEWEST)
 
 
-def to_mix(values: Floats, strata: Whole, target: Floats) -> Floats:
+def _to_mix(values: Floats, strata: Whole, target: Floats) -> Floats:
     """
     Return values whose mean and spread are those of a mean that is weighed to a mix.
 
@@ -51,7 +51,7 @@ def to_mix(values: Floats, strata: Whole, target: Floats) -> Floats:
         One number a row, NaN where its stratum does not count. Their mean is the weighed mean of the strata;
         their variance divided by their number is the variance of that mean.
     """
-    counted = supported(target, strata)
+    counted = _supported(target, strata)
     used = (strata >= 0) & counted[np.maximum(strata, 0)]
     found = np.full(len(values), np.nan)
     if not used.any():
@@ -60,7 +60,7 @@ def to_mix(values: Floats, strata: Whole, target: Floats) -> Floats:
     share = np.where(counted, target, 0.0)
     share = share / share.sum()
     counts = np.bincount(s, minlength=len(target)).astype(np.float64)
-    means = strata_means(y, s, len(target))
+    means = _strata_means(y, s, len(target))
     level = float((share[counted] * means[counted]).sum())
     # A variance divides by one less than the rows; these numbers are divided by all rows of all strata.
     total = len(y)
@@ -69,7 +69,7 @@ def to_mix(values: Floats, strata: Whole, target: Floats) -> Floats:
     return found
 
 
-def strata_means(values: Floats, strata: Whole, size: int) -> Floats:
+def _strata_means(values: Floats, strata: Whole, size: int) -> Floats:
     """Return the mean of each stratum; NaN where it has no rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = np.bincount(strata, values, size) / np.bincount(strata, minlength=size)
@@ -88,14 +88,14 @@ def adjust_sides(b: Floats, b_strata: Whole, c: Floats, c_strata: Whole, size: i
         differently the strata moved, as its shares are a sample.
     """
     target = shares(b_strata, size)
-    counted = supported(target, c_strata) & supported(target, b_strata)
+    counted = _supported(target, c_strata) & _supported(target, b_strata)
     target = np.where(counted, target, 0.0)
-    after = to_mix(c, c_strata, target)
+    after = _to_mix(c, c_strata, target)
     before = np.full(len(b), np.nan)
     used = (b_strata >= 0) & counted[np.maximum(b_strata, 0)]
     if used.any():
         kept = ~np.isnan(after)
-        means = strata_means(c[kept], c_strata[kept], size)
+        means = _strata_means(c[kept], c_strata[kept], size)
         level = float(np.mean(after[kept]))
         before[used] = b[used] - (means[b_strata[used]] - level)
     return before, after

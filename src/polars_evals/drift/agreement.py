@@ -265,15 +265,15 @@ class Ratings:
         return np.bincount(self.patterns[given], repeated[given], len(self.values)).astype(np.float64)
 
 
-def agreement_of(ratings: Ratings, counts: Floats) -> float | None:
+def _agreement_of(ratings: Ratings, counts: Floats) -> float | None:
     """Return the share of pairs of ratings that are equal."""
     items = np.where(ratings.whole, counts, 0.0)
     return float(ratings.equal @ items / items.sum()) if items.sum() else None
 
 
-def fleiss(ratings: Ratings, counts: Floats) -> float | None:
+def _fleiss(ratings: Ratings, counts: Floats) -> float | None:
     """Return Fleiss' kappa of items that all raters rated; None where only one value occurs."""
-    observed = agreement_of(ratings, counts)
+    observed = _agreement_of(ratings, counts)
     if observed is None:
         return None
     items = np.where(ratings.whole, counts, 0.0)
@@ -304,7 +304,7 @@ def cohen(ratings: Ratings, counts: Floats) -> float | None:
     return None if expected <= NEGLIGIBLE else 1 - seen / expected
 
 
-def krippendorff(ratings: Ratings, counts: Floats) -> float | None:
+def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
     """Return Krippendorff's alpha; None where only one value occurs."""
     totals = ratings.totals(counts)
     n = totals.sum()
@@ -357,10 +357,10 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
 
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
-    found: dict[str, Statistic] = {"agreement": agreement_of}
+    found: dict[str, Statistic] = {"agreement": _agreement_of}
     if ratings.raters == 2:
         found["cohen_kappa"] = cohen
-    found |= {"fleiss_kappa": fleiss, "krippendorff_alpha": krippendorff}
+    found |= {"fleiss_kappa": _fleiss, "krippendorff_alpha": _krippendorff}
     interval = _smoothed if len(ratings.values) == 2 else _jackknife
     items, rows = ratings.counts[ratings.whole], []
     for name, statistic in found.items():

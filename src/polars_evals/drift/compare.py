@@ -233,12 +233,12 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))
-        absent += describe_absent(pairs, resolved)
+        absent += _describe_absent(pairs, resolved)
     also_tried, notes = None, [*scores.notes, *absent]
     if resolved.automatic:
         also_tried, note = search_slices(estimates, searches, scores.traits)
         notes.append(note)
-    found, judged = judge(estimates, also_tried, only_runs=scores.only_runs)
+    found, judged = _judge(estimates, also_tried, only_runs=scores.only_runs)
     judged = with_shrunk(judged, resolved.alpha)
     summary, slices = SUMMARY, SLICES
     if resolved.truths:
@@ -266,7 +266,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     )
 
 
-def judge(
+def _judge(
     estimates: Estimates, also_tried: Floats | None, *, only_runs: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Test, correct and decide, and return the components and a row for all of each row."""
@@ -300,7 +300,7 @@ def _measures(components: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     return flat(ordered.select(MEASURES))
 
 
-def describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
+def _describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
     """
     Say how many items of the baseline a candidate has no row of, and whether they are like the others.
 

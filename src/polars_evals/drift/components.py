@@ -48,7 +48,7 @@ def components(
 ) -> list[Component]:
     """Return what is judged of a row, in each slice."""
     if quantity.kind == "aggregate":
-        return [aggregate_component(pairs, quantity.name, slicing)]
+        return [_aggregate_component(pairs, quantity.name, slicing)]
     if quantity.name in spec.truths:
         return [_corrected(pairs, quantity.name, slicing, spec)]
     found = components_of(pairs, quantity)
@@ -155,14 +155,14 @@ def _mix(rows: pl.DataFrame, column: str, baseline: str, candidate: str) -> str 
     return f"{'null' if value is None else value}: {share[0][most]:.0%} → {share[1][most]:.0%}"
 
 
-def slices_of(slicing: Slicing, size: int) -> list[Mask]:
+def _slices_of(slicing: Slicing, size: int) -> list[Mask]:
     """Return which items or rows are in each slice."""
     if slicing.codes is None:
         return [np.ones(size, dtype=np.bool_)]
     return [slicing.codes == one for one in range(len(slicing))]
 
 
-def aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Component:
+def _aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Component:
     """Return the influence of each item on an aggregate."""
     rows = pairs.rows.with_columns(place=_places(pairs)).filter(
         pl.col("place").is_not_null() & pl.col(f"{name}:counts").is_not_null()
@@ -173,7 +173,7 @@ def aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Com
     numbers = np.full((2, size), np.nan)
     values = np.full((2, len(slicing)), np.nan)
     undefined: list[str | None] = [None] * len(slicing)
-    for at, inside in enumerate(slices_of(slicing, size)):
+    for at, inside in enumerate(_slices_of(slicing, size)):
         kept = inside if both is None else inside & both
         found = [side.influence(kept) for side in sides]
         counted = [one.counting for one in found]
@@ -276,7 +276,7 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
     told: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
     undefined: list[str | None] = [None] * len(slicing)
     unlike: list[str] = []
-    for at, inside in enumerate(slices_of(slicing, len(scores[0]))):
+    for at, inside in enumerate(_slices_of(slicing, len(scores[0]))):
 
         def part(both: tuple[Floats, Floats], inside: Mask = inside) -> tuple[Floats, Floats]:
             return both[0][inside], both[1][inside]
@@ -319,7 +319,7 @@ def _adjusted(pairs: Observations, component: Component, slicing: Slicing) -> Co
     size = int(codes.max(initial=-1)) + 1
     before, after = component.before.copy(), component.after.copy()
     side = pairs.rows["side"].to_numpy()
-    for inside in slices_of(slicing, len(before)):
+    for inside in _slices_of(slicing, len(before)):
         b = inside & ~side & ~np.isnan(component.before)
         c = inside & side & ~np.isnan(component.after)
         if size:

@@ -49,7 +49,7 @@ def items_of(table: pl.LazyFrame, spec: ResolvedSpec) -> pl.LazyFrame:
     schema = table.collect_schema()
     if spec.item is None or not spec.names:
         return pl.LazyFrame(schema=_schema(spec))
-    slices, names = slice_columns(spec.traits), list(spec.names)
+    slices, names = _slice_columns(spec.traits), list(spec.names)
     scored = scores_of_answers(schema, spec.metrics, spec.unanswered)
     rows = table.select(
         as_text(schema, spec.version).alias("version"),
@@ -149,7 +149,7 @@ def _schema(spec: ResolvedSpec) -> dict[str, Any]:
     label = pl.Enum(LABELS)
     return {
         "candidate": pl.String, "metric": pl.String, "item": pl.String,
-        **dict.fromkeys(slice_columns(spec.traits), pl.String),
+        **dict.fromkeys(_slice_columns(spec.traits), pl.String),
         "baseline_score": pl.Float64, "candidate_score": pl.Float64, "difference": pl.Float64,
         "baseline_label": label, "candidate_label": label, "flip": pl.Enum(FLIPS),
         **dict.fromkeys((*SHARED, "baseline_output", "candidate_output"), pl.String),
@@ -159,12 +159,12 @@ def _schema(spec: ResolvedSpec) -> dict[str, Any]:
 
 def flips_of(items: pl.LazyFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Return the items whose label changed, the greatest loss first."""
-    order = ["candidate", "metric", "flip", "item", *slice_columns(spec.traits), *TEXTS, *SCORES]
+    order = ["candidate", "metric", "flip", "item", *_slice_columns(spec.traits), *TEXTS, *SCORES]
     changed = items.filter(pl.col("flip").is_not_null()).select(order)
     return changed.sort("difference", "item", "candidate", "metric").collect()
 
 
-def slice_columns(by: Iterable[str]) -> list[str]:
+def _slice_columns(by: Iterable[str]) -> list[str]:
     """Return the columns of slices that items show; a name that items have anyway keeps its meaning."""
     return [name for name in by if name not in {"candidate", "metric", "flip", "item", *TEXTS, *SCORES}]
 

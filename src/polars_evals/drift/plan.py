@@ -156,7 +156,7 @@ def plan(
     rows = [
         {
             "metric": name or None, "min_effect": effect, "runs": k,
-            "items": (n := needed(one, effect, alpha=alpha, power=power, runs=k)),
+            "items": (n := _needed(one, effect, alpha=alpha, power=power, runs=k)),
             "answers": None if n is None else 2 * n * k, "spread": one.with_runs(k), "power": power,
         }
         for name, one, effect, k in [*asked, *others]
@@ -169,11 +169,11 @@ def plan(
     )
 
 
-def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
+def _needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
     """Return the smallest number of items that finds an effect, or None if it cannot be counted."""
 
     def enough(n: int) -> bool:
-        return power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
+        return _power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
 
     low, high = max(2, ceil(2 * spread.cluster_size)) - 1, max(2, ceil(2 * spread.cluster_size))
     while not enough(high):
@@ -186,7 +186,7 @@ def needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: i
     return high
 
 
-def power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
+def _power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
     """Return the probability that a two-sided paired t test of `n` items finds an effect."""
     from scipy.special import nctdtr, ndtr, stdtrit
 

@@ -103,7 +103,7 @@ def deviations(windows: Windows, reference: Reference) -> Floats:
     return np.where(windows.n == 0, np.nan, sigma)
 
 
-def winsorized(windows: Windows, reference: Reference) -> Windows:
+def _winsorized(windows: Windows, reference: Reference) -> Windows:
     """
     Cut the means of single windows that stand far out.
 
@@ -207,7 +207,7 @@ class Monitor:
         1 over all windows to come. Once a change is found, its windows are what later ones are held against.
         Single windows that stand far out are cut first; levels and their intervals are those of all rows.
         """
-        steady = winsorized(self.windows, self.reference)
+        steady = _winsorized(self.windows, self.reference)
         known = reference_of(steady, self.reference.used) or self.reference
         return self._watch(Monitor(steady, known, self._tau), start, alpha)
 

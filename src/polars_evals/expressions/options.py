@@ -72,7 +72,7 @@ class Rule:
 
 def check_options(function: Callable[..., pl.Expr], options: Mapping[str, Any]) -> None:
     """Check the options of a metric by its signature: ranges, choices, True or False."""
-    for option, rule in rules(function).items():
+    for option, rule in _rules(function).items():
         if option in options:
             rule.check(function.__name__, option, options[option])
 
@@ -84,7 +84,7 @@ def check_common(metric: str, *, threshold: object, missing: object, details: ob
 
 
 @cache
-def rules(function: Callable[..., pl.Expr]) -> dict[str, Rule]:
+def _rules(function: Callable[..., pl.Expr]) -> dict[str, Rule]:
     """Read what a signature asks of options."""
     hints = get_type_hints(function, include_extras=True)
     found = {option: read_rule(hint) for option, hint in hints.items() if option != "return"}

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from polars_evals.later import imported_later
+from polars_evals._lazy import import_lazily
 
 if TYPE_CHECKING:
     from polars_evals._errors import ConfigError, InputError, JobError, StoreError
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = imported_later(
+    __getattr__ = import_lazily(
         __name__,
         {
             "ConfigError": "._errors",

@@ -23,7 +23,7 @@ from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment, one_line
 from polars_evals.suite import Suite
 from polars_evals.suite.aggregate import Aggregate
-from polars_evals.suite.declared import Table, Text, Texts, read
+from polars_evals.suite.declared import Table, Text, Texts, read_table
 from polars_evals.suite.files import Aggregates, parse_toml
 from polars_evals.suite.measure import AUTO, KNOWN, Measures, measures_of
 from polars_evals.traces.dataset import Dataset, scan_dataset
@@ -47,7 +47,7 @@ def _located(path: str, info: ValidationInfo) -> str:
     return located(path, info.context or Path())
 
 
-def read_options(entries: object) -> Options:
+def _read_options(entries: object) -> Options:
     """Read the options of an object store: each is a text, or `{env = "NAME"}`."""
     if not isinstance(entries, Mapping):
         raise ValueError(f"`storage_options` must be a table of options, got {shown(entries)}")
@@ -78,7 +78,7 @@ def _length(every: str) -> str:
 
 Place = Annotated[Text, AfterValidator(_located)]
 Places = Annotated[Texts, AfterValidator(lambda paths, info: tuple(_located(one, info) for one in paths))]
-StorageOptions = Annotated[InstanceOf[Options] | None, BeforeValidator(read_options)]
+StorageOptions = Annotated[InstanceOf[Options] | None, BeforeValidator(_read_options)]
 Slices = Annotated[Any, BeforeValidator(_by)]
 Length = Annotated[str, AfterValidator(_length)]
 Column = Field(default=None, description="a column")
@@ -197,8 +197,8 @@ class CompareTable(Table):
         return ComparisonSpec(
             **given
             | {
-                "metrics": metrics_of(self.metrics, suite),
-                "measures": measures_in(self.measures, suite),
+                "metrics": _metrics_of(self.metrics, suite),
+                "measures": _measures_in(self.measures, suite),
                 "aggregates": made or None,
             }
         )
@@ -231,8 +231,8 @@ class TimelineTable(Table):
             if value is not None:
                 check(value)
         return self.model_dump(exclude_none=True) | {
-            "metrics": list(metrics_of(self.metrics, suite)),
-            "measures": measures_in(self.measures, suite),
+            "metrics": list(_metrics_of(self.metrics, suite)),
+            "measures": _measures_in(self.measures, suite),
         }
 
 
@@ -341,11 +341,11 @@ class Job:
 def _read_job(config: Mapping[str, Any], path: Path) -> Job:
     """Read all sections."""
     source, folder = str(path), path.parent.resolve()
-    tables = read(JobTable, config, source)
+    tables = read_table(JobTable, config, source)
 
     def section(kind: type[TableT], name: str) -> TableT:
         entries = getattr(tables, name)
-        found = read(kind, entries, f"{source}: [{name}]", folder)
+        found = read_table(kind, entries, f"{source}: [{name}]", folder)
         if "storage_options" in kind.model_fields:
             options = Options({**(tables.storage_options or {}), **(found.storage_options or {})})  # type: ignore[attr-defined]
             found = found.model_copy(update={"storage_options": options or None})
@@ -416,7 +416,7 @@ def _read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
         except ValueError as error:
             has_metrics = entries.keys() & {"metric", "evaluators", "type"}
             raise ValueError(f"{error}{'' if has_metrics else '; `path` names a suite file'}") from None
-    given = read(SuiteFile, entries, where, folder)
+    given = read_table(SuiteFile, entries, where, folder)
     return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
 
 
@@ -448,14 +448,14 @@ def names_of(suite: Suite) -> tuple[str, ...]:
     return tuple(str(metric.name) for metric in suite.metrics)
 
 
-def metrics_of(given: tuple[str, ...] | None, suite: Suite) -> tuple[str, ...]:
+def _metrics_of(given: tuple[str, ...] | None, suite: Suite) -> tuple[str, ...]:
     """Return the metrics that are named, which the suite must have, or all."""
     for name in given or ():
         require_metric(name, names_of(suite))
     return given or names_of(suite)
 
 
-def measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) -> Measures | str:
+def _measures_in(given: str | list[str] | dict[str, Any] | None, suite: Suite) -> Measures | str:
     """Return the measures that are named; without any, those of the suite."""
     if given is None or given == AUTO:
         return suite.measures if given is None else AUTO

@@ -125,7 +125,7 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
     """Add a run to the history and send its alerts; a failure becomes a note of the run."""
     try:
         last = _last_run(folder)
-        outcome = replace(outcome, same_as=same_as(outcome, last))
+        outcome = replace(outcome, same_as=_same_as(outcome, last))
         notes = _append_and_send(job, folder, _record_of(outcome), outcome.lines(), last)
         outcome = replace(outcome, notes=(*outcome.notes, *notes))
     except (JobError, OSError, ValueError, KeyError, TypeError) as error:
@@ -195,7 +195,7 @@ def _record_of(outcome: Outcome) -> Record:
     )
 
 
-def same_as(outcome: Outcome, last: Record | None) -> str | None:
+def _same_as(outcome: Outcome, last: Record | None) -> str | None:
     """Return the time of the last run if nothing has changed since, else None."""
     if last is None or outcome.files or outcome.rescored or dict(last.failures) != dict(outcome.failures):
         return None

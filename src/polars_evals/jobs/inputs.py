@@ -115,7 +115,7 @@ def _read_row_groups(file: str, size: int, mtime_ns: int) -> Sequence[tuple[int,
     return tuple((group.num_rows, group.total_byte_size) for group in groups if group.num_rows)
 
 
-def refuse_long_lines(file: str) -> None:
+def _refuse_long_lines(file: str) -> None:
     """Refuse a packed file with a line that no memory should have to hold; a small file can unpack to one."""
     with open(file, "rb") as stream:
         begin = stream.read(4)
@@ -291,4 +291,4 @@ def _require_readable(file: str, path: str) -> None:
     if not os.access(path, os.R_OK):
         reason = "is not readable" if os.path.exists(path) else "no longer exists"
         raise InputError(f"{file!r} {reason}")
-    refuse_long_lines(path)
+    _refuse_long_lines(path)

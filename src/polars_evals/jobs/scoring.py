@@ -65,7 +65,7 @@ def score_files(
         listed = [source] if isinstance(source, str | Path) else source
         source = Input([str(path) for path in listed])
     output = str(output)
-    check_output(output)
+    _check_output(output)
     listing = source.listed()
     if any(_is_same(file, output) for file in listing.files):
         raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
@@ -143,7 +143,7 @@ def _is_same(file: str, output: str) -> bool:
     return os.path.exists(output) and os.path.samefile(file, output)
 
 
-def check_output(output: str) -> None:
+def _check_output(output: str) -> None:
     """Insist that the scores can have that name."""
     if not output.lower().endswith(ENDINGS):
         raise ConfigError(f"scores are written as Parquet: output must end in .parquet, got {output!r}")

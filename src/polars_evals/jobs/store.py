@@ -65,7 +65,7 @@ UNSAFE = re.compile(r"^file:.*%(25|5C)")
 DEEPEST = 30
 
 
-def deltalake() -> Any:
+def _deltalake() -> Any:
     """Import the library, or say how to install it."""
     try:
         import deltalake
@@ -213,7 +213,7 @@ class Store:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self.library = deltalake()
+        self.library = _deltalake()
         self.mirror: Path | None = None
         self.uses_mirror = False
 

@@ -79,7 +79,7 @@ def comparison_figures(comparison: Comparison, found: Story, *, most: int = MOST
         hidden = [row for row in rows if row.slice is not None and row.moved]
         names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 32)
         moved = _forest(hidden[: 4 * most], "Slices that moved", names=names, most=most)
-        parts = [leaderboard(comparison, rows), moved]
+        parts = [_leaderboard(comparison, rows), moved]
     else:
         measured = [row for row in rows if row.measure is not None and not row.measure.share]
         scored = [row for row in rows if row not in measured]
@@ -122,10 +122,10 @@ def _forest(
 
 
 def _more(number: int) -> Html | None:
-    return quiet(f"{counted(number, 'more row')}: comparison.explain()") if number > 0 else None
+    return _quiet(f"{counted(number, 'more row')}: comparison.explain()") if number > 0 else None
 
 
-def quiet(*said: Child) -> Html:
+def _quiet(*said: Child) -> Html:
     """Return a paragraph of less weight."""
     return tag("p", said, class_="quiet")
 
@@ -146,7 +146,7 @@ def _rows(
         base = (abs(row.before or 0.0) or 1.0) if relative else 1.0
         change = row.change(row.difference)
         if relative and row.before and row.difference is not None:
-            change = signed_percent(row.difference / abs(row.before))
+            change = _signed_percent(row.difference / abs(row.before))
         bar = interval(
             axis, value, low, high, verdict=row.verdict, band=row.min_effect / base,
             label=f"{row.name}, {row.slice or 'all items'}: {change}, {row.interval or 'no interval'}",
@@ -156,7 +156,7 @@ def _rows(
         place = place_of(row, place_head)
         counts = (row.newly_failing, row.newly_passing) if flips else ()
         cells = [
-            tag("td", verdict(row.verdict)),
+            tag("td", _verdict(row.verdict)),
             _name(names[row.candidate], 40, "td", full=row.candidate) if names else None,
             _name(outcome_name(row.metric) if share else row.name, 32, full=row.name),
             _name(place, 32, "td") if place_head else None,
@@ -167,7 +167,7 @@ def _rows(
             _number(f"{row.n:,}"),
         ]
         body.append(tag("tr", cells))
-    form = signed_percent if relative else partial(signed, digits=2)
+    form = _signed_percent if relative else partial(signed, digits=2)
     at = heads.index("interval")
     foot = [tag("td") for _ in heads]
     foot[at] = tag("td", scale(axis, form=form), tag("small", "← worse · better →"), class_="drawn")
@@ -200,12 +200,12 @@ def _why(row: Row) -> str:
     return line(f"{row.interval or 'no interval'}{q}. {row.reason}.{shrunk}", 600)
 
 
-def signed_percent(value: float | None) -> str:
+def _signed_percent(value: float | None) -> str:
     """Write a relative change.
 
     Examples
     --------
-    >>> signed_percent(0.124), signed_percent(-0.004)
+    >>> _signed_percent(0.124), _signed_percent(-0.004)
     ('+12%', '−0.4%')
     """
     if value is None:
@@ -215,13 +215,13 @@ def signed_percent(value: float | None) -> str:
     return text if text == "0.0%" else f"{'−' if value < 0 else '+'}{text}"
 
 
-def verdict(name: str) -> Html:
+def _verdict(name: str) -> Html:
     """Return a verdict as a sign and a word, so that no one needs the colour."""
     sign = tag("span", SIGNS.get(name, ""), aria_hidden="true")
     return tag("span", sign, " ", name.replace("_", " "), class_=f"verdict {name}")
 
 
-def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
+def _leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
     """Return versions × metrics: means with the difference from the baseline drawn on one axis a metric."""
     columns: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -238,7 +238,7 @@ def leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
     body = [tag("tr", _board_name(baseline, short), tag("td", "baseline", class_="quiet"), levels)]
     for version in others:
         cells = [_board_cell(own.get(version), axes[name]) for name, own in columns.items()]
-        word = tag("td", verdict(comparison.verdicts[version]))
+        word = tag("td", _verdict(comparison.verdicts[version]))
         body.append(tag("tr", _board_name(version, short), word, cells))
     lower = {name: " (less is better)" if comparison.spec.sign(name) < 0 else "" for name in columns}
     heads = [f"{outcome_name(name)}{lower[name]}" for name in columns]
@@ -344,13 +344,13 @@ def timeline_figures(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Htm
             timeline.windows.filter(*wanted).tail(400).to_dicts(), row, value=row.get("part") or "mean",
             unit="" if measure is None else measure.unit or "", label=f"{name} over time: {row['verdict']}",
         )  # fmt: skip
-        drawn.append(_figure([verdict(row["verdict"]), " ", middle_cut(reveal(name), 80)], chart))
+        drawn.append(_figure([_verdict(row["verdict"]), " ", middle_cut(reveal(name), 80)], chart))
     more = len(moved) - most
     return [
         tag("h2", "Over time"),
-        quiet(f"Windows of {timeline.settings['every']}. The dashed line is the reference level."),
+        _quiet(f"Windows of {timeline.settings['every']}. The dashed line is the reference level."),
         _figures(drawn, "figures wide"),
-        quiet(f"{counted(more, 'more series')} moved: see the table.") if more > 0 else None,
+        _quiet(f"{counted(more, 'more series')} moved: see the table.") if more > 0 else None,
         tag("details", tag("summary", "All series"), [table_of(one) for one in tables_of(timeline)]),
     ]
 
@@ -450,5 +450,5 @@ def table_of(shown: Table, *, most: int = 100) -> Html:
         body.append(tag("tr", tag("th", first, class_=kinds[0], scope="row"), rest))
     numeric = {head for head, kind in zip(shown.heads, kinds, strict=True) if kind}
     more = len(shown.rows) - most + shown.left_out
-    after = quiet(f"{counted(more, 'more row')}.") if more > 0 else None
+    after = _quiet(f"{counted(more, 'more row')}.") if more > 0 else None
     return table(shown.title, shown.heads, body, numeric=numeric, after=after)

@@ -124,15 +124,15 @@ class Axis:
 
     def ticks(self, most: int = 5) -> list[float]:
         """Return round numbers on the axis."""
-        return ticks(self.low, self.high, most)
+        return _ticks(self.low, self.high, most)
 
 
-def ticks(low: float, high: float, most: int = 4) -> list[float]:
+def _ticks(low: float, high: float, most: int = 4) -> list[float]:
     """Return at most so many round numbers between two.
 
     Examples
     --------
-    >>> ticks(-0.37, 0.42)
+    >>> _ticks(-0.37, 0.42)
     [-0.2, 0.0, 0.2, 0.4]
     """
     span = high - low
@@ -145,7 +145,7 @@ def ticks(low: float, high: float, most: int = 4) -> list[float]:
     return [round(step * at, 12) for at in range(first, floor(high / step) + 1)]
 
 
-def picture(*content: Child, width: float, height: int, label: str, class_: str = "chart") -> Html:
+def _picture(*content: Child, width: float, height: int, label: str, class_: str = "chart") -> Html:
     """Return an SVG with a name for those who cannot see it."""
     return tag(
         "svg", content, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
@@ -204,7 +204,7 @@ def interval(
         drawn.append(_rule(axis.x(shrunk), axis.x(shrunk), 3, HEIGHT - 3, "shrunk"))
     shape = _POINTS.get(verdict, _POINTS["no_change"])
     drawn.append(tag("path", d=shape.format(x=x, t=middle - 5, b=middle + 5, m=middle), class_="point"))
-    return picture(*drawn, width=axis.width, height=HEIGHT, label=label, class_=f"bar {verdict}")
+    return _picture(*drawn, width=axis.width, height=HEIGHT, label=label, class_=f"bar {verdict}")
 
 
 def scale(axis: Axis, *, form: Any = signed) -> Html:
@@ -214,7 +214,7 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
         for value in axis.ticks()
         if value == 0 or 20 < axis.x(value) < axis.width - 20
     ]
-    return picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
+    return _picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
 
 
 def series(
@@ -268,7 +268,7 @@ def series(
         for one in ends
         if left - 1 <= x(one) <= width - 24
     ]
-    return picture(*drawn, width=width, height=height, label=label)
+    return _picture(*drawn, width=width, height=height, label=label)
 
 
 def _stamp(moment: Any) -> float:
@@ -334,7 +334,7 @@ def curves(
                 place += 13
             ends.append(place)
             drawn.append(_text(said, placed[-1][0] + 6, round(place, 1), class_=f"name line{order}"))
-    return picture(*drawn, width=width, height=height, label=label)
+    return _picture(*drawn, width=width, height=height, label=label)
 
 
 def histogram(
@@ -362,4 +362,4 @@ def histogram(
         for value, side in ((low, "start"), (high, "end"))
     ]
     told = f"{label}: {names[0]} as bars, {names[1]} as a line"
-    return picture(*drawn, width=width, height=height, label=told)
+    return _picture(*drawn, width=width, height=height, label=told)

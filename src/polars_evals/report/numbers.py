@@ -68,12 +68,12 @@ def percent(value: float | None, digits: int = 0) -> str:
     return (f"{value:.1%}" if near else text).replace("-", MINUS)
 
 
-def points(difference: float) -> str:
+def _points(difference: float) -> str:
     """Write a change of a share in points.
 
     Examples
     --------
-    >>> points(-0.31), points(0.012)
+    >>> _points(-0.31), _points(0.012)
     ('−31 points', '+1.2 points')
     """
     size = abs(difference) * 100

@@ -126,7 +126,7 @@ def pack(
         name: np.column_stack([part[f"{name}:score"].cast(pl.Float64).to_numpy() for part in parts])
         for name in spec.names
     }
-    lead = lead_metric(comparison)
+    lead = _lead_metric(comparison)
     order = _order(numbers[lead], lower=spec.sign(lead) < 0)
     shared, parts = shared[order], [part[order] for part in parts]
     numbers = {name: values[order] for name, values in numbers.items()}
@@ -166,7 +166,7 @@ def ranked(comparison: Comparison) -> list[str]:
     return [spec.baseline, *order]
 
 
-def lead_metric(comparison: Comparison) -> str:
+def _lead_metric(comparison: Comparison) -> str:
     """Return the metric that moved most: the one that a page opens with."""
     rows = [row for row in rows_of(comparison) if row.is_score and row.metric in comparison.spec.metrics]
     moved = [row for row in rows if row.verdict == "regressed"] or [row for row in rows if row.moved]

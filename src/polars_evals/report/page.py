@@ -342,7 +342,7 @@ def _row_heads(packed: Packed, *, two: bool) -> Html:
 def _row(one: dict[str, Any], packed: Packed, *, two: bool) -> Html:
     values = one["scores"][packed.lead]
     metric = packed.about["metrics"][packed.about["lead"]]
-    steps = [step(metric, value, values[0]) for value in values]
+    steps = [_step(metric, value, values[0]) for value in values]
     where = " · ".join([one["item"], *one["slices"]])
     asked = tag("div", line(reveal(one["input"] or one["item"]), 160), class_="input")
     first = tag("th", asked, tag("small", line(reveal(where), 120)), scope="row", dir="auto")
@@ -368,7 +368,7 @@ def _score(value: float | None, at: int, failed: bool) -> Html:
     return tag("td", number_of(value), class_=f"score t{at}")
 
 
-def step(metric: Mapping[str, Any], value: float | None, before: float | None) -> int:
+def _step(metric: Mapping[str, Any], value: float | None, before: float | None) -> int:
     """Return the step of a tint, from −2 (much worse) to 2; 0 below the smallest change that matters."""
     if value is None or before is None:
         return 0
@@ -408,7 +408,7 @@ def _document(title: str, body: Sequence[Html | None], theme: str | None = None)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy(style, code)),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, code)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"polars-evals {__version__}"),
@@ -420,7 +420,7 @@ def _document(title: str, body: Sequence[Html | None], theme: str | None = None)
     return f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', data_theme=theme)}\n"
 
 
-def policy(style: str, code: str) -> str:
+def _policy(style: str, code: str) -> str:
     """Return a policy under which nothing runs, applies or loads but this page's own script and style."""
     own = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, code)]
     return (

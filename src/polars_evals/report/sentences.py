@@ -123,7 +123,7 @@ def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
                 slices.setdefault(row.slice, []).append(row)
         for name, parts in sorted(slices.items(), key=lambda one: (-max(r.weight for r in one[1]), one[0])):
             scored = [row for row in parts if row.is_score]
-            word = slice_word(name, short=short)
+            word = _slice_word(name, short=short)
             text = f"{word} {is_}{_evidence(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
             found.append(Claim(text, verdict, (parts[0].candidate,), _lead(scored or parts)))
     return found
@@ -169,7 +169,7 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     names = list(dict.fromkeys(row.metric for row in rows))
     row = _lead(rows)
     told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
-    where = f" on {named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
+    where = f" on {_named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
         told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
     elif row.part == "pass rate" and not _flips(row):
@@ -177,14 +177,14 @@ def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     return f"{where}: {told}"
 
 
-def named(names: Sequence[str], metrics: Sequence[str]) -> str:
+def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
     """Name metrics, or those that are not among them where these are fewer.
 
     Examples
     --------
-    >>> named(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"])
+    >>> _named(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"])
     '4 of 5 metrics, not e'
-    >>> named(["a", "b"], ["a", "b"]), named(["a"], ["a", "b"])
+    >>> _named(["a", "b"], ["a", "b"]), _named(["a"], ["a", "b"])
     ('both metrics', 'a')
     """
     missing = [one for one in metrics if one not in names]
@@ -200,7 +200,7 @@ def named(names: Sequence[str], metrics: Sequence[str]) -> str:
     return spoken([*shown, *(middle_cut(outcome_name(one)) for one in others)])
 
 
-def slice_word(name: str, *, short: bool = True) -> str:
+def _slice_word(name: str, *, short: bool = True) -> str:
     """Return the name of a slice in a sentence: its value, where there is one column of slices."""
     word = name.partition("=")[2] if short and "=" in name and ", " not in name else name
     return middle_cut(word) or name
@@ -234,12 +234,12 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
         if not open_:
             least = min((row.min_effect for row in whole), default=0.0)
             return [f"No change: every difference is smaller than {least:g}."]
-        known = worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
+        known = _worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
         return [f"No clear change. {known}", *_unclear(open_, rows)]
     left = [row for row in whole if row.verdict == "inconclusive"]
     if not left or any(row.moved for row in whole):
         return _unclear(open_, rows)
-    known = worst_case(left)
+    known = _worst_case(left)
     return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *_unclear(open_, rows)]
 
 
@@ -249,7 +249,7 @@ def _unclear(open_: Sequence[Row], rows: Sequence[Row]) -> list[str]:
     return [f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."]
 
 
-def worst_case(rows: Sequence[Row]) -> str:
+def _worst_case(rows: Sequence[Row]) -> str:
     """Say what is ruled out: how much worse the metrics may be.
 
     A row without a worst case says how large a difference is not ruled out.
@@ -297,7 +297,7 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
 
     claims = []
     for (worse, better, sure), names in sorted(groups.items(), key=importance):
-        ways = [f"{w} on {named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
+        ways = [f"{w} on {_named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
         if not ways:
             continue
         who = [short[one] for one in names]
@@ -331,7 +331,7 @@ def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Cla
         )
         names = list(dict.fromkeys(row.slice for row in hidden if row.slice is not None))
         if names:
-            words = [slice_word(name, short=short) for name in names[:MOST_NAMED]]
+            words = [_slice_word(name, short=short) for name in names[:MOST_NAMED]]
             more = len(names) - MOST_NAMED
             where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
             found.append(Claim(f"{who} is worse in {where}", "regressed", (candidate,), hidden[0]))
@@ -341,7 +341,7 @@ def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Cla
     return found
 
 
-def of_items(row: Row, known: Sequence[str]) -> pl.Expr:
+def _of_items(row: Row, known: Sequence[str]) -> pl.Expr:
     """Return which rows of `Comparison.items` a row of the comparison is about."""
     place = (pl.col("candidate") == row.candidate) & (pl.col("metric") == row.metric)
     if row.by is not None and row.by in known:
@@ -357,7 +357,7 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
     texts = [name for name in ("input", "expected", "baseline_output", "candidate_output") if name in there]
     lost = [row for row in rows_of(comparison) if row.verdict == "regressed" and row.is_score]
     lost.sort(key=lambda row: (row.slice is not None, -row.weight))
-    places = [of_items(row, there) for row in lost[:20] if row.by is None or row.by in there]
+    places = [_of_items(row, there) for row in lost[:20] if row.by is None or row.by in there]
     kept = comparison.items.filter(
         pl.col("metric").is_in(comparison.spec.metrics),
         pl.col("difference") < 0,

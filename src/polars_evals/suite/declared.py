@@ -30,7 +30,7 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(listed), Field(min_length=1)
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
-def read(kind: type[T], entries: object, where: str, context: object = None) -> T:
+def read_table(kind: type[T], entries: object, where: str, context: object = None) -> T:
     """Read a table; an error names the place, the key, and the nearest right word.
 
     Validators find `context` in their information.

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, Validat
 
 from polars_evals.clean import read_steps
 from polars_evals.suite.aggregate import Aggregate, aggregates_of
-from polars_evals.suite.declared import Table, Text, mapping, read
+from polars_evals.suite.declared import Table, Text, mapping, read_table
 from polars_evals.suite.measure import Measure, measures_of
 from polars_evals.suite.metric import (
     Metric,
@@ -254,7 +254,7 @@ def _as_aggregate(entry: object) -> Aggregate:
 def _as_evaluator(entry: object) -> Metric | None:
     """Make a metric of an evaluator of another system, or nothing if it is switched off."""
     try:
-        evaluator = read(Evaluator, entry, "")
+        evaluator = read_table(Evaluator, entry, "")
     except ValueError as error:
         raise ValueError(str(error).removeprefix(": ")) from None
     return None if not evaluator.enabled else evaluator.metric
@@ -346,10 +346,10 @@ def read_suite(config: object, source: str) -> dict[str, Any]:
         raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got {shown(config)}")
     table: SuiteTable | ForeignTable
     if "evaluators" in config and "metric" not in config:
-        table = read(ForeignTable, config, source)
+        table = read_table(ForeignTable, config, source)
         found: dict[str, Any] = {"metrics": [metric for metric in table.evaluators if metric is not None]}
     else:
-        table = read(SuiteTable, config, source)
+        table = read_table(SuiteTable, config, source)
         if not table.metric and not table.aggregate:
             raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got None")
         found = {"metrics": table.metric, "clean": table.clean, "clean_expected": table.clean_expected}

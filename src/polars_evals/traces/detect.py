@@ -178,14 +178,16 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
         hive = tuple(name for name, _ in _HIVE.findall(file))
         if kind == "parquet":
             refuse_large_parquet(path)
+        if kind in ("parquet", "csv"):
             columns = scan_table(path, kind, storage_options).collect_schema()
-            schema = {name: _unified(dtype) for name, dtype in columns.items()}
+            # Times of other units are converted by the scan itself.
+            schema = {
+                name: TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
+                for name, dtype in columns.items()
+            }
             structs = {name: dtype for name, dtype in schema.items() if isinstance(dtype, pl.Struct)}
             nested = {f"{name}.{inner.name}" for name, dtype in structs.items() for inner in dtype.fields}
             return Seen(file, kind, hive, schema, frozenset(nested), copy=copy)
-        if kind == "csv":
-            columns = scan_table(path, kind, storage_options).collect_schema()
-            return Seen(file, kind, hive, dict(columns), copy=copy)
         records = sample(path, kind, PLATFORMS.values(), storage_options)
         keys, nested, constant = _keys(records)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -194,10 +196,6 @@ def look(file: str, storage_options: dict[str, Any] | None, copy: str | None = N
     return Seen(
         file, kind, hive, dict.fromkeys(keys, pl.String()), frozenset(nested), not records, copy, constant
     )
-
-
-def _unified(dtype: pl.DataType) -> pl.DataType:
-    return TIME if isinstance(dtype, pl.Datetime) and dtype.time_unit in TIME_CASTS else dtype
 
 
 def _keys(records: Iterable[str | None]) -> tuple[list[str], set[str], frozenset[str]]:
@@ -224,7 +222,7 @@ def _parsed(text: str | None) -> Any:
         return None  # Invalid records are kept and counted by the scan itself.
 
 
-def tell(seen: Seen) -> tuple[Platform, str]:
+def _tell(seen: Seen) -> tuple[Platform, str]:
     """Choose the one platform whose marks a file shows; more than one, or none, is an error."""
     others = [platform for platform in PLATFORMS.values() if platform is not GENERIC]
     fitting = _fitting([platform for platform in others if not platform.common], seen)
@@ -252,12 +250,12 @@ def _unknown(seen: Seen) -> str:
     names = sorted(seen.schema)
     held = f"the columns {listed(names, 12)}" if names else "no JSON object in the records"
     return (
-        f"no known trace format has {held} of {seen.file}; {proposal(seen)}or name the platform with format= "
-        f"({', '.join(PLATFORMS)})"
+        f"no known trace format has {held} of {seen.file}; {_proposal(seen)}"
+        f"or name the platform with format= ({', '.join(PLATFORMS)})"
     )
 
 
-def proposal(seen: Seen) -> str:
+def _proposal(seen: Seen) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if seen.kind in ("parquet", "csv"):
         proposed = propose_columns(scan_table(seen.path, seen.kind, None))
@@ -345,7 +343,7 @@ def sort_files(
             empty.append(file)
             continue
         try:
-            platform, reason = (named, "as asked for") if named is not None else tell(each)
+            platform, reason = (named, "as asked for") if named is not None else _tell(each)
             found.told.append(Told(each, platform, reason))
         except UnknownFormatError as error:
             unknown.append((each, error))

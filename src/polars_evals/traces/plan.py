@@ -280,7 +280,7 @@ def plan_of(
     storage_options: dict[str, Any] | None,
 ) -> ScanPlan:
     """Group the files that were told, and check what the user named."""
-    groups = group_files(told)
+    groups = _group_files(told)
     detection = Detection(
         "+".join(dict.fromkeys(one.platform.name for one in told)),
         "; ".join(dict.fromkeys(one.reason for one in told)),
@@ -298,7 +298,7 @@ def plan_of(
     return plan
 
 
-def group_files(told: Sequence[Told]) -> list[Group]:
+def _group_files(told: Sequence[Told]) -> list[Group]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
     groups: list[Group] = []
     for seen, platform in ((one.seen, one.platform) for one in told):
@@ -373,6 +373,7 @@ def _head(place: Candidate) -> str:
     return place.path.partition(".")[0].partition("[")[0]
 
 
+_ENDING = re.compile(r"(\.[A-Za-z]\w{1,7}){1,2}$")
 # What tells files apart and is no name of a model: dates, times and ids, and the numbers of parts.
 _STAMP = re.compile(
     r"\d{4}-?\d{2}-?\d{2}(?:[T_ -]?\d{2}[-:_.]?\d{2}(?:[-:_.]?\d{2}(?:\.\d+)?)?)?Z?"
@@ -400,7 +401,7 @@ def file_models(files: Sequence[str]) -> dict[str, str]:
     {}
     """
     parts = {file: re.split(r"[/\\]", os.path.abspath(file) if "://" not in file else file) for file in files}
-    stems = {file: _STAMP.sub("", _stem(path[-1])).strip(" _-.") for file, path in parts.items()}
+    stems = {file: _STAMP.sub("", _ENDING.sub("", path[-1])).strip(" _-.") for file, path in parts.items()}
     if len(files) > 1 and len(set(stems.values())) == len(files):
         # Each file has a name of its own, unless folders of several files tell the models.
         folders = {tuple(path[:-1]) for path in parts.values()}
@@ -412,7 +413,3 @@ def file_models(files: Sequence[str]) -> dict[str, str]:
         if len(bare) > 1 and not all(_PART.fullmatch(name) for name in bare):
             return names
     return {}
-
-
-def _stem(name: str) -> str:
-    return re.sub(r"(\.[A-Za-z]\w{1,7}){1,2}$", "", name)

@@ -8,7 +8,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import polars as pl
@@ -94,7 +94,7 @@ def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
 
 def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     held, number, is_first = b"", 1, True
-    for piece in _and_end(pieces(file, storage_options=storage_options)):
+    for piece in chain(pieces(file, storage_options=storage_options), (None,)):
         data = b"" if piece is None else piece
         if is_first:
             data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
@@ -110,11 +110,6 @@ def _lines(file: str, storage_options: dict[str, Any] | None) -> Iterator[pl.Dat
             yield frame
         else:
             yield frame.filter(pl.col(LINE).is_null() | pl.col(LINE).str.contains(r"[^\s\x{feff}]"))
-
-
-def _and_end(found: Iterator[bytes]) -> Iterator[bytes | None]:
-    yield from found
-    yield None
 
 
 def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:

@@ -297,7 +297,7 @@ def read_traces(
     if tables:
         own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
         if name_models:
-            own = [_with_item(_with_model(frame, models)) for frame in own]
+            own = [_completed(frame, models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
     frame = together(frames) if formats else None
@@ -338,13 +338,6 @@ def _answered(
     return group.only([file for file in group.files if file not in failed])
 
 
-def _with_model(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
-    names = table.collect_schema().names()
-    named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
-    model = pl.coalesce("model", named) if "model" in names else named
-    return table if "version" in names or not models else table.with_columns(model.alias("model"))
-
-
 def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl.LazyFrame]:
     """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
     if not group.files:
@@ -372,12 +365,16 @@ def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *,
     return done.rename({f"@{name}": name for name in SOURCE})
 
 
-def _with_item(table: pl.LazyFrame) -> pl.LazyFrame:
+def _completed(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
+    """Add the models of files that name none, and the items of a table that has none."""
     schema = table.collect_schema()
-    if "item_id" in schema or schema.get("input") != pl.String():
-        return table
-    asked = pl.struct(value="input").struct.json_encode()
-    return table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
+    if models and "version" not in schema:
+        named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
+        table = table.with_columns(model=pl.coalesce("model", named) if "model" in schema else named)
+    if "item_id" not in schema and schema.get("input") == pl.String():
+        asked = pl.struct(value="input").struct.json_encode()
+        table = table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
+    return table
 
 
 def _with_output(table: pl.LazyFrame) -> pl.LazyFrame:

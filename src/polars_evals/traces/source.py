@@ -115,7 +115,7 @@ class Table:
         return self._with_folders(table.with_columns(names))
 
     def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.with_columns(folder_value(key) for key in self.hive)
+        return rows.with_columns(_folder_value(key) for key in self.hive)
 
     def column_of(self, path: str) -> str | None:
         """Find the column that a path begins with: the longest, for columns may have dots in their names."""
@@ -165,7 +165,7 @@ class Table:
         return bool(self.columns_of(name))
 
 
-def folder_value(key: str) -> pl.Expr:
+def _folder_value(key: str) -> pl.Expr:
     """Read what a folder named `key=value` says."""
     return pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
 
@@ -238,7 +238,7 @@ class Stream:
         text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
         schema = pl.Schema({**text, NUMBER: pl.Int64()})
         scan = scan_frames(schema, lambda wanted, at_once: self._frames(wanted, storage_options, at_once))
-        return scan.with_columns(folder_value(key) for key in self.hive)
+        return scan.with_columns(_folder_value(key) for key in self.hive)
 
     def _frames(
         self, wanted: Sequence[str], storage_options: dict[str, Any] | None, at_once: int

@@ -206,19 +206,19 @@ class Moments(NamedTuple):
         n, mean, apart = _deviations(values, codes, count)
         squares = apart * apart
         with np.errstate(invalid="ignore", divide="ignore"):
-            variance = np.where(n > 1, total(squares, codes, count) / (n - 1), np.nan)
-        return cls(n, mean, variance, total(squares * apart, codes, count))
+            variance = np.where(n > 1, _total(squares, codes, count) / (n - 1), np.nan)
+        return cls(n, mean, variance, _total(squares * apart, codes, count))
 
 
 def _deviations(values: Floats, codes: Codes | None, count: int) -> tuple[Floats, Floats, Floats]:
     """Return number and mean of each slice, and how far values are from the mean of theirs."""
-    n = total(None, codes, count, len(values))
+    n = _total(None, codes, count, len(values))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total(values, codes, count) / n
+        mean = _total(values, codes, count) / n
     return n, mean, values - (mean[0] if codes is None else mean[codes])
 
 
-def total(values: Floats | None, codes: Codes | None, count: int, size: int = 0) -> Floats:
+def _total(values: Floats | None, codes: Codes | None, count: int, size: int = 0) -> Floats:
     """Add up values by slice; without values, count."""
     if codes is None:
         return np.array([size if values is None else values.sum()], dtype=np.float64)
@@ -271,8 +271,8 @@ def _paired(
         squares = (n - 1) * variance
         found: dict[str, Any] = {
             "n": n.astype(np.int64),
-            "baseline_value": total(before, codes, count) / n,
-            "candidate_value": total(after, codes, count) / n,
+            "baseline_value": _total(before, codes, count) / n,
+            "candidate_value": _total(after, codes, count) / n,
             "difference": mean,
             "se": np.sqrt(variance / n),
             "df": n - 1,
@@ -439,7 +439,7 @@ def _facts(
 def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int) -> Floats:
     (n, _, b), (_, _, c) = (_deviations(one, codes, count) for one in (before, after))
     with np.errstate(invalid="ignore", divide="ignore"):
-        products = [total(one, codes, count) / (n - 1) for one in (b * b, c * c, b * c)]
+        products = [_total(one, codes, count) / (n - 1) for one in (b * b, c * c, b * c)]
         spread = np.sqrt(products[0] * products[1])
         found = products[2] / spread
         return np.where((spread > NEGLIGIBLE**2) & (n > 1), np.clip(found, -1, 1), np.nan)

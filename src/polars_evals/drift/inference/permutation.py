@@ -70,7 +70,7 @@ def moved(differences: Floats) -> int:
     return int((np.abs(differences) > 0.5 * 10.0**-DIGITS).sum())
 
 
-def wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
+def _wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
     """
     Return the two-sided p-value of a mean over clusters, by random signs of whole clusters.
 
@@ -109,7 +109,7 @@ def cluster_p(total: Floats, size: Floats, *, seed: int) -> float | None:
     """Return the larger p-value of both tests; None with so many clusters that Student's t is as good."""
     if len(total) > GROUPS:
         return None
-    found = [flip_signs(total, seed=seed), wild_bootstrap(total, size, seed=seed)]
+    found = [flip_signs(total, seed=seed), _wild_bootstrap(total, size, seed=seed)]
     return None if None in found else max(one for one in found if one is not None)
 
 

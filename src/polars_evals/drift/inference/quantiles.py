@@ -58,11 +58,13 @@ def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
         pieces = [(relative[1] - relative[0], None if arms.clusters is None else arms.clusters[0])]
     else:
         pieces = [(one, arms.clusters and arms.clusters[at]) for at, one in enumerate(relative)]
-    low, high = ratio_interval(ratio, [_variance_of_mean(*piece) for piece in pieces], alpha)
+    low, high = _ratio_interval(ratio, [_variance_of_mean(*piece) for piece in pieces], alpha)
     return {"ratio": ratio, "ratio_low": low, "ratio_high": high}
 
 
-def ratio_interval(ratio: float, spreads: Sequence[tuple[float, float]], alpha: float) -> tuple[float, float]:
+def _ratio_interval(
+    ratio: float, spreads: Sequence[tuple[float, float]], alpha: float
+) -> tuple[float, float]:
     """Return the interval of a ratio, given the variances of its logarithm with their degrees of freedom."""
     from scipy.special import stdtrit
 
@@ -120,7 +122,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
     }
     for prefix, counts in (("", fixed_counts), ("sequential_", sequential_counts)):
         ends = [side.at(levels, counts) for side in sides]
-        low, high = difference_interval(ends[0], ends[1], together)
+        low, high = _difference_interval(ends[0], ends[1], together)
         # Without an end on the side of 0 there are too few values for any test.
         reach = low[0] if difference > 0 else high[0]
         p_value = _level_at_zero(difference, sides, together, counts) if np.isfinite(reach) else np.nan
@@ -133,7 +135,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
         found["p_sequential" if prefix else "p_value"] = p_value
     if before > 0 and after > 0:
         logs = [side.at(levels[:1], fixed_counts).log() for side in sides]
-        low, high = difference_interval(logs[0], logs[1], together)
+        low, high = _difference_interval(logs[0], logs[1], together)
         ends_ = (np.exp(end[0]) if np.isfinite(end[0]) else np.nan for end in (low, high))
         found |= dict(zip(("ratio", "ratio_low", "ratio_high"), (after / before, *ends_), strict=True))
     return {key: value if value is None or np.isfinite(value) else np.nan for key, value in found.items()}
@@ -264,7 +266,7 @@ def _correlation(arms: Arms, before: float, after: float) -> float:
     return float((below[0] * below[1]).sum()) / squares if squares > 0 else 0.0
 
 
-def difference_interval(before: Ends, after: Ends, correlation: float) -> tuple[Floats, Floats]:
+def _difference_interval(before: Ends, after: Ends, correlation: float) -> tuple[Floats, Floats]:
     """
     Return the intervals of a difference from those of both sides.
 
@@ -291,7 +293,7 @@ def _level_at_zero(difference: float, sides: Sequence[Side], correlation: float,
 
     def apart(levels: Floats) -> npt.NDArray[np.bool_]:
         ends = [side.at(levels, counts) for side in sides]
-        low, high = difference_interval(ends[0], ends[1], correlation)
+        low, high = _difference_interval(ends[0], ends[1], correlation)
         return np.asarray((low > 0) | (high < 0))
 
     if difference == 0:

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field
 from polars_evals._errors import ConfigError
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline
 from polars_evals.drift.inference.decide import VERDICTS
-from polars_evals.suite.declared import Table, Text, listed, read
+from polars_evals.suite.declared import Table, Text, listed, read_table
 from polars_evals.wording import counted, did_you_mean
 
 PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
@@ -208,7 +208,7 @@ def read_gate(entries: object, place: str, context: Context) -> Gate:
             if key not in known and (hint := did_you_mean(key, known)):
                 raise ConfigError(f'{place}: unknown key "{key}"{hint}')
         raise ConfigError(f"{place}: a gate has one of {', '.join(Gate.kinds)}")
-    gate = read(Gate.kinds[rules[0]], entries, place)
+    gate = read_table(Gate.kinds[rules[0]], entries, place)
     try:
         _check(gate, context)
     except ValueError as error:

@@ -161,7 +161,8 @@ class Candidate(NamedTuple):
 def candidates(platform: Platform, name: str) -> list[Candidate]:
     """List the places of a field, best first."""
     reading = READINGS.get(name, "word")
-    found = [_candidate(place, reading) for place in platform.places.get(name, ())]
+    written = [place.partition("|") for place in platform.places.get(name, ())]
+    found = [Candidate(path, named or reading) for path, _, named in written]
     if name == "question" and not found:
         return [Candidate(place.path, "item") for place in candidates(platform, "input")]
     if name == "record" and not platform.spans and platform.name != "generic":
@@ -175,11 +176,6 @@ def candidates(platform: Platform, name: str) -> list[Candidate]:
             if place.reading in ("answer", "decoded", "parsed", "chat")
         ]
     return found
-
-
-def _candidate(written: str, reading: str) -> Candidate:
-    path, _, named = written.partition("|")
-    return Candidate(path, named or reading)
 
 
 def marks(sets: str) -> tuple[frozenset[str], ...]:

@@ -440,6 +440,10 @@ LAYOUTS = (
         spans=True,
         unpack=_sent,
         lists=(("data",),),
+        hint=(
+            "spans of the Responses API hold only its ids: add span_data.input and "
+            "span_data.response.model_dump() to them in a trace processor of your own"
+        ),
     ),
     Platform(
         "cloud_batch",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, first, held, listed, marks
@@ -69,6 +69,7 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
             "output": _unquoted(first(about | data, "response", "response_preview")),
             "took": first(about, "execution_time_ms", "execution_duration"),
             "kind": "CHAIN",
+            "expected": _expected(identity["assessments"]),
         }
         return
     for place, span in enumerate(spans):
@@ -101,6 +102,7 @@ def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool
         "status": status.get("code"),
         "status_message": next((text for text in failures if text), None) or status.get("message"),
         "assessments": identity["assessments"] if is_root else None,
+        "expected": _expected(identity["assessments"]) if is_root else None,
     }
 
 
@@ -110,10 +112,10 @@ def _newest_last(found: Any) -> list[dict[str, Any]]:
     return sorted(valid, key=lambda entry: str(first(entry, "create_time", "create_time_ms") or ""))
 
 
-def _expected(record: Record) -> Any:
+def _expected(assessments: Sequence[Record]) -> Any:
     """Find the newest expectation: `expected_response` if there is one, else the only one."""
     found = {}
-    for entry in record.get("assessments") or []:
+    for entry in assessments:
         expectation = entry.get("expectation")
         if isinstance(expectation, dict):
             value = expectation.get("value")
@@ -124,11 +126,6 @@ def _expected(record: Record) -> Any:
         if name in found:
             return found[name]
     return next(iter(found.values())) if len(found) == 1 else None
-
-
-def _unpack_with_expected(record: Record, around: Record) -> Iterator[Record]:
-    for span in _unpack(record, around):
-        yield span | {"expected": _expected(span)}
 
 
 MLFLOW = Platform(
@@ -151,7 +148,7 @@ MLFLOW = Platform(
     contexts: documents|contexts  scores: assessments
     """,
     spans=True,
-    unpack=_unpack_with_expected,
+    unpack=_unpack,
     json=("trace",),
     hint="mlflow.search_traces(include_spans=True) keeps the spans, where the answers are",
 )

@@ -34,7 +34,8 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "item": metadata.get("id") or metadata.get("item_id") or (_named(variables) if variables else None),
         "model": provider.get("label") or provider.get("id"),
         "expected": _expected(record, test),
-        "scores": _held_scores(record),
+        "scores": held(record, "namedScores")
+        | ({} if number(record.get("score")) is None else {"promptfoo": record["score"]}),
         "failed": response.get("error") or failed,
         "ts": outer.get("timestamp") or around.get("timestamp"),
         "eval": around.get("evalId"),
@@ -120,14 +121,6 @@ def _expected(record: Record, test: Record) -> Any:
             if assertion.get("type") == kind:
                 return assertion.get("value")
     return None
-
-
-def _held_scores(record: Record) -> Record:
-    named = record.get("namedScores")
-    found = dict(named) if isinstance(named, dict) else {}
-    if number(record.get("score")) is not None:
-        found["promptfoo"] = record["score"]
-    return found
 
 
 PROMPTFOO = Platform(

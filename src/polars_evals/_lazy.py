@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-def imported_later(package: str, modules: Mapping[str, str], public: Sequence[str]) -> Callable[[str], Any]:
+def import_lazily(package: str, modules: Mapping[str, str], public: Sequence[str]) -> Callable[[str], Any]:
     """
     Return the `__getattr__` of a package.
 
