@@ -28,7 +28,7 @@ $home/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-r
     --config-settings=cmake.build-type=$type --config-settings=cmake.define.CMAKE_CXX_FLAGS="$flags" \
     --config-settings=cmake.define.CMAKE_MODULE_LINKER_FLAGS="$linker" .
 
-if [ $# -eq 0 ]; then set -- tests/test_plugin.py tests/test_contract.py tests/test_native.py tests/test_clean.py tests/metrics tests/suite/test_sharing.py; fi
+if [ $# -eq 0 ]; then set -- tests/test_plugin.py tests/test_contract.py tests/test_native.py tests/test_clean.py tests/metrics tests/suite/test_shared_words.py; fi
 if [ $name = sanitizers ]; then
     # Python is not instrumented: the sanitizer has to be there first. What Python never frees is no leak of ours.
     export LD_PRELOAD="$($CXX -print-file-name=libasan.so) $($CXX -print-file-name=libstdc++.so)"

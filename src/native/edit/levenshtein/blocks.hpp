@@ -24,10 +24,37 @@ constexpr std::size_t pass_blocks = 4;
 
 static_assert(pe::edit::vector_kernels::column_slack >= 2 * lanes * pass_blocks && pairs_at_once % lanes == 0);
 
+// Compilers hold in registers what functions work on only where they inline them.
+#define PE_ALWAYS __attribute__((always_inline))
+#define PE_INLINE PE_ALWAYS inline
+
 template <int number>
 struct Count {
     static constexpr int value = number;
 };
+
+// Calls `body` with every count below `end`, the last first. Not a loop: compilers unroll loops too late to hold what their
+// bodies index in registers.
+template <int end, class Body>
+PE_INLINE void count_down(Body&& body) {
+    if constexpr (end > 0) {
+        body(Count<end - 1>{});
+        count_down<end - 1>(body);
+    }
+}
+
+// Calls `body` with a count of blocks, at most pass_blocks.
+template <class Body>
+inline void with_count(std::size_t blocks, Body&& body) {
+    switch (blocks) {
+        case 1: return body(Count<1>{});
+        case 2: return body(Count<2>{});
+        case 3: return body(Count<3>{});
+        case 4: return body(Count<4>{});
+        case 5: return body(Count<pass_blocks >= 5 ? 5 : 4>{});
+        default: return body(Count<pass_blocks>{});
+    }
+}
 
 // Block k works k columns behind block 0, so that the blocks of a step need nothing of each other: a processor sees too
 // few instructions ahead to find that order by itself.
@@ -38,28 +65,27 @@ struct Wavefront {
     Words carry[blocks + 1][Recurrence::carries];
 
     inline void start() {
-        for (int k = 0; k < blocks; ++k) {
-            for (int i = 0; i < Recurrence::states; ++i) state[k][i] = fill<Words>(Recurrence::start[i]);
-            for (int i = 0; i < Recurrence::carries; ++i) carry[k][i] = fill<Words>(Recurrence::waiting[i]);
-        }
+        count_down<blocks>([&](auto k) {
+            count_down<Recurrence::states>([&](auto i) { state[k.value][i.value] = fill<Words>(Recurrence::start[i.value]); });
+            count_down<Recurrence::carries>([&](auto i) { carry[k.value][i.value] = fill<Words>(Recurrence::waiting[i.value]); });
+        });
     }
 
-    // One step of every block. texts[l][-k] is where in the table block k of lane l finds the match bits of its symbol.
-    inline void step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes]) {
-        for (int k = blocks - 1; k >= 0; --k) {
-            const std::uint64_t* from[lanes];
-            for (std::size_t lane = 0; lane < lanes; ++lane)
-                from[lane] = table + *(texts[lane] - k) + static_cast<std::size_t>(k) * lanes;
-            Recurrence::column(state[k], load_lanes(from), carry[k], carry[k + 1]);
-        }
+    // One step of every block.
+    template <class Texts>
+    PE_INLINE void step(const Texts& texts) {
+        count_down<blocks>([&](auto count) PE_ALWAYS {
+            constexpr int k = decltype(count)::value;
+            Recurrence::column(state[k], texts.matches(k), carry[k], carry[k + 1]);
+        });
     }
 
     // The step after which block 0 of lane 0 had its last column was step 0: in step `late`, only blocks that lag behind it
     // by that much or more may still change.
-    inline void late_step(const std::uint64_t* table, const std::uint32_t* const (&texts)[lanes], std::uint64_t late,
-                          Words lag) {
+    template <class Texts>
+    __attribute__((noinline)) void late_step(const Texts& texts, std::uint64_t late, Words lag) {
         const Wavefront before = *this;
-        step(table, texts);
+        step(texts);
         for (std::size_t k = 0; k < blocks; ++k) {
             const auto done = reinterpret_cast<Words>(lag + k < fill<Words>(late));
             for (int i = 0; i < Recurrence::states; ++i)
@@ -85,8 +111,34 @@ struct Wavefront {
     }
 };
 
+// Where in the table each lane finds the match bits of its symbol: block k reads at[lane][-k].
+struct LaneTexts {
+    const std::uint64_t* table;
+    const std::uint32_t* at[lanes];
+
+    PE_INLINE Words matches(int k) const {
+        const std::uint64_t* from[lanes];
+        count_down<lanes>([&](auto lane) PE_ALWAYS {
+            from[lane.value] = table + *(at[lane.value] - k) + static_cast<std::size_t>(k) * lanes;
+        });
+        return load_lanes(from);
+    }
+    PE_INLINE void next() {
+        count_down<lanes>([&](auto lane) PE_ALWAYS { ++at[lane.value]; });
+    }
+};
+
+// The same where all lanes have one text.
+struct SharedText {
+    const std::uint64_t* table;
+    const std::uint32_t* at;
+
+    PE_INLINE Words matches(int k) const { return load<Words>(table + *(at - k) + static_cast<std::size_t>(k) * lanes); }
+    PE_INLINE void next() { ++at; }
+};
+
 // Sets the match bits of one lane's rows; the table is [symbol][block][lane].
-template <int blocks, typename Symbol>
+template <std::size_t blocks, typename Symbol>
 inline void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
@@ -95,7 +147,7 @@ inline void set_matches(std::uint64_t* table, std::size_t lane, const Symbol* pa
     }
 }
 
-template <int blocks, typename Symbol>
+template <std::size_t blocks, typename Symbol>
 inline void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* pattern, std::size_t size) {
     for (std::size_t first = 0; first < size; first += block_rows, table += lanes) {
         const std::size_t end = size - first < block_rows ? size : first + block_rows;
@@ -104,7 +156,7 @@ inline void clear_matches(std::uint64_t* table, std::size_t lane, const Symbol* 
 }
 
 // Where the symbols' match bits are in the table, between `idle` steps before and after that read a symbol without any.
-template <int blocks, typename Symbol>
+template <std::size_t blocks, typename Symbol>
 inline std::uint32_t* set_offsets(std::uint32_t* offsets, const Symbol* text, std::size_t size, std::size_t idle_before,
                                   std::size_t idle_after, Symbol unused) {
     constexpr std::uint32_t stride = lanes * blocks;
@@ -119,42 +171,129 @@ inline std::uint32_t* set_offsets(std::uint32_t* offsets, const Symbol* text, st
 template <class Recurrence, int blocks>
 void run_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
     const std::size_t columns = pairs[lanes - 1].text_size;
-    const std::uint32_t* texts[lanes];
+    LaneTexts texts{scratch.table, {}};
     std::uint32_t* offsets = scratch.offsets;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const BytePair& pair = pairs[lane];
         set_matches<blocks>(scratch.table, lane, pair.pattern, pair.pattern_size);
-        texts[lane] = offsets + blocks;
+        texts.at[lane] = offsets + blocks;
         offsets = set_offsets<blocks>(offsets, pair.text, pair.text_size, blocks + columns - pair.text_size, blocks, unused);
     }
 
     Wavefront<Recurrence, blocks> state;
     state.start();
-    const auto step_all = [&] {
-        state.step(scratch.table, texts);
-        for (const std::uint32_t*& text : texts) ++text;
-    };
     std::size_t j = 0;
     Words waits = fill<Words>(1);
     for (std::size_t lane = lanes; lane-- > 0;) {
         waits[lane] = 0;
         Words in[Recurrence::carries];
-        for (int i = 0; i < Recurrence::carries; ++i) in[i] = waits * Recurrence::waiting[i];
+        count_down<Recurrence::carries>([&](auto i) { in[i.value] = waits * Recurrence::waiting[i.value]; });
         for (const std::size_t end = lane > 0 ? columns - pairs[lane - 1].text_size : columns; j < end; ++j) {
-            for (int i = 0; i < Recurrence::carries; ++i) state.carry[0][i] = in[i];
-            step_all();
+            count_down<Recurrence::carries>([&](auto i) PE_ALWAYS { state.carry[0][i.value] = in[i.value]; });
+            state.step(texts);
+            texts.next();
         }
     }
     Wavefront<Recurrence, blocks> rest = state;
     for (std::uint64_t late = 1; late < blocks; ++late) {
-        rest.late_step(scratch.table, texts, late, Words{});
-        for (const std::uint32_t*& text : texts) ++text;
+        rest.late_step(LaneTexts(texts), late, Words{});
+        texts.next();
     }
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t row_zero = Recurrence::counts_columns ? pairs[lane].text_size : 0;
         const std::int64_t value = static_cast<std::int64_t>(row_zero) + rest.value(lane, pairs[lane].pattern_size);
         values[lane] = static_cast<std::uint32_t>(value);
         clear_matches<blocks>(scratch.table, lane, pairs[lane].pattern, pairs[lane].pattern_size);
+    }
+}
+
+// The pair that a lane works on: its rows from `row` on are still to come.
+struct Lane {
+    const BytePair* pair = nullptr;
+    std::size_t row = 0;
+
+    std::size_t rows(std::size_t most) const {
+        const std::size_t left = pair == nullptr ? 0 : pair->pattern_size - row;
+        return left < most ? left : most;
+    }
+};
+
+// The next rows of several pairs with one text, a pair a lane. scratch.carries holds what the first block takes at every column
+// of every lane, and afterwards what the last one hands down; both begin behind room for the largest lag.
+template <class Recurrence, int blocks>
+__attribute__((noinline)) void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above, std::int64_t (&values)[lanes]) {
+    constexpr int carries = Recurrence::carries;
+    constexpr std::size_t column_words = carries * lanes;
+    std::uint64_t* below = above - (blocks - 1) * column_words;
+    Wavefront<Recurrence, blocks> state;
+    state.start();
+    Words goes_on;
+    for (std::size_t lane = 0; lane < lanes; ++lane) goes_on[lane] = work[lane].row > 0 ? ~std::uint64_t{0} : 0;
+    const auto give = [&](const Wavefront<Recurrence, blocks>& wave) PE_ALWAYS {
+        count_down<carries>([&](auto i) PE_ALWAYS { store(below + i.value * lanes, wave.carry[blocks][i.value]); });
+        below += column_words;
+        text.next();
+    };
+    for (std::size_t j = 0; j < columns; ++j, above += column_words) {
+        count_down<carries>([&](auto i) PE_ALWAYS {
+            state.carry[0][i.value] = load<Words>(above + i.value * lanes) & goes_on;
+        });
+        state.step(text);
+        give(state);
+    }
+    Wavefront<Recurrence, blocks> rest = state;
+    for (std::uint64_t late = 1; late < blocks; ++late) {
+        rest.late_step(SharedText(text), late, Words{});
+        give(rest);
+    }
+    for (std::size_t lane = 0; lane < lanes; ++lane) values[lane] = rest.value(lane, work[lane].rows(blocks * block_rows));
+}
+
+// How many blocks suit the lanes: those that waste little on lanes with fewer rows, and on what each pass costs by itself.
+inline std::size_t choose_blocks(const Lane (&work)[lanes]) {
+    std::size_t best = 1, best_done = 0;
+    for (std::size_t blocks = 1; blocks <= pass_blocks; ++blocks) {
+        std::size_t done = 0;
+        for (const Lane& lane : work) done += lane.rows(blocks * block_rows);
+        if (done * (2 * best + 3) >= best_done * (2 * blocks + 3)) best = blocks, best_done = done;
+    }
+    return best;
+}
+
+template <class Recurrence>
+void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
+    constexpr std::size_t column_words = Recurrence::carries * lanes;
+    const std::size_t columns = pairs[0].text_size;
+    set_offsets<pass_blocks>(scratch.offsets, pairs[0].text, columns, pass_blocks, pass_blocks, unused);
+    const SharedText text{scratch.table, scratch.offsets + pass_blocks};
+    Lane work[lanes];
+    for (std::size_t next = 0; !scratch.is_stopped();) {
+        bool is_done = true;
+        for (Lane& lane : work) {
+            if (lane.pair == nullptr && next < count) {
+                lane = {pairs + next, 0};
+                values[next++] = Recurrence::counts_columns ? static_cast<std::uint32_t>(columns) : 0;
+            }
+            is_done = is_done && lane.pair == nullptr;
+        }
+        if (is_done) return;
+        const std::size_t blocks = choose_blocks(work);
+        for (std::size_t l = 0; l < lanes; ++l)
+            if (work[l].pair != nullptr)
+                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row, work[l].rows(blocks * block_rows));
+        std::int64_t more[lanes];
+        with_count(blocks, [&](auto count) {
+            run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words, more);
+        });
+        for (std::size_t l = 0; l < lanes; ++l) {
+            Lane& lane = work[l];
+            if (lane.pair == nullptr) continue;
+            const std::size_t rows = lane.rows(blocks * block_rows);
+            clear_matches<pass_blocks>(scratch.table, l, lane.pair->pattern + lane.row, rows);
+            values[lane.pair - pairs] += static_cast<std::uint32_t>(more[l]);
+            lane.row += rows;
+            if (lane.row == lane.pair->pattern_size) lane.pair = nullptr;
+        }
     }
 }
 
@@ -178,7 +317,6 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
     Wavefront<Recurrence, blocks> state;
     state.start();
     const std::uint32_t* at = scratch.offsets + last_lag;
-    const std::uint64_t* table = scratch.table;
     // What comes out of the first steps, before the last block had its first column, is of no column.
     constexpr std::size_t most_lag = lanes * pass_blocks - 1;
     const std::uint64_t* above = scratch.carries + most_lag * carries;
@@ -187,37 +325,35 @@ std::int64_t run_rows(const Symbol* pattern, std::size_t rows, const Symbol* tex
     not_first[0] = 0;
     for (int i = 0; i < carries; ++i) from_lane_above[i] = fill<Words>(Recurrence::waiting[i]);
 
-    const auto texts_at = [](const std::uint32_t* now, const std::uint32_t* (&texts)[lanes]) {
-        for (std::size_t lane = 0; lane < lanes; ++lane) texts[lane] = now - lane * blocks;
-    };
-    const auto take = [&](Wavefront<Recurrence, blocks>& wave) {
-        for (int i = 0; i < carries; ++i)
-            wave.carry[0][i] = logic(from_lane_above[i], not_first, Words{above[i]},
-                                     [](auto a, auto b, auto c) { return (a & b) | c; });
+    LaneTexts texts{scratch.table, {}};
+    for (std::size_t lane = 0; lane < lanes; ++lane) texts.at[lane] = at - lane * blocks;
+    const auto take = [&](Wavefront<Recurrence, blocks>& wave) PE_ALWAYS {
+        count_down<carries>([&](auto i) PE_ALWAYS {
+            wave.carry[0][i.value] = logic(from_lane_above[i.value], not_first, Words{above[i.value]},
+                                           [](auto a, auto b, auto c) { return (a & b) | c; });
+        });
         above += carries;
     };
     // Each lane's carry goes to the next lane; the last lane's, now in the place of the first, is for the rows below.
-    const auto give = [&](const Wavefront<Recurrence, blocks>& wave) {
-        for (int i = 0; i < carries; ++i) {
-            from_lane_above[i] = rotate_lanes(wave.carry[blocks][i]);
-            below[i] = from_lane_above[i][0];
-        }
+    const auto give = [&](const Wavefront<Recurrence, blocks>& wave) PE_ALWAYS {
+        count_down<carries>([&](auto i) PE_ALWAYS {
+            from_lane_above[i.value] = rotate_lanes(wave.carry[blocks][i.value]);
+            below[i.value] = from_lane_above[i.value][0];
+        });
         below += carries;
+        texts.next();
     };
-    const std::uint32_t* texts[lanes];
-    for (const std::uint32_t* end = at + columns; at < end; ++at) {
+    for (std::size_t j = 0; j < columns; ++j) {
         take(state);
-        texts_at(at, texts);
-        state.step(table, texts);
+        state.step(texts);
         give(state);
     }
     Wavefront<Recurrence, blocks> rest = state;
     Words lag;
     for (std::size_t lane = 0; lane < lanes; ++lane) lag[lane] = lane * blocks;
-    for (std::uint64_t late = 1; late <= last_lag; ++late, ++at) {
+    for (std::uint64_t late = 1; late <= last_lag; ++late) {
         take(rest);
-        texts_at(at, texts);
-        rest.late_step(table, texts, late, lag);
+        rest.late_step(LaneTexts(texts), late, lag);
         give(rest);
     }
     std::int64_t value = 0;
@@ -241,16 +377,7 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
         const auto run = [&](auto blocks) {
             return run_rows<Recurrence, decltype(blocks)::value>(pattern.data, rows, text.data, text.size, unused, scratch);
         };
-        switch (blocks) {
-            case 1: value += run(Count<1>{}); break;
-            case 2: value += run(Count<2>{}); break;
-            case 3: value += run(Count<3>{}); break;
-#if defined(__AVX512VL__)
-            case 5: value += run(Count<5>{}); break;
-            case 6: value += run(Count<6>{}); break;
-#endif
-            default: value += run(Count<4>{}); break;
-        }
+        with_count(blocks, [&](auto count) { value += run(count); });
         pattern = {pattern.data + rows, pattern.size - rows};
     }
     return static_cast<std::uint32_t>(value);

@@ -13,15 +13,20 @@ namespace {
 #if defined(__AVX512BW__)
 template <class Recurrence>
 constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
+// And only with it do operations take less time than what merges the loads of several texts.
+template <class Recurrence>
+constexpr auto shared_kernel = run_shared<Recurrence>;
 #else
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels::Short* double_kernel = nullptr;
+template <class Recurrence>
+constexpr pe::edit::vector_kernels::BlockKernels::Shared* shared_kernel = nullptr;
 #endif
 
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
     return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
-            double_kernel<Recurrence>, run_all_pairs<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+            double_kernel<Recurrence>, run_all_pairs<Recurrence>, shared_kernel<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {

@@ -32,34 +32,40 @@ void strip_affixes(Sequence<Symbol>& left, Sequence<Symbol>& right) {
     right.size -= suffix;
 }
 
-// Long texts without common ends, left.size >= right.size: narrow bands first, as long as they cost a fraction of the whole
-// and the distance seen so far suggests that they can hold it.
+// Narrow bands of texts without common ends, left.size >= right.size, as long as they cost a fraction of the whole and the
+// distance seen so far suggests that they can hold it. Whether one did.
 template <class Measure, typename Symbol>
-std::uint32_t long_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> shorter, std::size_t symbols,
-                                 LevenshteinWorkspace& workspace) {
-    const vector_kernels::Kernels& vectors = *workspace.vectors;
-    const vector_kernels::BlockKernels& kernels = Measure::kernels(vectors);
-    constexpr bool is_byte = sizeof(Symbol) == 1;
-    const auto unused = static_cast<Symbol>(symbols - 1);
+bool try_bands(Sequence<Symbol> longer, Sequence<Symbol> shorter, Symbol unused, LevenshteinWorkspace& workspace,
+               std::uint32_t& distance) {
     if constexpr (Measure::has_band) {
         const std::size_t blocks = block_count(longer.size);
         std::size_t expected = longer.size - shorter.size;
         for (std::size_t words = 1; words <= 8 && blocks >= 8 * words; words *= 2) {
             if (expected >= 64 * words) continue;
             vector_kernels::BandOutcome outcome;
-            if constexpr (is_byte) outcome = vectors.band_bytes(longer, shorter, unused, words);
-            else outcome = vectors.band_numbers(longer, shorter, unused, words);
-            if (outcome.exact) return outcome.distance;
+            if constexpr (sizeof(Symbol) == 1) outcome = workspace.vectors->band_bytes(longer, shorter, unused, words);
+            else outcome = workspace.vectors->band_numbers(longer, shorter, unused, words);
+            distance = outcome.distance;
+            if (outcome.exact) return true;
             expected = outcome.distance;
         }
     }
+    return false;
+}
+
+// Long texts, the whole table.
+template <class Measure, typename Symbol>
+std::uint32_t whole_pair_distance(Sequence<Symbol> longer, Sequence<Symbol> shorter, std::size_t symbols,
+                                  LevenshteinWorkspace& workspace) {
+    const vector_kernels::BlockKernels& kernels = Measure::kernels(*workspace.vectors);
+    const auto unused = static_cast<Symbol>(symbols - 1);
+    std::uint32_t value;
     // Blocks come in fours: the side with less to pad gives the rows.
     const std::size_t longer_cost = (block_count(longer.size) + 3) / 4 * shorter.size;
     const std::size_t shorter_cost = (block_count(shorter.size) + 3) / 4 * longer.size;
     if (shorter_cost < longer_cost) std::swap(longer, shorter);
     const vector_kernels::BlockScratch scratch = workspace.blocks_for(symbols, shorter.size);
-    std::uint32_t value;
-    if constexpr (is_byte) value = kernels.long_bytes(longer, shorter, unused, scratch);
+    if constexpr (sizeof(Symbol) == 1) value = kernels.long_bytes(longer, shorter, unused, scratch);
     else value = kernels.long_numbers(longer, shorter, unused, scratch);
     return Measure::distance(value, longer.size, shorter.size);
 }
@@ -71,8 +77,11 @@ std::uint32_t pair_distance(Sequence<Symbol> left, Sequence<Symbol> right, std::
     strip_affixes(left, right);
     if (left.size < right.size) std::swap(left, right);
     if (right.size == 0) return static_cast<std::uint32_t>(left.size);
-    if (workspace.vectors != nullptr && right.size > 64 && symbols <= vector_kernels::most_symbols)
-        return long_pair_distance<Measure>(left, right, symbols, workspace);
+    if (workspace.vectors != nullptr && right.size > 64 && symbols <= vector_kernels::most_symbols) {
+        std::uint32_t distance;
+        if (try_bands<Measure>(left, right, static_cast<Symbol>(symbols - 1), workspace, distance)) return distance;
+        return whole_pair_distance<Measure>(left, right, symbols, workspace);
+    }
     if (block_count(right.size) * left.size < block_count(left.size) * right.size) std::swap(left, right);
     const std::uint32_t value = Measure::scalar(left.data, left.size, right.data, right.size, symbols, workspace.scalar);
     return Measure::distance(value, left.size, right.size);
@@ -92,10 +101,9 @@ inline NumberedPair number_pair(const std::uint32_t* left, std::size_t left_size
     workspace.right_numbers.resize(std::max(workspace.right_numbers.size(), right_size + 2 * margin));
     std::uint32_t* left_numbers = workspace.left_numbers.data() + margin;
     std::uint32_t* right_numbers = workspace.right_numbers.data() + margin;
+    // Equal right sides get equal numbers.
     const std::size_t largest =
-        left_size <= right_size
-            ? workspace.numbering.number(left, left_size, right, right_size, left_numbers, right_numbers)
-            : workspace.numbering.number(right, right_size, left, left_size, right_numbers, left_numbers);
+        workspace.numbering.number(right, right_size, left, left_size, right_numbers, left_numbers);
     return {{left_numbers, left_size}, {right_numbers, right_size}, largest + 2};
 }
 

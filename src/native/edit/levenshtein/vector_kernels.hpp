@@ -27,9 +27,9 @@ constexpr std::size_t most_lane_blocks = 6;
 constexpr std::size_t pairs_at_once = 4;
 
 struct BytePair {
-    const std::uint8_t* pattern;
-    const std::uint8_t* text;
-    std::size_t pattern_size;  // at most block_rows * most_lane_blocks
+    std::uint8_t* pattern;
+    std::uint8_t* text;
+    std::size_t pattern_size;
     std::size_t text_size;
 };
 
@@ -37,7 +37,7 @@ struct BytePair {
 struct BlockScratch {
     std::uint64_t* table;    // symbols * symbol_words, for symbols below `symbols`; zero before and after
     std::uint32_t* offsets;  // columns + column_slack, pairs_at_once times for several pairs
-    std::uint64_t* carries;  // (columns + column_slack) * most_carries
+    std::uint64_t* carries;  // (columns + column_slack) * most_carries, pairs_at_once times for several pairs
     bool (*is_stopped)();    // whether the value is wanted no more
 };
 constexpr std::size_t symbol_words = pairs_at_once * most_lane_blocks;
@@ -63,8 +63,13 @@ struct BlockKernels {
     Short* middling_pairs;
     Short* double_pairs;  // none where the kernel for several pairs is better
 
-    // pairs_at_once pairs, ordered by ascending text_size.
+    // pairs_at_once pairs, ordered by ascending text_size, with patterns of at most block_rows * most_lane_blocks.
     void (*pairs)(const BytePair* pairs, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values);
+
+    // Any number of pairs with the same text.
+    using Shared = void(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch,
+                        std::uint32_t* values);
+    Shared* shared;  // none where it would be slower than one pair after another
 
     // One pair of any length.
     template <typename Symbol>

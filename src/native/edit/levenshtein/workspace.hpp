@@ -40,7 +40,7 @@ public:
             if (memory.size() < size) memory.resize(size);
         };
         at_least(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
-        at_least(carries, vector_kernels::most_carries * (columns + column_slack));
+        at_least(carries, vector_kernels::pairs_at_once * vector_kernels::most_carries * (columns + column_slack));
         return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data(), is_stopped};
     }
 

@@ -76,7 +76,7 @@ async def main(address):
 with serve() as address, serve(Ingest) as backend:
     own = BatchTraceProcessor(Lines())
     sends = BatchTraceProcessor(
-        BackendSpanExporter(api_key="none", endpoint=f"{backend}/ingest"), max_batch_size=64
+        BackendSpanExporter(api_key="none", endpoint=f"{backend}/ingest"), max_batch_size=4
     )
     set_trace_processors([own, sends])
     asyncio.run(main(address))

@@ -52,8 +52,12 @@ def with_ids(held, key=None):
 
 spans = spans_of(ASKED)
 console(spans, "console.jsonl")
-collected = with_ids(MessageToDict(encode_spans(spans), use_integers_for_enums=True))
-(folder / "otlp.jsonl").write_text(json.dumps(collected) + "\n", encoding="utf-8")
+# In batches, as a collector writes them.
+with (folder / "otlp.jsonl").open("w", encoding="utf-8") as file:
+    for start in range(0, len(spans), 4):
+        batch = encode_spans(spans[start : start + 4])
+        collected = with_ids(MessageToDict(batch, use_integers_for_enums=True))
+        file.write(json.dumps(collected) + "\n")
 FIELDS = ["model", "input", "output", "error", "finish_reason", "input_tokens", "output_tokens", "tool_calls"]
 write_truth(
     folder,

@@ -1,4 +1,4 @@
-"""Experiments of ragas over a data set of its own, one for each model: the tables that its backends keep."""
+"""Experiments of ragas over a data set of its own, one for each model, as its backend of CSV keeps them."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ async def run(row, key):
 
 
 async def main():
-    for backend in ("csv", "jsonl"):
+    for backend in ("csv",):
         asked = Dataset(name="scenario", backend=f"local/{backend}", root_dir=str(folder / backend))
         for name in ASKED:
             asked.append({"id": name, "question": QUESTIONS[name].text, "expected": QUESTIONS[name].expected})
@@ -38,7 +38,7 @@ asyncio.run(main())
 FIELDS = ["model", "input", "output", "expected", "scores"]
 write_truth(
     folder,
-    f"ragas {version}: experiments with the local backends",
+    f"ragas {version}: experiments with the local backend of CSV",
     [
         export(
             backend,
@@ -47,7 +47,7 @@ write_truth(
             questions=ASKED,
             item="id",
         )
-        for backend in ("csv", "jsonl")
+        for backend in ("csv",)
     ],
     [entry | {"scores": {"helpfulness": entry["scores"].get("helpfulness")}} for entry in logged()],
 )
