@@ -268,7 +268,7 @@ def _read_files(source: str | Path | Sequence[str | Path], reading: Mapping[str,
     options = {"as_is": ("output",), **reading}
     needed = options.pop("needed", ())
     found = read_traces(source, **options)
-    columns = () if found.frame is None else found.frame.collect_schema().names()
+    columns = [] if found.frame is None else found.frame.collect_schema().names()
     absent = [name for name in needed if columns and name not in columns]
     if absent:
         try:
