@@ -101,9 +101,9 @@ def diff(
         Files or folders of any export that `scan_traces` reads, or frames with a column `output`. Without a
         `candidate`, `baseline` holds all versions and `version` names the column that tells them apart.
     suite, metrics
-        How to score. Without either, `suggest` looks at the answers and chooses.
+        How to score. Without either, `suggest` chooses metrics that fit the answers.
     version, baseline_version
-        The column of versions, and the version to compare with, where one set holds them all.
+        The column of versions, and the version to compare with, if one set holds all versions.
     item
         The column that names the items. By default the versions are paired by `item_id`, or by equal inputs.
     reading
@@ -118,9 +118,9 @@ def diff(
 
     Notes
     -----
-    A version is named by its `model` where that has one value, else by its file or folder. Where only one
-    side has expected values, the other side takes them over. Where neither has any, the answers of the
-    baseline are the expected values.
+    The name of a version is its `model` if that has one value, else its file or folder. If only one side has
+    expected values, the other side uses them too. If neither has any, the answers of the baseline are the
+    expected values.
 
     Examples
     --------

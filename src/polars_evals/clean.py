@@ -61,15 +61,15 @@ def strip_reasoning(text: IntoText) -> pl.Expr:
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
 
     Notes
     -----
-    Reasoning stands between `<think>`, `<thinking>`, `<reasoning>`, `<thought>` or `<scratchpad>` and its
-    closing tag, in any case, or in the analysis channel of Harmony messages, whose other marks are dropped
-    too. A closing tag without an opening one ends reasoning that began with the text; an opening tag without
-    a closing one begins reasoning up to the end. A tag in code, between backticks or in a fence, is a word;
-    but once reasoning has begun, the first closing tag ends it, wherever it stands.
+    Reasoning is the text between `<think>`, `<thinking>`, `<reasoning>`, `<thought>` or `<scratchpad>` (in
+    any case) and the closing tag, and the analysis channel of Harmony messages, whose other marks are
+    dropped too. A closing tag without an opening one ends reasoning that began with the text; an opening tag
+    without a closing one begins reasoning up to the end. A tag in code (between backticks or in a fence) is
+    text. Once reasoning has begun, the first closing tag ends it, even in code.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def unfence(text: IntoText) -> pl.Expr:
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
 
     Notes
     -----
     A fence is a line of three or more backticks or tildes, with or without the name of a language, up to the
-    next such line, or to the end of the text. Of several fences, the last counts; text around it does not.
+    next such line, or to the end of the text. Of several fences, the last counts. Text around it is dropped.
     A fence inside a fence is part of its content.
 
     Examples
@@ -104,16 +104,16 @@ def unfence(text: IntoText) -> pl.Expr:
 
 
 def extract_json(text: IntoText) -> pl.Expr:
-    """Take the JSON object or array out of the prose around it.
+    """Extract the JSON object or array from the prose around it.
 
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
 
     Notes
     -----
-    The last complete object or array counts, with all that is in it.
+    The last complete object or array counts.
 
     Examples
     --------
@@ -137,8 +137,8 @@ def extract_field(text: IntoText, path: str) -> pl.Expr:
 
     Notes
     -----
-    A text is its content, any other value its JSON text. Without such a value, or where the text is not JSON,
-    the result is null.
+    A JSON string gives its content, any other value its JSON text. If the path has no value, or the text is
+    not JSON, the result is null.
 
     Examples
     --------
@@ -155,16 +155,15 @@ def extract_choice(text: IntoText, *, choices: str | Sequence[str] = CHOICES) ->
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
     choices
         The choices: a text of single letters, or a list of words.
 
     Notes
     -----
-    What an answer calls its answer counts first ("the answer is (B)", `\boxed{B}`, "B is correct"), then what
-    it calls its option or choice, a choice that the answer begins with ("B) Paris"), one that is marked
-    ("**B**", "(B)"), and one that merely stands there. Of several of the same kind, the last counts. The
-    choice comes out as `choices` has it.
+    Statements of the answer count first ("the answer is (B)", `\boxed{B}`, "B is correct"), then statements
+    of an option or choice, then a choice at the start ("B) Paris"), then a marked choice ("**B**", "(B)"),
+    then any other. Of several of the same kind, the last counts. The result is spelt as in `choices`.
 
     Examples
     --------
@@ -181,7 +180,7 @@ def extract_number(text: IntoText) -> pl.Expr:
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
 
     Notes
     -----
@@ -202,16 +201,16 @@ def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
     *markers
-        The markers to look for. The last place where one of them stands counts.
+        The markers to look for. The last occurrence of any of them counts.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
 
     Notes
     -----
-    That is the rest of the line, or the rest of the text where nothing else is in the line. The other half of
-    emphasis is dropped: `**Answer:** 42` gives 42.
+    The result is the rest of the line, or the rest of the text if the line has nothing else. The closing
+    half of emphasis is dropped: `**Answer:** 42` gives 42.
 
     Examples
     --------
@@ -225,12 +224,12 @@ def extract_after(text: IntoText, *markers: str, case_sensitive: bool = False) -
 
 
 def extract_boxed(text: IntoText) -> pl.Expr:
-    r"""Take what is in the last `\boxed{…}`.
+    r"""Take the content of the last `\boxed{…}`.
 
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
 
     Examples
     --------
@@ -247,9 +246,9 @@ def extract_regex(text: IntoText, pattern: str, *, group: Natural = 1) -> pl.Exp
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
     pattern
-        The regular expression, as Polars understands them: in linear time.
+        The regular expression, in Polars' syntax. It runs in linear time.
     group
         The group to take; 0 is the whole match.
 

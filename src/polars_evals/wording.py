@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 # What moves a terminal's cursor or turns its direction of text, as the inside of a regex's brackets.
-INVISIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_INVISIBLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 # With what XML 1.0 forbids, and lone surrogates.
-_UNSAFE = re.compile(f"[{INVISIBLE}\ud800-\udfff\ufffe\uffff]")
+_UNSAFE = re.compile(f"[{_INVISIBLE}\ud800-\udfff\ufffe\uffff]")
+_HIDDEN = re.compile(f"[{_INVISIBLE}]")
 _SPACE = re.compile(r"\s+")
 _QUERY = re.compile(r"\n\n(?:Resolved plan until failure|This error occurred)")
 JSON_TEXT = 10_000
@@ -86,6 +87,11 @@ def clean(text: str, limit: int | None = None) -> str:
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]}… (+{len(text) - limit:,} characters)"
     return _UNSAFE.sub("\ufffd", text)
+
+
+def reveal(text: str) -> str:
+    """Show what cannot be seen and yet acts on the text around it, as `⟨U+202E⟩` or `␍`."""
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
 
 
 def cell(value: Any, limit: int = 60) -> str:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_evals.report.markup import Html, join, tag
-from polars_evals.report.pack import reveal
-from polars_evals.wording import clean
+from polars_evals.wording import clean, reveal
 
 
 class Parsed(HTMLParser):

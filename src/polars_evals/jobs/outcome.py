@@ -50,7 +50,7 @@ class Outcome:
     timeline
         The scores over time, if the job's page shows them.
     notes
-        What needs care, in words.
+        Sentences about limits of the result.
     """
 
     store: str

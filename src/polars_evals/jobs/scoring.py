@@ -229,7 +229,7 @@ def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | No
     paths
         Parquet files, folders or patterns; or the one folder of a job's store.
     storage_options
-        How to get to files in an object store, as in `pl.scan_parquet`.
+        Options for object stores, as in `pl.scan_parquet`.
     """
     if len(paths) == 1 and not paths[0].lower().endswith(ENDINGS):
         snapshot = find_store(paths[0], storage_options)

@@ -24,7 +24,7 @@ def levenshtein(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score how few single-character edits turn output into expected: 1 - edits / length of the longer.
+    """Score the similarity by single-character edits: 1 - edits / length of the longer text.
 
     Parameters
     ----------
@@ -33,23 +33,24 @@ def levenshtein(
     expected
         The text it should be. Lists of several references: the nearest counts.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     max_chars
         Compare only this many characters of each text; None for all of them.
     decimals
         Round the score half up; None for no rounding.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `distance`, `output_chars` and `expected_chars` (after the cut), and what concerns turns.
+        Append `distance`, `output_chars` and `expected_chars` (after the cut), and the fields for
+        conversations.
 
     Notes
     -----
     Two empty texts score 1.0. The time for two texts of m and n characters grows with m * n / 64, and much
-    more slowly where they are nearly equal.
+    more slowly if they are nearly equal.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def damerau_levenshtein(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score like `levenshtein`; a swap of two neighbours is one edit too.
+    """Score like `levenshtein`, but count a swap of two neighbours as one edit.
 
     Parameters
     ----------
@@ -91,9 +92,9 @@ def damerau_levenshtein(
 
     Notes
     -----
-    Unlike in `osa`, swapped characters may be edited again: from "ca" to "abc" it takes 2 edits. Equal to
-    RapidFuzz's `DamerauLevenshtein`. The time for two texts of m and n characters grows with m * n; `osa`
-    is much faster.
+    Unlike in `osa`, swapped characters may be edited again: "ca" to "abc" takes 2 edits. Equal to
+    RapidFuzz's `DamerauLevenshtein`. The time for two texts of m and n characters grows with m * n; `osa` is
+    much faster.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def osa(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score like `levenshtein`; a swap of two neighbours, not edited again, is one edit too.
+    """Score like `levenshtein`, but count a swap of two neighbours, not edited again, as one edit.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def osa(
 
     Notes
     -----
-    This is the optimal string alignment: no character is edited twice, so that from "ca" to "abc" it takes
-    3 edits. Equal to RapidFuzz's `OSA`. The time for two texts of m and n characters grows with m * n / 64.
+    This is the optimal string alignment distance: no character is edited twice, so "ca" to "abc" takes 3
+    edits. Equal to RapidFuzz's `OSA`. The time for two texts of m and n characters grows with m * n / 64.
 
     Examples
     --------
@@ -222,9 +223,9 @@ def hamming(
 
     Notes
     -----
-    The shorter text is padded: positions that only one text has count as different. Meant for codes and
-    labels of fixed length, because one inserted character shifts all that follow. Equal to RapidFuzz's
-    `Hamming`. The time grows with the length.
+    The shorter text is padded: positions that only one text has count as different. Use it for codes and
+    labels of fixed length: one inserted character shifts all that follow. Equal to RapidFuzz's `Hamming`.
+    The time grows with the length.
 
     Examples
     --------
@@ -255,7 +256,7 @@ def jaro_winkler(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score shared characters that stand near each other, with more weight on a shared start.
+    """Score shared characters that are close to each other, with more weight on a shared start.
 
     Parameters
     ----------
@@ -266,9 +267,9 @@ def jaro_winkler(
 
     Notes
     -----
-    Made for names and other short texts. Equal to RapidFuzz's `JaroWinkler` with its prefix weight of 0.1.
-    There is no distance in whole numbers to round from: the similarity is rounded to 12 decimals first,
-    then half up to `decimals`. The time grows with the length.
+    Use it for names and other short texts. Equal to RapidFuzz's `JaroWinkler` with its prefix weight of 0.1.
+    The similarity is rounded to 12 decimals first, then half up to `decimals`. The time grows with the
+    length.
 
     Examples
     --------
@@ -297,29 +298,30 @@ def cer(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the characters that are right: 1 − character error rate, and at least 0.
+    """Score 1 − the character error rate, and at least 0.
 
     Parameters
     ----------
     output
-        The text to score, as a recogniser heard or read it.
+        The text to score, such as a transcript.
     expected
-        What was said or written. Lists of several references: the best score counts.
+        The text that was said or written. Lists of several references: the best score counts.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `substitutions`, `insertions`, `deletions` and `length` (the characters of expected), and what
-        concerns turns.
+        Append `substitutions`, `insertions`, `deletions` and `length` (the characters of expected), and the
+        fields for conversations.
 
     Notes
     -----
-    The character error rate is the fewest characters to replace, insert or delete, divided by the characters
-    of expected. White space at the ends does not count. Two empty texts score 1.0, one empty text 0.0.
+    The character error rate is the smallest number of characters to replace, insert or delete, divided by
+    the number of characters of expected. White space at the ends is ignored. Two empty texts score 1.0. If
+    only one is empty, the score is 0.0.
 
     Examples
     --------
@@ -354,17 +356,17 @@ def levenshtein_distance(
     output
         Texts, or lists of tokens or numbers.
     expected
-        The same kind; or, for texts, lists of several references, of which the nearest counts.
+        The same kind; or, for texts, lists of references: the nearest counts.
     weights
-        What an insertion, a deletion and a substitution cost.
+        The costs of an insertion, a deletion and a substitution.
     score_cutoff
-        Distances above it are given as `score_cutoff + 1`.
+        Larger distances are returned as `score_cutoff + 1`.
     processor
-        A function from expression to expression that both columns pass through first.
+        A function from expression to expression that is applied to both columns first.
 
     Notes
     -----
-    Null in, null out. Case counts; `processor=lambda text: text.str.to_lowercase()` makes it not count.
+    Null in, null out. Case is distinguished; `processor=lambda text: text.str.to_lowercase()` ignores it.
 
     Examples
     --------

@@ -26,17 +26,18 @@ def recall_at_k(
     expected
         Lists of the relevant ids, in any order.
     k
-        How many ids of the output count.
+        The number of ids of the output that count.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output, or no relevant id, gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
+        null.
     details
         Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
 
     Notes
     -----
-    An id that is repeated counts once, at its first place.
+    A repeated id counts once, at its first place.
 
     Examples
     --------
@@ -65,17 +66,18 @@ def precision_at_k(
     expected
         Lists of the relevant ids, in any order.
     k
-        How many ids of the output count; also what is divided by, where the output has fewer.
+        The number of ids of the output that count. The score is divided by it, even if the output has fewer.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output, or no relevant id, gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
+        null.
     details
         Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
 
     Notes
     -----
-    An id that is repeated counts once, at its first place.
+    A repeated id counts once, at its first place.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def ndcg(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score how early the relevant ids come: normalized discounted cumulative gain.
+    """Score how early the relevant ids appear: normalized discounted cumulative gain.
 
     Parameters
     ----------
@@ -106,23 +108,25 @@ def ndcg(
     expected
         Lists of the relevant ids, in any order.
     k
-        How many ids of the output count.
+        The number of ids of the output that count.
     grades
-        How relevant each id is: lists of numbers from 0 on, one for each id of `expected`. Without them, each
-        counts the same. In a suite the column is named with `grades_column`.
+        The relevance of each id: lists of numbers of at least 0, one for each id of `expected`. Without them
+        all ids are equally relevant. In a suite, `grades_column` names the column.
     gain
-        What a grade is worth: the grade itself (`"linear"`), or 2 to its power, minus 1 (`"exponential"`).
+        The gain of a grade: the grade itself (`"linear"`), or 2 to the power of the grade, minus 1
+        (`"exponential"`).
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output, or no relevant id, gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
+        null.
     details
         Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
 
     Notes
     -----
-    A hit at place p gains its worth / log2(p + 1); the sum is divided by that of the best order there is. An
-    id that is repeated counts once, at its first place; one of grade 0 is not relevant.
+    A hit at place p adds its gain / log2(p + 1). The sum is divided by that of the best possible order. A
+    repeated id counts once, at its first place. An id of grade 0 is not relevant.
 
     Examples
     --------
@@ -156,16 +160,16 @@ def reciprocal_rank(
     expected
         Lists of the relevant ids, in any order.
     threshold
-        The least score that passes: 0.5 asks for one of the first two places.
+        The lowest score that passes. 0.5 means one of the first two places.
     missing
-        What a missing output, or no relevant id, gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
+        null.
     details
         Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
 
     Notes
     -----
-    The mean over many rows is the mean reciprocal rank. An id that is repeated counts once, at its first
-    place.
+    The mean over many rows is the mean reciprocal rank. A repeated id counts once, at its first place.
 
     Examples
     --------

@@ -77,28 +77,26 @@ def json_match(
     output
         The JSON text to score, or a Struct.
     expected
-        The JSON text it should equal, or a Struct. Lists of several references: any of them will do.
+        The JSON text it should equal, or a Struct. With a list of references, any of them may match.
     subset
         Ignore object keys, at every depth, that the expected value does not have.
     threshold
-        The least score that passes. It matters for conversations, whose score is the share of turns that
+        The lowest score that passes. It matters for conversations, whose score is the share of turns that
         match.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `output_valid` and `expected_valid`, whether each is JSON, and what concerns conversations.
+        Append `output_valid` and `expected_valid`, whether each is JSON, and the fields for conversations.
 
     Notes
     -----
-    The order of keys, white space, and the spelling of numbers and strings do not matter: `1`,
-    `1.0` and `10e-1` are equal, and so are `"é"` and `"\u00e9"`. Numbers of any size are compared exactly,
-    never as floats. `true` is not `1`, and the order of an array matters. A null field of a Struct is no
-    field.
+    The order of keys, white space, and the spelling of numbers and strings do not matter: `1`, `1.0` and
+    `10e-1` are equal, and so are `"é"` and `"\u00e9"`. Numbers of any size are compared exactly, never as
+    floats. `true` is not `1`, and the order of an array matters. A null field of a Struct is ignored.
 
-    What is not JSON scores 0.0, also against itself: text around the value, `NaN`, trailing commas; and so
-    does what has no single value: an object that repeats a key, an escape of half a surrogate pair. Nesting
-    may be of any depth.
+    Invalid JSON scores 0.0, even if both texts are equal: text around the value, `NaN`, trailing commas, an
+    object that repeats a key, an escape of half a surrogate pair. Any depth of nesting is allowed.
 
     Examples
     --------
@@ -126,7 +124,7 @@ def json_schema(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score 1.0 where the output is JSON that is valid against a schema, else 0.0.
+    """Score 1.0 if the output is JSON that is valid against a schema, else 0.0.
 
     Parameters
     ----------
@@ -134,22 +132,21 @@ def json_schema(
         The JSON text to score.
     schema
         A JSON Schema as a dict, for all rows; or a column of schemas as JSON texts, one for each row, or
-        lists of several of which any will do.
+        lists of schemas, any of which may match.
     threshold
-        The least score that passes. It matters for conversations, whose score is the share of valid turns.
+        The lowest score that passes. It matters for conversations, whose score is the share of valid turns.
     missing
-        What a missing output or schema gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output or schema: `"fail"` scores 0.0, `"null"` gives null.
     details
-        Append `error`, the first thing that is wrong and where, and what concerns conversations.
+        Append `error` (the first violation and its place), and the fields for conversations.
 
     Notes
     -----
-    `$schema` chooses among drafts 4, 6, 7, 2019-09 and 2020-12; the last is the default.
-    References are resolved within the schema; nothing is read from the network or from files. A schema that
-    is not valid is an error.
+    `$schema` chooses among drafts 4, 6, 7, 2019-09 and 2020-12; the last is the default. References are
+    resolved within the schema only, never from the network or files. An invalid schema raises an error.
 
-    What `json_match` does not take for JSON scores 0.0, and so do values nested deeper than 255 levels,
-    integers of more than 4,000 digits and other numbers from 1e308 on.
+    Text that `json_match` does not accept as JSON scores 0.0, and so do values nested deeper than 255
+    levels, integers of more than 4,000 digits, and other numbers from 1e308 on.
 
     Examples
     --------
@@ -190,7 +187,7 @@ def json_fields(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the share of leaves on which two JSON documents agree, among the leaves of either.
+    """Score the share of JSON leaves that agree, among the leaves of both documents.
 
     Parameters
     ----------
@@ -199,28 +196,29 @@ def json_fields(
     expected
         The JSON text it should be, or a Struct. Lists of several references: the best score counts.
     abs_tol
-        How far apart two numbers may be.
+        The largest difference between equal numbers.
     rel_tol
-        How far apart two numbers may be, as a share of the larger. Either tolerance will do.
+        The largest difference between equal numbers, as a share of the larger number. One tolerance is
+        enough.
     ignore
-        JSON paths that do not count, with all below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
+        JSON paths to ignore, with everything below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
     match_by
         Paths of keys that tell which objects of two arrays belong together: `"$.items[*].id"` compares the
-        items of equal `id`, wherever they stand. Other arrays are compared place by place.
+        items with equal `id`, in any order. Other arrays are compared by position.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `fields`, a list of each leaf's `path` and `score`; `agreeing` and `leaves`, how many there
-        are; the paths that are `differing`, `missing` (in output) and `extra`; and what concerns turns.
+        Append `fields` (a list of each leaf's `path` and `score`), the numbers of `agreeing` and of all
+        `leaves`, the `differing`, `missing` (in output) and `extra` paths, and the fields for conversations.
 
     Notes
     -----
-    Leaves are texts, numbers, booleans, nulls, and empty objects and arrays. Numbers are equal however they
-    are written. A null field of a Struct is no field. What is not JSON, in the sense of `json_schema`, scores
-    0.0. To score a field by a metric of its own, take `field=` in a suite.
+    Leaves are texts, numbers, booleans, nulls, and empty objects and arrays. The spelling of numbers does
+    not matter. A null field of a Struct is ignored. Text that `json_schema` does not accept as JSON scores
+    0.0. To score each field with a metric of its own, use `field=` in a suite.
 
     Examples
     --------

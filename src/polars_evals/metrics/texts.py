@@ -39,20 +39,20 @@ def exact_match(
     output
         The text to score.
     expected
-        The text it should be. Lists of several references: any of them will do.
+        The text it should be. With a list of references, any of them may match.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     trim
         Drop white space at both ends before comparing.
     normalize_whitespace
         Make each run of white space one space before comparing.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what the score is made of.
+        Append the numbers behind the score.
 
     Examples
     --------
@@ -90,20 +90,20 @@ def contains(
     output
         The text to search in.
     expected
-        The text to find, without the white space around it; or a list of several.
+        The text to find, without surrounding white space; or a list of texts.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     mode
-        With a list of expected texts, whether one of them must be there (`"any"`) or each (`"all"`).
+        With a list of expected texts, whether `"any"` or `"all"` of them must be found.
     negate
-        Score 1.0 where it is *not* found.
+        Score 1.0 if the text is *not* found.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what the score is made of.
+        Append the numbers behind the score.
 
     Examples
     --------
@@ -139,18 +139,18 @@ def starts_with(
     output
         The text to score.
     expected
-        The text it should start with. Lists of several references: any of them will do.
+        The text it should start with. With a list of references, any of them may match.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     trim
         Drop white space at both ends of both texts before comparing.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what the score is made of.
+        Append the numbers behind the score.
 
     Examples
     --------
@@ -186,18 +186,18 @@ def ends_with(
     output
         The text to score.
     expected
-        The text it should end with. Lists of several references: any of them will do.
+        The text it should end with. With a list of references, any of them may match.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     trim
         Drop white space at both ends of both texts before comparing.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what the score is made of.
+        Append the numbers behind the score.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def regex_match(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score 1.0 where the pattern is found anywhere in the output, else 0.0.
+    r"""Score 1.0 if the pattern is found anywhere in the output, else 0.0.
 
     Parameters
     ----------
@@ -235,20 +235,20 @@ def regex_match(
     pattern
         A regular expression. A plain string is the pattern itself; an expression gives one for each row.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     negate
-        Score 1.0 where the pattern is *not* found.
+        Score 1.0 if the pattern is *not* found.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output or pattern gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output or pattern: `"fail"` scores 0.0, `"null"` gives null.
     details
-        Append what the score is made of.
+        Append the numbers behind the score.
 
     Notes
     -----
-    Patterns run in time linear in the text, whatever they are, so look-around and back-references are not
-    available. Anchor with `^` and `$` to match the whole text.
+    All patterns run in linear time, so look-around and back-references are not available. Anchor with `^`
+    and `$` to match the whole text.
 
     Examples
     --------
@@ -300,15 +300,15 @@ def length_between(
     output
         The text to measure. Lists of turns: the score is the share of turns that fit.
     minimum, maximum
-        The least and the greatest length, both included. One of them may be None.
+        The smallest and the largest length, both included. One of them may be None.
     unit
         What to count: `"characters"` (code points), or `"words"` between white space.
     threshold
-        The least score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. It matters for conversations, whose score is an average.
     missing
-        What a missing output gives: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output: `"fail"` scores 0.0, `"null"` gives null.
     details
-        Append `length`, and what concerns conversations.
+        Append `length`, and the fields for conversations.
 
     Examples
     --------
@@ -344,35 +344,35 @@ def numeric_match(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score 1.0 where the last number in the output is the last number in the expected text, else 0.0.
+    """Score 1.0 if the last numbers of output and expected are equal, else 0.0.
 
     Parameters
     ----------
     output
         The text whose last number is scored.
     expected
-        The text with the right number. Lists of several references: any of them will do.
+        The text with the right number. With a list of references, any of them may match.
     abs_tol
-        How far apart the two may be.
+        The largest difference between equal numbers.
     rel_tol
-        How far apart the two may be, as a share of the larger. Either tolerance will do, as in
-        `math.isclose`.
+        The largest difference between equal numbers, as a share of the larger number. One tolerance is
+        enough, as in `math.isclose`.
     threshold
-        The least score that passes. It matters for conversations, whose score is the share of turns that
+        The lowest score that passes. It matters for conversations, whose score is the share of turns that
         match.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `output_number` and `expected_number`, and what concerns conversations.
+        Append `output_number` and `expected_number`, and the fields for conversations.
 
     Notes
     -----
-    Understood are signs, thousands separators (`1,234,567.89`), exponents (`6.02e23`), a currency
-    sign before the number and a percent sign behind it: 12.5% is 0.125. The comma is never a decimal comma:
-    "1,5" is a list that ends in 5. A text without a number scores 0.0.
+    Numbers may have signs, thousands separators (`1,234,567.89`), exponents (`6.02e23`), a currency sign
+    before them and a percent sign after them: 12.5% is 0.125. The comma is never a decimal comma: "1,5" is a
+    list that ends in 5. A text without a number scores 0.0.
 
-    Numbers are compared as floats, and whole numbers exactly, however long, where there is no tolerance.
+    Numbers are compared as floats. Without a tolerance, whole numbers of any length are compared exactly.
 
     Examples
     --------
@@ -413,13 +413,13 @@ def choice(
     choices
         The choices: a text of single letters, or a list of words.
     threshold
-        The least score that passes. It matters for conversations, whose score is the share of turns that
+        The lowest score that passes. It matters for conversations, whose score is the share of turns that
         match.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `output_choice` and `expected_choice`, and what concerns conversations.
+        Append `output_choice` and `expected_choice`, and the fields for conversations.
 
     Notes
     -----
@@ -464,28 +464,28 @@ def similarity(
     expected
         The text it should resemble. Lists of several references: the most similar counts.
     unit
-        What n-grams are made of: `"words"`, or `"characters"` (code points, white space too).
+        The unit of n-grams: `"words"`, or `"characters"` (code points, white space too).
     n
-        How many neighbouring units make an n-gram. A text of fewer units is one shorter n-gram.
+        The number of neighbouring units in an n-gram. A text with fewer units is one shorter n-gram.
     tokenizer
-        What words are, where they are the unit. `"auto"` splits at white space, but where either text of a
-        pair has letters of a script without spaces (Chinese, Japanese, Thai), each of them is a word, with
-        its marks. The others are those of `jaccard`.
+        How to split the text into words, if words are the unit. `"auto"` splits at white space, but if a
+        text of the pair has letters of a script without spaces (Chinese, Japanese, Thai), each such letter
+        with its marks is a word. The others are those of `jaccard`.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what concerns conversations.
+        Append the fields for conversations.
 
     Notes
     -----
-    Texts with the same n-grams, each as often, score exactly 1.0, and texts that share none score
-    0.0. Two texts without any unit score 1.0, and one such text 0.0. The time grows with the length of the
-    texts, and with the logarithm of n.
+    Texts with the same n-grams, each as often, score exactly 1.0, and texts that share none score 0.0. Two
+    texts without any unit score 1.0. If only one text has none, the score is 0.0. The time grows with the
+    length of the texts, and with the logarithm of n.
 
     Examples
     --------

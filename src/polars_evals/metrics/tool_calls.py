@@ -78,37 +78,36 @@ def tool_calls(
     Parameters
     ----------
     output
-        The calls that were made: JSON text, or a List of Structs with `name` and `arguments`.
+        The calls of the model: JSON text, or a List of Structs with `name` and `arguments`.
     expected
-        The calls that should be made. Lists of several JSON texts: the best score counts.
+        The expected calls. With a list of JSON texts, the best score counts.
     mode
         `"strict"`: the same calls in the same order. `"unordered"`: the same calls. `"in_order"`: the
-        expected calls are there in this order, and others may stand between them. `"subset"`: all calls of
-        the output are expected. `"superset"`: all expected calls are there. `"f1"`: the harmonic mean of
+        expected calls appear in this order; other calls may stand between them. `"subset"`: all calls of the
+        output are expected. `"superset"`: the output has all expected calls. `"f1"`: the harmonic mean of
         precision and recall over the calls.
     arguments
-        When two calls of one name are the same: `"exact"`, if their arguments are equal as JSON values;
-        `"subset"`, if the expected arguments are among those given; `"names"`, always.
+        When two calls of the same name are equal. `"exact"`: their arguments are equal as JSON values.
+        `"subset"`: the output has all expected arguments. `"names"`: always.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `calls` (how many calls the output makes), `repeated` (how many of them repeat an earlier call
-        exactly), `matched` (calls that are in both), the names of `output_calls` and `expected_calls`, and
-        what concerns turns.
+        Append the numbers of `calls` of the output, of `repeated` calls (equal to an earlier one) and of
+        `matched` calls, the names of `output_calls` and `expected_calls`, and the fields for conversations.
 
     Notes
     -----
     JSON text holds a call or a list of calls as `{"name", "arguments"}`, or an answer, a message or a
     conversation of one of these APIs: OpenAI's chat completions (with the older `function_call`) and
-    Responses, Anthropic, Gemini (`functionCall`), Bedrock (`toolUse`), LangChain (messages, and what `dumps`
-    makes of them). Arguments may be JSON in a text. Any other text, prose included, makes no call, which is
-    right where none is expected; `reason` says so.
+    Responses, Anthropic, Gemini (`functionCall`), Bedrock (`toolUse`), LangChain (messages, and the output
+    of `dumps`). Arguments may be JSON text. Any other text, prose included, has no calls, which is right if
+    none are expected; `reason` says so.
 
-    An empty list is a set like any other, as in agentevals: no calls are a subset of any calls, and any calls
-    are a superset of none. In the other modes no calls on one side alone score 0.0.
+    An empty list is a set, as in agentevals: no calls are a subset of any calls, and any calls are a
+    superset of no calls. In the other modes, no calls on one side only score 0.0.
 
     Examples
     --------
@@ -186,21 +185,21 @@ def tool_calls_valid(
     Parameters
     ----------
     output
-        The calls that were made, as `tool_calls` reads them.
+        The calls of the model, in any form that `tool_calls` reads.
     tools
-        The tools, as OpenAI, Anthropic, Gemini, Bedrock or MCP declare them: a list of dicts for all rows, or
-        a column of JSON texts, one for each row.
+        The declarations of the tools, in the form of OpenAI, Anthropic, Gemini, Bedrock or MCP: a list of
+        dicts for all rows, or a column of JSON texts.
     threshold
-        The least score that passes: 1.0 asks for all calls to be valid.
+        The lowest score that passes. 1.0 requires every call to be valid.
     missing
-        What missing output or tools give: `"fail"` scores 0.0, `"null"` gives null.
+        How to score a missing output or missing tools: `"fail"` scores 0.0, `"null"` gives null.
     details
         Append `calls`, `repeated` (calls that repeat an earlier one exactly), `valid` (how many are), the
-        `errors`, and what concerns turns.
+        `errors`, and the fields for conversations.
 
     Notes
     -----
-    An output without calls scores 1.0: nothing is wrong. `tool_calls` says whether there should be any.
+    An output without calls scores 1.0. `tool_calls` scores whether calls were expected.
 
     Examples
     --------

@@ -37,25 +37,24 @@ def cosine(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the cosine between two vectors, as embedding models give them.
+    """Score the cosine between two vectors, such as embeddings.
 
     Parameters
     ----------
     output, expected
         Two columns of List or Array of numbers.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing vector gives: `"fail"` scores 0.0, `"null"` gives null. A vector with a null, a NaN or
-        an infinity in it is missing.
+        How to score a missing vector: `"fail"` scores 0.0, `"null"` gives null. A vector with a null, a NaN
+        or an infinity in it is missing.
     details
-        Append `reason`, why there is nothing to compare.
+        Append `reason`: why the vectors could not be compared.
 
     Notes
     -----
-    Vectors at a right angle score 0.0, and so do vectors that point apart: the cosine below 0
-    counts as 0. Vectors of different length score 0.0, and so do vectors of zeros and of no numbers, which
-    have no direction. The length of a vector does not matter, and no length is too large or too small. Equal
+    A cosine below 0 scores 0.0. Vectors with different numbers of elements score 0.0, and so do empty
+    vectors and vectors of zeros, which have no direction. The magnitude of a vector does not matter. Equal
     vectors score exactly 1.0.
 
     Examples
@@ -98,25 +97,25 @@ def semantic(
         The text it should mean the same as. Lists of several references: the best score counts.
     encoder
         The folder of a model2vec model (`pip install "polars-evals[semantic]"`), or any function from a list
-        of texts to as many vectors. Nothing is downloaded.
+        of texts to a list of vectors. Nothing is downloaded.
     batch_size
-        How many texts the encoder gets at once.
+        The number of texts in a call of the encoder.
     cache
-        A Parquet file that keeps the vectors from run to run; texts in it are not encoded again.
+        A Parquet file that keeps the vectors between runs. Its texts are not encoded again.
     vectors
         Append `output_vector` and `expected_vector` to `details`.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append what concerns turns, and the vectors if asked for.
+        Append the fields for conversations, and the vectors if `vectors` is true.
 
     Notes
     -----
-    Each different text is encoded once. Equal texts score 1.0; a cosine below 0 counts as 0, and so does a
-    text to which the model gives a vector of zeros.
+    Each distinct text is encoded once. Equal texts score 1.0. A cosine below 0 scores 0.0, and so does a
+    text with a vector of zeros.
 
     Examples
     --------

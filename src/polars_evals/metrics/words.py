@@ -58,7 +58,7 @@ def rouge(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score how many words, n-grams or words in order the output shares with expected.
+    r"""Score the n-grams, or the longest common subsequence of words, that output and expected share.
 
     Parameters
     ----------
@@ -75,28 +75,28 @@ def rouge(
     stemmer
         Whether inflected English words count as equal: *running* and *runs* (Porter's stemmer).
     tokenizer
-        What words are, in the lowercased text. `"auto"` is `"rouge"` where neither text of a pair has a
-        letter or digit outside ASCII, and else finds words of any script, with each letter of a script
-        without spaces (Chinese, Japanese, Thai), and its marks, a word of its own. `"rouge"` finds runs of
-        `a-z` and `0-9`, as rouge-score does; `"unicode"` words of any script, as the regular expression
-        `\w+`; `"whitespace"` splits at white space; `"characters"` takes every character but white space.
-        Anything else is a regular expression that finds words.
+        How to split the lowercased text into words. `"auto"` is `"rouge"` if no letter or digit of a pair is
+        outside ASCII. Otherwise it finds words of any script, and each letter of a script without spaces
+        (Chinese, Japanese, Thai) with its marks is a word. `"rouge"` finds runs of `a-z` and `0-9`, as
+        rouge-score does; `"unicode"` words of any script, as the regular expression `\w+`; `"whitespace"`
+        splits at white space; `"characters"` takes every character but white space. Anything else is a
+        regular expression that finds words.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
         Append `precision`, `recall`, `f1`, `output_tokens`, `expected_tokens`, `overlap` (shared n-grams, or
-        words of the subsequence), and what concerns turns.
+        words of the subsequence), and the fields for conversations.
 
     Notes
     -----
-    Scores are those of the package rouge-score 0.1.2, to the last bit, with the tokenizer `"rouge"`, and with
-    `"auto"` for texts without letters or digits outside ASCII. rouge-score sees nothing but English letters
-    and digits: Russian or Chinese texts score 0.0, even if they are equal. The other tokenizers do not have
-    that gap, and score 1.0 for equal texts without any word. Whatever the tokenizer, only words of more than
-    three characters, all of them `a-z` or `0-9`, are stemmed.
+    Scores are those of the package rouge-score 0.1.2, to the last bit, with the tokenizer `"rouge"`, and
+    with `"auto"` for texts without letters or digits outside ASCII. rouge-score reads only English letters
+    and digits: Russian or Chinese texts score 0.0, even if they are equal. The other tokenizers read all
+    scripts, and score 1.0 for equal texts without any word. All tokenizers stem only words of more than
+    three characters that consist of `a-z` and `0-9`.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def jaccard(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score the share of words that both texts have among the words of either, each counted once.
+    r"""Score the shared distinct words, as a share of all distinct words of both texts.
 
     Parameters
     ----------
@@ -143,22 +143,22 @@ def jaccard(
     expected
         The text it should be. Lists of several references: the best score counts.
     tokenizer
-        What words are. `"auto"` is `"whitespace"`, but where either text of a pair has letters of a script
-        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks, and the other words
-        are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation stays with its
-        word; `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z`
-        and `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else
-        is a regular expression that finds words.
+        How to split the text into words. `"auto"` is `"whitespace"`, but if a text of the pair has letters
+        of a script without spaces (Chinese, Japanese, Thai), each such letter with its marks is a word, and
+        the other words are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation
+        stays with its word; `"unicode"` finds words of any script, as the regular expression `\w+`;
+        `"rouge"` runs of `a-z` and `0-9` in the lowercased text; `"characters"` takes every character but
+        white space. Anything else is a regular expression that finds words.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append the numbers of different words, `output_words`, `expected_words`, `overlap` and `union`, and
-        what concerns turns.
+        Append the numbers of distinct words, `output_words`, `expected_words`, `overlap` and `union`, and
+        the fields for conversations.
 
     Notes
     -----
@@ -192,35 +192,35 @@ def recall(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score the share of the words of expected that output has, each counted once.
+    r"""Score the share of the distinct words of expected that output has too.
 
     Parameters
     ----------
     output
         The text to score.
     expected
-        The text whose words it should have. Lists of several references: the best score counts.
+        The text whose words the output should have. Lists of several references: the best score counts.
     tokenizer
-        What words are. `"auto"` is `"whitespace"`, but where either text of a pair has letters of a script
-        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks, and the other words
-        are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation stays with its
-        word; `"unicode"` finds words of any script, as the regular expression `\w+`; `"rouge"` runs of `a-z`
-        and `0-9` in the lowercased text; `"characters"` takes every character but white space. Anything else
-        is a regular expression that finds words.
+        How to split the text into words. `"auto"` is `"whitespace"`, but if a text of the pair has letters
+        of a script without spaces (Chinese, Japanese, Thai), each such letter with its marks is a word, and
+        the other words are those of `"unicode"`. `"whitespace"` splits at white space, so that punctuation
+        stays with its word; `"unicode"` finds words of any script, as the regular expression `\w+`;
+        `"rouge"` runs of `a-z` and `0-9` in the lowercased text; `"characters"` takes every character but
+        white space. Anything else is a regular expression that finds words.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append the numbers of different words, `output_words`, `expected_words` and `overlap`, and what
-        concerns turns.
+        Append the numbers of distinct words, `output_words`, `expected_words` and `overlap`, and the fields
+        for conversations.
 
     Notes
     -----
-    What output says beyond expected costs nothing. Two texts without any word score 1.0.
+    Additional words of the output do not lower the score. Two texts without any word score 1.0.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def token_f1(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the words in common as SQuAD does: without case, punctuation and articles.
+    """Score the shared words as SQuAD does: without case, punctuation and articles.
 
     Parameters
     ----------
@@ -258,22 +258,24 @@ def token_f1(
     expected
         The right answer. Lists of several right answers: the best score counts.
     tokenizer
-        What words are, once case, punctuation and articles are gone. `"auto"` is `"whitespace"`, as SQuAD has
-        it, but where either text of a pair has letters of a script without spaces (Chinese, Japanese, Thai),
-        each of them is a word, with its marks. The others are those of `jaccard`.
+        How to split the text into words, after case, punctuation and articles are removed. `"auto"` is
+        `"whitespace"`, as SQuAD has it, but if a text of the pair has letters of a script without spaces
+        (Chinese, Japanese, Thai), each such letter with its marks is a word. The others are those of
+        `jaccard`.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `precision`, `recall`, `output_tokens`, `expected_tokens`, `overlap`, and what concerns turns.
+        Append `precision`, `recall`, `output_tokens`, `expected_tokens`, `overlap`, and the fields for
+        conversations.
 
     Notes
     -----
-    The score is the harmonic mean of precision and recall over the words, repeated ones counted as often as
-    both have them. Two answers of which nothing is left score 1.0. Scores are SQuAD's own where no text has
-    letters of a script without spaces.
+    The score is the harmonic mean of precision and recall over the words. A repeated word counts as often as
+    both texts have it. Two answers without words score 1.0. Scores equal SQuAD's unless a text has letters
+    of a script without spaces.
 
     Examples
     --------
@@ -303,35 +305,37 @@ def wer(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    r"""Score the words that are right: 1 − word error rate, and at least 0.
+    r"""Score 1 − the word error rate, and at least 0.
 
     Parameters
     ----------
     output
-        The text to score, as a recogniser heard it.
+        The text to score, such as a transcript.
     expected
         What was said. Lists of several references: the best score counts.
     tokenizer
-        What words are. `"auto"` is `"unicode"`, but where either text of a pair has letters of a script
-        without spaces (Chinese, Japanese, Thai), each of them is a word, with its marks. `"unicode"` finds
-        words of any script, as the regular expression `\w+`; `"whitespace"` splits at white space, as jiwer
-        does at spaces: to jiwer, words with a single newline or tab between them are one word; `"rouge"` and
-        `"characters"` are those of `rouge`. Anything else is a regular expression that finds words.
+        How to split the text into words. `"auto"` is `"unicode"`, but if a text of the pair has letters of a
+        script without spaces (Chinese, Japanese, Thai), each such letter with its marks is a word.
+        `"unicode"` finds words of any script, as the regular expression `\w+`; `"whitespace"` splits at
+        white space, as jiwer does at spaces: to jiwer, words with a single newline or tab between them are
+        one word; `"rouge"` and `"characters"` are those of `rouge`. Anything else is a regular expression
+        that finds words.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `substitutions`, `insertions`, `deletions` and `length` (the words of expected), and what
-        concerns turns.
+        Append `substitutions`, `insertions`, `deletions` and `length` (the words of expected), and the
+        fields for conversations.
 
     Notes
     -----
-    The word error rate is the fewest words to replace, insert or delete, divided by the words of expected.
-    Of two texts without words, equal ones score 1.0 and others 0.0; one such text scores 0.0.
+    The word error rate is the smallest number of words to replace, insert or delete, divided by the number
+    of words of expected. Two texts without words score 1.0 if they are equal, else 0.0. If only one text has
+    no words, the score is 0.0.
 
     Examples
     --------
@@ -370,35 +374,35 @@ def response(
     output
         The response to score, or the list of responses of a conversation.
     expected
-        The response it should be, or one for each turn. For single responses, lists of several references:
-        the best score counts.
+        The expected response, or one for each turn. For single responses, with a list of references the best
+        score counts.
     match_type
         `"rouge"` is the F1 of ROUGE-1 with stemming, `"semantic"` the Jaccard index of the word sets,
         `"recall"` the share of expected words, `"exact"` equality; `"auto"` is `"rouge"`.
     tokenizer
-        What words are. `"auto"` is what judge-llm does where neither text has a letter or digit outside
-        ASCII: runs of `a-z` and `0-9` for ROUGE, words between white space for the others. In other texts
-        ROUGE finds words of any script, and each character of a script without spaces is a word. The other
-        choices are those of `rouge`.
+        How to split the text into words. `"auto"` works like judge-llm if no letter or digit of a pair is
+        outside ASCII: runs of `a-z` and `0-9` for ROUGE, words between white space for the others. In other
+        texts, ROUGE finds words of any script, and each character of a script without spaces is a word. The
+        other choices are those of `rouge`.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     normalize_whitespace
-        Whether to drop list markers at the start of lines (`1.`, `2)`, `-`, `*`, `•`) and the differences of
-        white space. Without it, only white space at the ends is dropped.
+        Whether to ignore list markers at the start of lines (`1.`, `2)`, `-`, `*`, `•`) and differences in
+        white space. Otherwise only white space at the ends is ignored.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `precision`, `recall` and `f1`, or the numbers of different words (`output_words`,
-        `expected_words`, `overlap`, `union`), by `match_type`, and what concerns turns.
+        Append `precision`, `recall` and `f1`, or the numbers of distinct words (`output_words`,
+        `expected_words`, `overlap`, `union`), by `match_type`, and the fields for conversations.
 
     Notes
     -----
-    Responses that are empty on both sides score 1.0, on one side 0.0. A conversation's score is the average
-    over its turns, rounded to 12 decimals, so that six turns of 0.8 pass a threshold of 0.8; conversations of
-    different length score 0.0.
+    Two empty responses score 1.0. If only one is empty, the score is 0.0. A conversation's score is the
+    average over its turns, rounded to 12 decimals, so that six turns of 0.8 pass a threshold of 0.8;
+    conversations of different length score 0.0.
 
     Examples
     --------
@@ -436,7 +440,7 @@ def gleu(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the shared n-grams as a share of the n-grams of the text that has more.
+    """Score the shared n-grams, as a share of the n-grams of the text with more n-grams.
 
     Parameters
     ----------
@@ -447,19 +451,19 @@ def gleu(
     min_len, max_len
         The shortest and the longest n-grams, in words between white space.
     case_sensitive
-        Whether case counts.
+        Whether to distinguish case.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `overlap`, `output_ngrams` and `expected_ngrams`, and what concerns turns.
+        Append `overlap`, `output_ngrams` and `expected_ngrams`, and the fields for conversations.
 
     Notes
     -----
     The numbers are those of NLTK's `sentence_gleu`: the smaller of precision and recall over all n-grams.
-    Two texts without words score 1.0, one such text 0.0.
+    Two texts without words score 1.0. If only one text has no words, the score is 0.0.
 
     Examples
     --------
@@ -495,7 +499,7 @@ def bleu(
     missing: Missing = "fail",
     details: bool = False,
 ) -> pl.Expr:
-    """Score the word n-grams of output that expected has, with a penalty for short outputs: sentence BLEU.
+    """Score the share of word n-grams that expected has too, with a penalty for short outputs: sentence BLEU.
 
     Parameters
     ----------
@@ -509,26 +513,26 @@ def bleu(
     lowercase
         Whether to ignore case.
     smooth_method
-        What n-grams of an order without any match count: `"exp"`, `"floor"`, `"add-k"` or `"none"`.
+        How to count an order of n-grams without any match: `"exp"`, `"floor"`, `"add-k"` or `"none"`.
     smooth_value
         The value of `"floor"` (0.1 where None) and `"add-k"` (1 where None).
     max_ngram_order
         The longest n-grams.
     effective_order
-        Whether to leave out the orders for which output is too short.
+        Whether to leave out orders of n-grams that are longer than the output.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
         Append `brevity_penalty`, `output_tokens`, `expected_tokens` and `overlap_1` to `overlap_4` (shared
-        n-grams, by order), and what concerns turns.
+        n-grams, by order), and the fields for conversations.
 
     Notes
     -----
     Options, defaults and numbers are those of sacrebleu 2.6's `sentence_bleu`, divided by 100. BLEU was made
-    for whole corpora: single sentences that say the same in other words score low.
+    for whole corpora: a single sentence in other words scores low.
 
     Examples
     --------
@@ -581,27 +585,28 @@ def chrf(
     word_order
         The longest word n-grams, which count as well; 2 makes it chrF++.
     beta
-        How much more recall counts than precision.
+        The weight of recall relative to precision.
     lowercase
         Whether to ignore case.
     whitespace
         Whether white space is part of the n-grams.
     eps_smoothing
-        Whether orders without n-grams count as nearly zero, as in chrF++.py and NLTK, and are not left out.
+        Whether orders without n-grams count as nearly zero, as in chrF++.py and NLTK. By default they are
+        left out.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
-        What a missing output or expected value gives: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 without an output and gives null without an expected value.
+        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
+        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
     details
-        Append `precision` and `recall`, averages over the orders, `output_characters`,
-        `expected_characters` and `overlap_1` to `overlap_6` (shared character n-grams, by order), and what
-        concerns turns.
+        Append `precision` and `recall`, averages over the orders, `output_characters`, `expected_characters`
+        and `overlap_1` to `overlap_6` (shared character n-grams, by order), and the fields for
+        conversations.
 
     Notes
     -----
     Options, defaults and numbers are those of sacrebleu 2.6's `sentence_chrf`, divided by 100. It needs no
-    tokenizer, so it suits languages of rich inflection and those without spaces.
+    tokenizer, so it suits languages with rich inflection or without spaces.
 
     Examples
     --------

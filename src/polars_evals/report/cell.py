@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Comparison, Timeline
-from polars_evals.report.evidence import comparison_evidence, result_evidence, table_of, timeline_evidence
+from polars_evals.report.figures import comparison_figures, result_figures, table_of, timeline_figures
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import middle_cut, number_of
-from polars_evals.report.pack import reveal
 from polars_evals.report.page import asset, items_page
 from polars_evals.report.sentences import sentence, story, worst_items
 from polars_evals.report.tables import SIGNS, tables_of
-from polars_evals.wording import clean, counted, line
+from polars_evals.wording import clean, counted, line, reveal
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
@@ -30,8 +29,8 @@ def cell_of(result: Result) -> str:
         return _cell(_comparison(result))
     said = tag("p", reveal(sentence(result)), class_="sentence")
     if isinstance(result, Timeline):
-        return _cell(said, timeline_evidence(result, most=2))
-    shown, *more = result_evidence(result)
+        return _cell(said, timeline_figures(result, most=2))
+    shown, *more = result_figures(result)
     folded = [
         tag("details", tag("summary", one.title), table_of(one, most=20)) for one in tables_of(result)[1:]
     ]
@@ -88,7 +87,7 @@ def _comparison(comparison: Comparison) -> Html:
         tag("p", reveal(found.title), class_="sentence"),
         claims,
         tag("p", " ".join(found.rest)) if found.rest else None,
-        comparison_evidence(comparison, found, most=ROWS)[:2],
+        comparison_figures(comparison, found, most=ROWS)[:2],
         join(tag("p", tag("b", "Worst items")), [_item(row) for row in items], tag("p", hint, class_="quiet"))
         if items
         else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import polars as pl
 
@@ -13,27 +13,22 @@ except ImportError:
     raise ImportError("charts need altair: pip install 'polars-evals[plot]'") from None
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.report.numbers import day, middle_cut
-from polars_evals.report.pack import reveal
-from polars_evals.report.tables import rows_of
-from polars_evals.wording import did_you_mean, line, listed
+from polars_evals.report.numbers import NAME, day, distinct
+from polars_evals.report.tables import bins_of, rows_of
+from polars_evals.wording import did_you_mean, line, listed, reveal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polars_evals.drift.result import Result
 
+R = TypeVar("R")
 # Okabe and Ito's palette. Text and lines are grey enough to be read on light and on dark notebooks.
 TEXT, GREY, BAND = "#7a828b", "#8a939d", "#8a939d"
 BLUE, SKY, VERMILION, GREEN, PURPLE = "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7"
 COLOURS = {"regressed": VERMILION, "inconclusive": GREY, "improved": BLUE, "no_change": GREY}
-SHAPES = {
-    "regressed": "triangle-down",
-    "inconclusive": "diamond",
-    "improved": "triangle-up",
-    "no_change": "circle",
-}
-WIDE, HEIGHT, ROW, LABEL = 640, 190, 24, 60
+SHAPES = dict(zip(COLOURS, ("triangle-down", "diamond", "triangle-up", "circle"), strict=True))
+WIDE, HEIGHT, ROW = 640, 190, 24
 MOST_SLICES, MOST_WINDOWS, BINS = 40, 400, 40
 # From this ratio of the 95th percentile to the median on, values are drawn on a logarithmic axis.
 SKEWED = 2.5
@@ -50,7 +45,7 @@ def _one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
     return name
 
 
-def _themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
+def _themed(*layers: Any, width: int, title: str | None, height: int = HEIGHT) -> Any:
     """Return layers as one chart without a ground of its own, so that it fits dark notebooks too."""
     text = {"labelColor": TEXT, "titleColor": TEXT, "titleFontWeight": "normal", "labelFontSize": 12}
     return alt.layer(*layers).properties(
@@ -66,65 +61,65 @@ def _themed(*layers: Any, width: int, height: int, title: str | None) -> Any:
     )
 
 
-def _distinct(labels: Iterable[str]) -> list[str]:
-    """Return labels that fit and differ: of those that are alike, later ones get a number."""
-    seen: dict[str, int] = {}
-    names = []
-    for label in labels:
-        short = middle_cut(reveal(label), LABEL)
-        seen[short] = seen.get(short, 0) + 1
-        names.append(short if seen[short] == 1 else f"{short} ({seen[short]})")
-    return names
+def _plain(field: str, title: str | None = None, **axis: Any) -> Any:
+    """Return a horizontal axis without a grid."""
+    return alt.X(field, title=title, axis=alt.Axis(grid=False, **axis))
 
 
-def _of_verdict(present: Iterable[str]) -> dict[str, Any]:
-    shown = [name for name in COLOURS if name in set(present)]
-    legend = alt.Legend(title=None, symbolSize=90)
-    colours = alt.Scale(domain=shown, range=[COLOURS[one] for one in shown])
-    shapes = alt.Scale(domain=shown, range=[SHAPES[one] for one in shown])
-    return {
-        "color": alt.Color("verdict:N", scale=colours, legend=legend),
-        "shape": alt.Shape("verdict:N", scale=shapes, legend=legend),
-    }
+def _colour(names: Sequence[str], colours: Sequence[str], field: str = "of", **legend: Any) -> Any:
+    scale = alt.Scale(domain=list(names), range=list(colours))
+    return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(title=None, **legend))
+
+
+def _intervals(
+    rows: pl.DataFrame, labels: Sequence[str], x: Any, width: int, title: str | None, *under: Any,
+    size: int = 70, **look: Any,
+) -> Any:  # fmt: skip
+    """Draw values with their ends, the first three columns, one row each, in the order given."""
+    names, (_, low, high) = distinct(map(reveal, labels)), rows.columns[:3]
+    base = alt.Chart(rows.with_columns(pl.Series("label", names, dtype=pl.String)))
+    y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
+    mark = {} if look else {"color": BLUE}
+    colour = {"color": look["color"]} if look else {}
+    rules = base.mark_rule(strokeWidth=2, **mark)
+    points = base.mark_point(size=size, filled=True, opacity=1, **mark)
+    return _themed(
+        *under,
+        rules.encode(x=alt.X(f"{low}:Q", title=None), x2=f"{high}:Q", y=y, **colour),
+        points.encode(x=x, y=y, **look),
+        width=width, height=max(2, len(names)) * ROW, title=title,
+    )  # fmt: skip
+
+
+def _values(rows: pl.DataFrame, labels: Sequence[str], axis: str, width: int, title: str | None) -> Any:
+    x = alt.X("value:Q", title=axis, scale=alt.Scale(zero=False))
+    return _intervals(rows.select("value", "low", "high"), labels, x, width, title)
 
 
 def _forest(
     rows: pl.DataFrame, labels: Sequence[str], *, effect: float, width: int, title: str | None, axis: str
 ) -> Any:
-    """Draw differences with their intervals, one row each, in the order given."""
-    names = _distinct(labels)
-    data = rows.select("difference", "ci_low", "ci_high", pl.col("verdict").cast(pl.String)).with_columns(
-        pl.Series("label", names, dtype=pl.String)
+    """Draw differences with their intervals, coloured by their verdicts."""
+    shown = [name for name in COLOURS if name in set(rows["verdict"])]
+    legend = alt.Legend(title=None, symbolSize=90)
+    looks = {
+        key: channel(
+            "verdict:N", scale=alt.Scale(domain=shown, range=[of[one] for one in shown]), legend=legend
+        )
+        for key, channel, of in (("color", alt.Color, COLOURS), ("shape", alt.Shape, SHAPES))
+    }
+    band, zero = pl.DataFrame({"low": [-effect], "high": [effect]}), pl.DataFrame({"zero": [0.0]})
+    return _intervals(
+        rows.select("difference", "ci_low", "ci_high", pl.col("verdict").cast(pl.String)),
+        labels,
+        alt.X("difference:Q", title=["← worse · better →", axis], scale=alt.Scale(zero=True)),
+        width,
+        title,
+        alt.Chart(band).mark_rect(color=BAND, opacity=0.2).encode(x=alt.X("low:Q", title=None), x2="high:Q"),
+        alt.Chart(zero).mark_rule(color=GREY).encode(x=alt.X("zero:Q", title=None)),
+        size=90,
+        **looks,
     )
-    y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
-    x = alt.X("difference:Q", title=["← worse · better →", axis], scale=alt.Scale(zero=True))
-    looks, base = _of_verdict(data["verdict"]), alt.Chart(data)
-    return _themed(
-        alt.Chart(pl.DataFrame({"low": [-effect], "high": [effect]}))
-        .mark_rect(color=BAND, opacity=0.2)
-        .encode(x=alt.X("low:Q", title=None), x2="high:Q"),
-        alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=GREY).encode(x=alt.X("zero:Q", title=None)),
-        base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("ci_low:Q", title=None), x2="ci_high:Q", y=y, color=looks["color"]
-        ),
-        base.mark_point(size=90, filled=True, opacity=1).encode(x=x, y=y, **looks),
-        width=width, height=max(2, len(names)) * ROW, title=title,
-    )  # fmt: skip
-
-
-def _intervals(rows: pl.DataFrame, labels: Sequence[str], *, axis: str, width: int, title: str | None) -> Any:
-    """Draw values with their intervals, one row each, in the order given."""
-    names = _distinct(labels)
-    data = rows.select("value", "low", "high").with_columns(pl.Series("label", names, dtype=pl.String))
-    y = alt.Y("label:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=320))
-    base = alt.Chart(data)
-    return _themed(
-        base.mark_rule(strokeWidth=2, color=BLUE).encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
-        base.mark_point(size=70, filled=True, opacity=1, color=BLUE).encode(
-            x=alt.X("value:Q", title=axis, scale=alt.Scale(zero=False)), y=y
-        ),
-        width=width, height=max(2, len(names)) * ROW, title=title,
-    )  # fmt: skip
 
 
 def _roundest(above: float, most: float) -> float:
@@ -136,17 +131,13 @@ def _roundest(above: float, most: float) -> float:
     return most
 
 
-def _spread(
-    shares: pl.DataFrame, names: tuple[str, str], *, x: Any, y: str, width: int, title: str | None
-) -> list[Any]:
+def _spread(shares: pl.DataFrame, names: Sequence[str], x: Any, y: str) -> list[Any]:
     """Return bars of one version and the outline of another, of `low`, `high` and a share for each."""
-    shown = _distinct(names)
-    scale = alt.Scale(domain=shown, range=[SKY, VERMILION])
-    colour = alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, symbolType="square"))
+    colour = _colour(names, [SKY, VERMILION], symbolType="square")
     axis = alt.Y("share:Q", title=y, axis=alt.Axis(format="~%", tickCount=4))
     before, after = (
         shares.select("low", "high", share=side).with_columns(of=pl.lit(name))
-        for side, name in zip(("before", "after"), shown, strict=True)
+        for side, name in zip(("before", "after"), names, strict=True)
     )
     # A step needs the right edge of the last bin too.
     steps = pl.concat([after, after.tail(1).with_columns(low="high")])
@@ -156,20 +147,25 @@ def _spread(
     ]
 
 
-class ComparisonPlots:
-    """Charts of a comparison."""
+class _Plots(Generic[R]):
+    def __init__(self, result: R) -> None:
+        self._of = result
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._of = comparison
+
+def _metric(metric: str | None, rows: pl.DataFrame) -> str:
+    return _one_of("metric", metric, rows["metric"].unique(maintain_order=True))
+
+
+class ComparisonPlots(_Plots[Comparison]):
+    """
+    Charts of a comparison.
+
+    `metric`, `measure` and `candidate` are names; None takes the first. `width` is in pixels.
+    """
 
     def differences(self, *, width: int = WIDE) -> Any:
         """
         Draw what decided each metric over all items: the difference of means or pass rates with its interval.
-
-        Parameters
-        ----------
-        width
-            Pixels.
 
         Notes
         -----
@@ -191,16 +187,7 @@ class ComparisonPlots:
         return self._forest(lambda row: row.slice is None, None, width)
 
     def evidence(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
-        """
-        Draw the differences of a candidate over all items and in each slice, the greatest loss first.
-
-        Parameters
-        ----------
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-        """
+        """Draw the differences of a candidate over all items and in each slice, the greatest loss first."""
         candidate = _one_of("candidate", candidate, self._of.spec.candidates)
         return self._forest(lambda row: row.candidate == candidate, None, width)
 
@@ -208,161 +195,82 @@ class ComparisonPlots:
         """
         Draw the difference of each slice with its interval, the greatest loss first.
 
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-
         Notes
         -----
         Of more than 40 slices, those that moved most are drawn.
         """
-        metric, candidate = self._chosen(metric, candidate)
+        chosen = self._chosen(metric, candidate)
         if not any(row.slice is not None for row in rows_of(self._of)):
             raise ValueError('the comparison has no slices to draw; compare with by=[…] or by="auto"')
         return self._forest(
-            lambda row: row.slice is not None and (row.metric, row.candidate) == (metric, candidate),
-            metric,
-            width,
+            lambda row: row.slice is not None and (row.metric, row.candidate) == chosen, chosen[0], width
         )
 
     def _forest(self, wanted: Any, title: str | None, width: int) -> Any:
         """Draw rows that are no measures; to the right is better, also where less is better."""
         known = [row for row in rows_of(self._of) if wanted(row)]
-        rows = [row for row in known if row.is_score or row.measure is None or row.measure.share]
+        rows = [row for row in known if row.measure is None or row.measure.share]
         kept = sorted(rows, key=lambda row: -row.weight)[:MOST_SLICES]
         kept.sort(key=lambda row: (row.slice is not None, row.likely_gain))
         several = len({row.candidate for row in kept}) > 1
-        labels = [
-            " · ".join(
-                filter(
-                    None, (row.candidate if several else None, row.slice, row.name if title is None else None)
-                )
-            )
+        parts = [
+            (row.candidate if several else None, row.slice, row.name if title is None else None)
             for row in kept
         ]
-        turn = [-1 if row.lower_is_better else 1 for row in kept]
-        ends = [
-            sorted((row.low * sign, row.high * sign))
-            if row.low is not None and row.high is not None
-            else (None, None)
-            for row, sign in zip(kept, turn, strict=True)
-        ]
-        frame = pl.DataFrame(
-            {
-                "difference": [row.gain for row in kept], "ci_low": [one[0] for one in ends],
-                "ci_high": [one[1] for one in ends], "verdict": [row.verdict for row in kept],
-            },
-            schema=dict.fromkeys(("difference", "ci_low", "ci_high"), pl.Float64) | {"verdict": pl.String},
-        )  # fmt: skip
+        ends = [row.drawn() for row in kept]
+        data = [(row.gain, *end[1:], row.verdict) for row, end in zip(kept, ends, strict=True)]
+        names = ("difference", "ci_low", "ci_high")
+        schema = dict.fromkeys(names, pl.Float64) | {"verdict": pl.String}
+        frame = pl.DataFrame(data, schema=schema, orient="row")
+        labels = [" · ".join(filter(None, one)) for one in parts]
         effect = self._of.spec.min_effect
         return _forest(frame, labels, effect=effect, width=width, title=title, axis="difference")
 
     def distributions(
         self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
     ) -> Any:
-        """
-        Draw how the scores of baseline and candidate are spread.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-        """
-        spec = self._of.spec
+        """Draw how the scores of baseline and candidate are spread."""
         metric, candidate = self._chosen(metric, candidate)
-        rows = self._of.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
-        before = rows.filter(pl.col("version") == spec.baseline).sort("bin_low")
-        after = rows.filter(pl.col("version") != spec.baseline).sort("bin_low")
-        shares = before.select(low="bin_low", high="bin_high", before="share").with_columns(
-            after=after["share"]
-        )
+        bins = bins_of(self._of, metric, candidate)
         x = alt.X(
             "low:Q", bin="binned", title="score", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
         )
-        layers = _spread(
-            shares, (spec.baseline, candidate), x=x, y="share of answers", width=width, title=metric
-        )
+        names = distinct(map(reveal, (self._of.spec.baseline, candidate)))
+        layers = _spread(bins, names, x, "share of answers")
         threshold = self._threshold(metric)
         if threshold is not None:
             cut = pl.DataFrame({"threshold": [threshold], "name": [f"passes from {threshold:g}"]})
             rule = alt.Chart(cut).mark_rule(color=GREY, strokeDash=[4, 3])
             layers.append(rule.encode(x=alt.X("threshold:Q", title="score"), tooltip="name:N"))
-        return _themed(*layers, width=width, height=HEIGHT, title=metric)
+        return _themed(*layers, width=width, title=metric)
 
     def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
-        """
-        Draw how many items lost and gained how much.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-        """
+        """Draw how many items lost and gained how much."""
         metric, candidate = self._chosen(metric, candidate)
-        found = (
-            self._of.items.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
-            .select("difference")
-            .collect()["difference"]
-        )
-        most = float(found.abs().max() or 0.0) or 1.0  # type: ignore[arg-type]
-        step = 2 * most / BINS
+        found = self._paired(metric, candidate).select("difference").collect()
+        size, at = pl.col("difference").abs(), pl.col("at")
+        step = 2 * (found.select(size.max()).item() or 1.0) / BINS
         # Equal scores have a bin of their own around 0.
-        place = (
-            pl.when(pl.col("difference") == 0)
-            .then(0.0)
-            .otherwise(
-                pl.col("difference").sign() * ((pl.col("difference").abs() / step).floor() + 0.5) * step
-            )
-        )
-        bins = found.to_frame().select(at=place).group_by("at").agg(count=pl.len()).sort("at")
-        sign = self._of.spec.sign(metric)
+        place = pl.col("difference").sign() * ((size / step).floor() + 0.5) * step
+        place = pl.when(pl.col("difference") == 0).then(0.0).otherwise(place)
         kinds = ["worse", "the same", "better"]
-        kind = (
-            pl.when(pl.col("at") * sign < 0)
-            .then(pl.lit("worse"))
-            .when(pl.col("at") == 0)
-            .then(pl.lit("the same"))
+        way = (at.sign() * self._of.spec.sign(metric) + 1).cast(pl.Int64)
+        data = found.select(at=place).group_by("at").agg(count=pl.len()).sort("at")
+        data = data.with_columns(
+            kind=way.replace_strict(range(3), kinds), low=at - step / 2, high=at + step / 2
         )
-        data = bins.with_columns(
-            kind=kind.otherwise(pl.lit("better")), low=pl.col("at") - step / 2, high=pl.col("at") + step / 2
-        )
-        scale = alt.Scale(domain=kinds, range=[VERMILION, GREY, BLUE])
         chart = alt.Chart(data).mark_bar(binSpacing=1, opacity=1).encode(
             x=alt.X("low:Q", bin="binned", title="candidate − baseline", axis=alt.Axis(grid=False)),
             x2="high:Q",
             y=alt.Y("count:Q", title="items"),
-            color=alt.Color("kind:N", scale=scale, legend=alt.Legend(title=None, symbolType="square")),
+            color=_colour(kinds, [VERMILION, GREY, BLUE], "kind", symbolType="square"),
         )  # fmt: skip
-        return _themed(chart, width=width, height=HEIGHT, title=metric)
+        return _themed(chart, width=width, title=metric)
 
     def pass_rates(
         self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE
     ) -> Any:
-        """
-        Draw the share of answers that pass, of the baseline and of a candidate, with Wilson's intervals.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-        """
+        """Draw the share of answers that pass, of baseline and candidate, with Wilson's intervals."""
         metric, candidate = self._chosen(metric, candidate)
         rows = self._of.pass_rates.filter(
             pl.col("metric") == metric, pl.col("candidate") == candidate, pl.col("slice").is_null()
@@ -373,19 +281,10 @@ class ComparisonPlots:
             "version", value="pass_rate", low="ci_low", high="ci_high"
         )
         labels = [f"{name}: {rate:.1%} pass" for name, rate in rates.select("version", "value").iter_rows()]
-        return _intervals(rates, labels, axis="pass rate", width=width, title=metric)
+        return _values(rates, labels, "pass rate", width, metric)
 
     def measures(self, candidate: str | None = None, *, width: int = WIDE) -> Any:
-        """
-        Draw by which part of the baseline's value each measure changed: its mean and its quantiles.
-
-        Parameters
-        ----------
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
-        """
+        """Draw by which part of the baseline's value each measure changed: its mean and its quantiles."""
         candidate = _one_of("candidate", candidate, self._of.spec.candidates)
         rows = self._of.measures.filter(
             pl.col("candidate") == candidate, pl.col("slice").is_null(), pl.col("ratio").is_not_null()
@@ -396,29 +295,15 @@ class ComparisonPlots:
             f"{name} ({'less' if lower else 'more'} is better), {statistic}"
             for name, statistic, lower in rows.select("metric", "statistic", "lower_is_better").iter_rows()
         ]
-        parts = rows.select(
-            "verdict",
-            difference=pl.col("ratio") - 1,
-            ci_low=pl.col("ratio_low") - 1,
-            ci_high=pl.col("ratio_high") - 1,
-        )
+        ratios = {"difference": "ratio", "ci_low": "ratio_low", "ci_high": "ratio_high"}
+        parts = rows.select("verdict", **{key: pl.col(name) - 1 for key, name in ratios.items()})
         effect = rows.select((pl.col("min_effect") / pl.col("baseline_value").abs()).min()).item() or 0.0
-        return _forest(
-            parts, labels, effect=effect, width=width, title=None, axis="change, as a part of the baseline"
-        )
+        axis = "change, as a part of the baseline"
+        return _forest(parts, labels, effect=effect, width=width, title=None, axis=axis)
 
     def values(self, measure: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
         """
         Draw how the values of a measure are spread, with the median and the 95th percentile of each version.
-
-        Parameters
-        ----------
-        measure
-            Name of the measure; None for the first.
-        candidate
-            The candidate; None for the first.
-        width
-            Pixels.
 
         Notes
         -----
@@ -427,41 +312,34 @@ class ComparisonPlots:
         spec = self._of.spec
         measure = _one_of("measure", measure, list(spec.measures))
         candidate = _one_of("candidate", candidate, spec.candidates)
-        found = (
-            self._of.items.filter(pl.col("metric") == measure, pl.col("candidate") == candidate)
-            .select(before="baseline_score", after="candidate_score")
-            .collect()
-        )
-        both = pl.concat([found["before"], found["after"]]).drop_nulls()
+        found = self._paired(measure, candidate)
+        values = found.select(before="baseline_score", after="candidate_score").collect()
+        both = pl.concat([values["before"], values["after"]]).drop_nulls()
         low, middle, high = both.min(), both.median(), both.quantile(0.95, "linear")
         log = bool(low > 0 and high / middle > SKEWED)  # type: ignore[operator]
         unit = spec.measures[measure].unit
         named = f"{measure} ({unit})" if unit else measure
         scale = alt.Scale(type="log" if log else "linear", nice=False, zero=False)
-        title = f"{line(named, LABEL)}{', logarithmic' if log else ''}"
+        title = f"{line(named, NAME)}{', logarithmic' if log else ''}"
         x = alt.X("low:Q", bin="binned", title=title, scale=scale, axis=alt.Axis(grid=False, format="~s"))
-        layers = _spread(
-            _shares(found, both, log=log),
-            (spec.baseline, candidate),
-            x=x,
-            y="share of items",
-            width=width,
-            title=measure,
-        )
-        shown = _distinct((spec.baseline, candidate))
+        names = distinct(map(reveal, (spec.baseline, candidate)))
         marks = pl.DataFrame(
             [
-                {"low": found[side].quantile(at, "linear"), "of": name, "kind": kind}
-                for side, name in zip(("before", "after"), shown, strict=True)
+                {"low": values[side].quantile(at, "linear"), "of": name, "kind": kind}
+                for side, name in zip(("before", "after"), names, strict=True)
                 for at, kind in ((0.5, "median"), (0.95, "p95"))
             ]
         )
         rules = alt.Chart(marks).mark_rule(strokeWidth=2).encode(
             x=alt.X("low:Q", scale=scale),
-            color=alt.Color("of:N", scale=alt.Scale(domain=shown, range=[SKY, VERMILION])),
+            color=alt.Color("of:N", scale=alt.Scale(domain=names, range=[SKY, VERMILION])),
             strokeDash=alt.StrokeDash("kind:N", legend=alt.Legend(title=None)),
         )  # fmt: skip
-        return _themed(*layers, rules, width=width, height=HEIGHT, title=measure)
+        layers = _spread(_shares(values, both, log=log), names, x, "share of items")
+        return _themed(*layers, rules, width=width, title=measure)
+
+    def _paired(self, metric: str, candidate: str) -> pl.LazyFrame:
+        return self._of.items.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""
@@ -481,8 +359,7 @@ class ComparisonPlots:
         return _roundest(float(fails), float(passes))
 
     def _chosen(self, metric: str | None, candidate: str | None) -> tuple[str, str]:
-        metrics = self._of.summary["metric"].unique(maintain_order=True).to_list()
-        return _one_of("metric", metric, metrics), _one_of("candidate", candidate, self._of.spec.candidates)
+        return _metric(metric, self._of.summary), _one_of("candidate", candidate, self._of.spec.candidates)
 
 
 def _shares(values: pl.DataFrame, both: pl.Series, *, log: bool) -> pl.DataFrame:
@@ -501,11 +378,14 @@ def _shares(values: pl.DataFrame, both: pl.Series, *, log: bool) -> pl.DataFrame
     return pl.DataFrame({"low": ends[:-1], "high": ends[1:], **shares})
 
 
-class TimelinePlots:
-    """Charts of a timeline."""
+class TimelinePlots(_Plots[Timeline]):
+    """
+    Charts of a timeline.
 
-    def __init__(self, timeline: Timeline) -> None:
-        self._of = timeline
+    `metric` is the name of a metric or measure, `version` a version, where each was followed on its own, and
+    `slice` a slice, as in `"topic=refunds"`: None takes the first metric, the first version, and all rows.
+    `width` is in pixels.
+    """
 
     def scores(
         self,
@@ -517,17 +397,6 @@ class TimelinePlots:
     ) -> Any:
         """
         Draw the mean over time with intervals, the reference level, and where a change began.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric or measure; None for the first.
-        version
-            The version, where each was followed on its own; None for the first.
-        slice
-            The slice, as in `"topic=refunds"`; None for all rows.
-        width
-            Pixels.
 
         Notes
         -----
@@ -543,34 +412,15 @@ class TimelinePlots:
         slice: str | None = None,  # noqa: A002
         width: int = WIDE,
     ) -> Any:
-        """
-        Draw the pass rate over time with Wilson's intervals.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        version
-            The version, where each was followed on its own; None for the first.
-        slice
-            The slice, as in `"topic=refunds"`; None for all rows.
-        width
-            Pixels.
-        """
+        """Draw the pass rate over time with Wilson's intervals."""
         return self._series("pass_rate", ("pass_ci_low", "pass_ci_high"), metric, version, slice, width=width)
 
     def _series(
-        self,
-        value: str,
-        ends: tuple[str, str],
-        metric: str | None,
-        version: str | None,
-        part: str | None,
-        *,
+        self, value: str, ends: tuple[str, str], metric: str | None, version: str | None, part: str | None, *,
         width: int,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         changes = self._of.summary
-        metric = _one_of("metric", metric, changes["metric"].unique(maintain_order=True))
+        metric = _metric(metric, changes)
         if self._of.settings["version"] is not None:
             version = _one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
         if part is not None:
@@ -589,9 +439,7 @@ class TimelinePlots:
             time=pl.col("window").cast(pl.Datetime("ms")).dt.replace_time_zone(None), value=value,
             **dict(zip(("low", "high"), there, strict=False)),
         )  # fmt: skip
-        base = alt.Chart(data)
-        time = alt.X("time:T", title=None, axis=alt.Axis(grid=False))
-        layers = []
+        base, time, layers = alt.Chart(data), _plain("time:T"), []
         if len(there) == 2:
             layers.append(base.mark_rule(color=GREY, opacity=0.5).encode(x=time, y="low:Q", y2="high:Q"))
         y = alt.Y("value:Q", title=value.replace("_", " "), scale=alt.Scale(zero=False))
@@ -600,12 +448,9 @@ class TimelinePlots:
             base.mark_point(color=BLUE, filled=True, opacity=1, size=20).encode(x=time, y=y),
         ]
         if value == "mean" and row["reference_mean"] is not None:
-            level = pl.DataFrame({"level": [row["reference_mean"]], "name": ["reference"]})
-            layers.append(
-                alt.Chart(level)
-                .mark_rule(color=GREY, strokeDash=[4, 3])
-                .encode(y="level:Q", tooltip="name:N")
-            )
+            level = alt.Chart(pl.DataFrame({"level": [row["reference_mean"]], "name": ["reference"]}))
+            rule = level.mark_rule(color=GREY, strokeDash=[4, 3])
+            layers.append(rule.encode(y="level:Q", tooltip="name:N"))
         if row["began"] is not None:
             began = pl.DataFrame({"began": [row["began"]]}).select(
                 pl.col("began").cast(pl.Datetime("ms")).dt.replace_time_zone(None),
@@ -615,25 +460,15 @@ class TimelinePlots:
             mark = alt.Chart(began).mark_rule(color=COLOURS[row["verdict"]], strokeWidth=2)
             layers.append(mark.encode(x="began:T", tooltip="since:N"))
         title = " · ".join(name for name in (metric, version, part) if name is not None)
-        return _themed(*layers, width=width, height=HEIGHT, title=title)
+        return _themed(*layers, width=width, title=title)
 
 
-class CalibrationPlots:
-    """Charts of a calibration."""
-
-    def __init__(self, calibration: Calibration) -> None:
-        self._of = calibration
+class CalibrationPlots(_Plots[Calibration]):
+    """Charts of a calibration; `width` is in pixels."""
 
     def curve(self, metric: str | None = None, *, width: int = WIDE) -> Any:
         """
-        Draw how well each threshold agrees with the human verdicts.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the one that agrees best.
-        width
-            Pixels.
+        Draw how well each threshold agrees with the human verdicts, of the metric that agrees best.
 
         Notes
         -----
@@ -646,171 +481,102 @@ class CalibrationPlots:
         objective = of.settings["objective"]
         names = list(dict.fromkeys((objective, "precision", "recall")))
         data = curve.select("threshold", *names).unpivot(index="threshold", variable_name="measure")
-        span = pl.DataFrame(
-            {
-                "low": [best["threshold_ci_low"]],
-                "high": [best["threshold_ci_high"]],
-                "best": [best["threshold"]],
-            }
-        )
+        ends = {"low": "threshold_ci_low", "high": "threshold_ci_high", "best": "threshold"}
+        span = alt.Chart(pl.DataFrame({key: [best[name]] for key, name in ends.items()}))
         band = curve.select("threshold", low=f"{objective}_ci_low", high=f"{objective}_ci_high")
-        x = alt.X("threshold:Q", title="threshold", axis=alt.Axis(grid=False))
-        scale = alt.Scale(domain=names, range=[BLUE, GREEN, PURPLE][: len(names)])
+        x = _plain("threshold:Q", "threshold")
         return _themed(
-            alt.Chart(span).mark_rect(color=BAND, opacity=0.2).encode(x="low:Q", x2="high:Q"),
+            span.mark_rect(color=BAND, opacity=0.2).encode(x="low:Q", x2="high:Q"),
             alt.Chart(band).mark_area(color=BLUE, opacity=0.2).encode(x=x, y="low:Q", y2="high:Q"),
-            alt.Chart(span).mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q"),
+            span.mark_rule(color=VERMILION, strokeWidth=2).encode(x="best:Q"),
             alt.Chart(data).mark_line(strokeWidth=2).encode(
                 x=x, y=alt.Y("value:Q", title=None),
-                color=alt.Color("measure:N", scale=scale, legend=alt.Legend(title=None)),
+                color=_colour(names, [BLUE, GREEN, PURPLE][: len(names)], "measure"),
                 strokeDash=alt.StrokeDash("measure:N", sort=names),
             ),
-            width=width, height=HEIGHT, title=metric,
+            width=width, title=metric,
         )  # fmt: skip
 
 
-class RankingPlots:
-    """Charts of a ranking."""
-
-    def __init__(self, ranking: Ranking) -> None:
-        self._of = ranking
+class RankingPlots(_Plots[Ranking]):
+    """Charts of a ranking; `width` is in pixels."""
 
     def means(self, metric: str | None = None, *, width: int = WIDE) -> Any:
-        """
-        Draw the mean of each version with its simultaneous interval, best first.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        width
-            Pixels.
-        """
-        summary = self._of.summary
-        metric = _one_of("metric", metric, summary["metric"].unique(maintain_order=True))
-        rows = summary.filter(pl.col("metric") == metric)
+        """Draw the mean of each version with its simultaneous interval, best first."""
+        metric = _metric(metric, self._of.summary)
+        rows = self._of.summary.filter(pl.col("metric") == metric)
         values = rows.select(value="mean", low="ci_low", high="ci_high")
-        return _intervals(values, rows["version"].to_list(), axis="mean score", width=width, title=metric)
+        return _values(values, rows["version"].to_list(), "mean score", width, metric)
 
 
-class SamplePlanPlots:
-    """Charts of a plan."""
-
-    def __init__(self, plan: SamplePlan) -> None:
-        self._of = plan
+class SamplePlanPlots(_Plots[SamplePlan]):
+    """Charts of a plan; `width` is in pixels."""
 
     def items(self, metric: str | None = None, *, width: int = WIDE) -> Any:
-        """
-        Draw how many items find a difference of each size.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        width
-            Pixels.
-        """
+        """Draw how many items find a difference of each size."""
         summary = self._of.summary
-        known = summary["metric"].drop_nulls().unique(maintain_order=True).to_list()
-        if known:
-            metric = _one_of("metric", metric, known)
+        if summary["metric"].count():
+            metric = _metric(metric, summary.drop_nulls("metric"))
             summary = summary.filter(pl.col("metric") == metric)
         rows = summary.sort("min_effect").drop_nulls("items").select("min_effect", "items")
-        x = alt.X("min_effect:Q", title="difference to be found", axis=alt.Axis(grid=False))
+        x = _plain("min_effect:Q", "difference to be found")
         y = alt.Y("items:Q", title="items", scale=alt.Scale(type="log"))
-        asked = summary.head(1).select("min_effect", "items")
+        point = {"filled": True, "opacity": 1}
+        wanted = summary.head(1).select("min_effect", "items")
         return _themed(
             alt.Chart(rows).mark_line(color=GREY).encode(x=x, y=y),
-            alt.Chart(rows).mark_point(filled=True, opacity=1, color=BLUE, size=60).encode(x=x, y=y),
-            alt.Chart(asked).mark_point(filled=True, opacity=1, color=VERMILION, size=120).encode(x=x, y=y),
-            width=width, height=HEIGHT, title=metric,
+            alt.Chart(rows).mark_point(color=BLUE, size=60, **point).encode(x=x, y=y),
+            alt.Chart(wanted).mark_point(color=VERMILION, size=120, **point).encode(x=x, y=y),
+            width=width, title=metric,
         )  # fmt: skip
 
 
-class RunsPlots:
-    """Charts of repeated runs."""
-
-    def __init__(self, runs: Runs) -> None:
-        self._of = runs
+class RunsPlots(_Plots[Runs]):
+    """Charts of repeated runs; `metric` and `version` are names, `width` is in pixels."""
 
     def pass_at_k(self, metric: str | None = None, *, version: str | None = None, width: int = WIDE) -> Any:
-        """
-        Draw how often any, and how often all, of k runs pass.
-
-        Parameters
-        ----------
-        metric
-            Name of the metric; None for the first.
-        version
-            The version; None for the first.
-        width
-            Pixels.
-        """
+        """Draw how often any, and how often all, of k runs pass."""
         summary = self._of.summary
         if summary.is_empty():
             raise ValueError(
                 "there are no passes to draw: the metrics have no labels, or no item has enough runs"
             )
-        metric = _one_of("metric", metric, summary["metric"].unique(maintain_order=True))
+        metric = _metric(metric, summary)
         version = _one_of("version", version, summary["version"].unique(maintain_order=True))
         rows = summary.filter(pl.col("metric") == metric, pl.col("version") == version)
-        kinds = ["any of k passes", "all of k pass"]
+        kinds = {"any of k passes": ("pass_at_k", ""), "all of k pass": ("pass_all_k", "all_")}
         data = pl.concat(
-            [
-                rows.select("k", value="pass_at_k", low="ci_low", high="ci_high", kind=pl.lit(kinds[0])),
-                rows.select(
-                    "k", value="pass_all_k", low="all_ci_low", high="all_ci_high", kind=pl.lit(kinds[1])
-                ),
-            ]
+            rows.select("k", value=of, low=f"{ends}ci_low", high=f"{ends}ci_high", kind=pl.lit(kind))
+            for kind, (of, ends) in kinds.items()
         )
-        x = alt.X("k:O", title="runs (k)", axis=alt.Axis(grid=False, labelAngle=0))
+        x = _plain("k:O", "runs (k)", labelAngle=0)
         y = alt.Y("value:Q", title="items", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
-        colour = alt.Color(
-            "kind:N", scale=alt.Scale(domain=kinds, range=[BLUE, VERMILION]), legend=alt.Legend(title=None)
-        )
-        base = alt.Chart(data)
+        colour, base = _colour(list(kinds), [BLUE, VERMILION], "kind"), alt.Chart(data)
         return _themed(
             base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour),
             base.mark_point(filled=True, opacity=1, size=60).encode(x=x, y=y, color=colour, shape="kind:N"),
-            width=width, height=HEIGHT, title=f"{metric} · {version}",
+            width=width, title=f"{metric} · {version}",
         )  # fmt: skip
 
 
-class AgreementPlots:
-    """Charts of an agreement."""
-
-    def __init__(self, agreement: Agreement) -> None:
-        self._of = agreement
+class AgreementPlots(_Plots[Agreement]):
+    """Charts of an agreement; `width` is in pixels."""
 
     def values(self, *, width: int = WIDE) -> Any:
-        """
-        Draw each coefficient with its interval.
-
-        Parameters
-        ----------
-        width
-            Pixels.
-        """
+        """Draw each coefficient with its interval."""
         rows = self._of.summary.drop_nulls("value")
         labels = [name.replace("_", " ") for name in rows["statistic"]]
-        values = rows.select(
-            "value", low=pl.coalesce("ci_low", "value"), high=pl.coalesce("ci_high", "value")
-        )
-        return _intervals(values, labels, axis="coefficient", width=width, title=None)
+        low, high = (pl.coalesce(end, "value") for end in ("ci_low", "ci_high"))
+        return _values(rows.select("value", low=low, high=high), labels, "coefficient", width, None)
 
 
-KINDS: dict[type[Any], Any] = {
-    Agreement: AgreementPlots,
-    Calibration: CalibrationPlots,
-    Comparison: ComparisonPlots,
-    Ranking: RankingPlots,
-    Runs: RunsPlots,
-    SamplePlan: SamplePlanPlots,
-    Timeline: TimelinePlots,
-}
+_PLOTS: dict[type[Any], Any] = {
+    Agreement: AgreementPlots, Calibration: CalibrationPlots, Comparison: ComparisonPlots,
+    Ranking: RankingPlots, Runs: RunsPlots, SamplePlan: SamplePlanPlots, Timeline: TimelinePlots,
+}  # fmt: skip
 
 
 def plots_of(result: Result) -> Any:
     """Return the charts of a result."""
-    return KINDS[type(result)](result)
+    return _PLOTS[type(result)](result)

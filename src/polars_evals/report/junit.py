@@ -21,22 +21,11 @@ COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipp
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that was judged.
-
-    Parameters
-    ----------
-    group, name
-        What it is called, together.
-    problem
-        What became of it; None if all is well.
-    message, kind, text
-        The problem in a line, its kind in a word, and at length.
-    output
-        What else there is to say.
-    """
+    """One thing that was judged, and its problem in a line, in a word, and at length."""
 
     group: str
     name: str
+    # None if all is well.
     problem: Literal["failure", "error", "skipped"] | None = None
     message: str = ""
     kind: str | None = None

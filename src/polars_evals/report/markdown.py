@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polars_evals.drift import Comparison
-from polars_evals.report.numbers import middle_cut, score
+from polars_evals.report.numbers import middle_cut, score, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
 from polars_evals.report.tables import SIGNS, Row, Table, by_importance, tables_of
 from polars_evals.wording import cell, counted, line
@@ -59,35 +60,35 @@ def _folded(comparison: Comparison) -> list[str]:
 
 
 def _rows(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 40)
     several = len(comparison.spec.candidates) > 1
     sliced = any(row.slice is not None for row in rows)
-    heads = [
-        "", *(["version"] if several else []), "metric", *(["slice"] if sliced else []), "difference",
-        "interval", "before → after", "newly failing", "newly passing", "n",
-    ]  # fmt: skip
-    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * (len(heads) - 3)} ---: | ---: | ---: |"]
-    for row in rows:
-        values = [
-            f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
-            *([middle_cut(row.candidate, 40)] if several else []),
-            middle_cut(row.name, 40),
-            *(["all items" if row.slice is None else middle_cut(row.slice, 40)] if sliced else []),
-            row.change(row.difference),
-            row.interval or "–",
-            row.levels,
-            "–" if row.newly_failing is None else f"{row.newly_failing:,}",
-            "–" if row.newly_passing is None else f"{row.newly_passing:,}",
-            f"{row.n:,}",
-        ]
-        lines.append(f"| {' | '.join(map(inert, values))} |")
-    return lines
+    shown = [
+        {
+            "": f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
+            **({"version": names[row.candidate]} if several else {}),
+            "metric": middle_cut(row.name, 40),
+            **({"slice": "all items" if row.slice is None else middle_cut(row.slice, 40)} if sliced else {}),
+            "difference": row.change(row.difference),
+            "interval": row.interval or "–",
+            "before → after": row.levels,
+            "newly failing": row.newly_failing,
+            "newly passing": row.newly_passing,
+            "n": row.n,
+        }
+        for row in rows
+    ]
+    table = Table.of("", shown)
+    counts = ("newly failing", "newly passing", "n")
+    return _table(replace(table, numeric=tuple(head in counts for head in table.heads)), len(shown))
 
 
 def _worst(comparison: Comparison) -> list[str]:
     items = worst_items(comparison)
+    names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 40)
     lines = ["Worst items:", ""] if items else []
     for one in items:
-        who = f"{middle_cut(one['candidate'], 40)}, " if len(comparison.spec.candidates) > 1 else ""
+        who = f"{names[one['candidate']]}, " if len(comparison.spec.candidates) > 1 else ""
         numbers = f"{score(one['baseline_score'])} → {score(one['candidate_score'])}"
         name = inert(f"{who}{middle_cut(one['metric'], 40)}")
         lines.append(f"- {inert(middle_cut(cell(one['item'], 200)))} ({name} {numbers})")

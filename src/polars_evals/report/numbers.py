@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from polars_evals.wording import line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from polars_evals.suite.measure import Measure
 
@@ -73,7 +73,7 @@ def _points(difference: float) -> str:
 
     Examples
     --------
-    >>> points(-0.31), points(0.012)
+    >>> _points(-0.31), _points(0.012)
     ('−31 points', '+1.2 points')
     """
     size = abs(difference) * 100
@@ -126,7 +126,24 @@ def short_names(names: Sequence[str], limit: int = NAME) -> dict[str, str]:
     {'org/model-a': 'a', 'org/model-b': 'b'}
     """
     prefix = common_prefix(names) if max(map(len, names), default=0) > limit else ""
-    return {name: middle_cut(name.removeprefix(prefix), limit) for name in names}
+    return dict(zip(names, distinct([name.removeprefix(prefix) for name in names], limit), strict=True))
+
+
+def distinct(labels: Iterable[str], limit: int = NAME) -> list[str]:
+    """Return labels that fit and differ: of those that are alike, later ones get a number.
+
+    Examples
+    --------
+    >>> distinct(["mistral-a", "mistral-a", "b"], 7)
+    ['mis…l-a', 'mis…l-a (2)', 'b']
+    """
+    seen: dict[str, int] = {}
+    names = []
+    for label in labels:
+        short = middle_cut(label, limit)
+        seen[short] = seen.get(short, 0) + 1
+        names.append(short if seen[short] == 1 else f"{short} ({seen[short]})")
+    return names
 
 
 def common_prefix(names: Sequence[str]) -> str:
@@ -141,5 +158,6 @@ def common_prefix(names: Sequence[str]) -> str:
         return ""
     first, last = min(names), max(names)
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    cut = max((first.rfind(mark, 0, same) + 1 for mark in "/-_:. "), default=0)
+    # A point stands inside numbers such as v0.2.
+    cut = max(first.rfind(mark, 0, same) + 1 for mark in "/-_: ")
     return first[:cut] if cut >= 4 and all(len(name) > cut for name in names) else ""

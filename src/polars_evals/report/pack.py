@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +25,7 @@ from polars_evals.drift.columns import as_text, item_key, values_of
 from polars_evals.drift.items import text_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
-from polars_evals.wording import INVISIBLE, counted
+from polars_evals.wording import counted, reveal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,49 +48,35 @@ FACTS = (
     "twice as long", "half as long",
 )  # fmt: skip
 # What traces say of a call, and the letter of its column in a block.
-ABOUT = {"error": "e", "finish_reason": "f", "latency_ms": "l", "cost": "c", "trace_id": "t"}
+ABOUT = {
+    "error": "e", "finish_reason": "f", "latency_ms": "l", "cost": "c", "trace_id": "t", "output_tokens": "o",
+}  # fmt: skip
 _REFUSAL = (
     r"(?i)^\W*(?:i(?:[’']m| am) (?:sorry|unable|not able)|sorry,|i (?:can[’']?t|cannot|can not|won[’']t)\b|"
     r"as an ai\b|unfortunately, i)"
 )
 _SCRIPTS = "Greek Cyrillic Hebrew Arabic Devanagari Bengali Tamil Thai Hiragana Katakana Han Hangul"
 _OTHER_SCRIPT = "[" + "".join(rf"\p{{{name}}}" for name in _SCRIPTS.split()) + "]"
-_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 @dataclass(frozen=True)
 class Packed:
-    """
-    The items of a page.
+    """The items of a page."""
 
-    Attributes
-    ----------
-    about
-        What all items share, as JSON has it: versions, metrics, slices.
-    head, scores, previews, texts
-        Deflated, in base 64: names with `about`; numbers; previews of answers; full texts, a word a block.
-    items
-        The first items, for where there are no scripts.
-    total, with_text
-        How many items there are, and how many of them have their full texts.
-    report
-        A hash of the content, which tells ratings of different reports apart.
-    rates
-        The share of each version's answers with an error, cut off, and so on.
-    frame, numbers
-        What examples are chosen from: a row for each item, and scores by metric.
-    """
-
+    # What all items share, as JSON has it: versions, metrics, slices.
     about: dict[str, Any]
+    # Deflated, in base 64: names with `about`; numbers; previews of answers; full texts, a word a block.
     head: str
     scores: str
     previews: str
     texts: str
+    # The first items, for where there are no scripts.
     items: list[dict[str, Any]]
     total: int
     with_text: int
-    report: str
+    # The share of each version's answers with an error, cut off, and so on.
     rates: dict[str, list[float]]
+    # What examples are chosen from: a row for each item, and scores by metric.
     frame: pl.DataFrame = field(repr=False)
     numbers: dict[str, Floats] = field(repr=False)
 
@@ -154,8 +139,7 @@ def pack(
     previews = _shown(shared["input"])
     # A page is known by what it shows: its names and its numbers.
     blob = _numbers(about, numbers, parts, flags, shared)
-    digest = sha256(json.dumps([about, names], sort_keys=True).encode() + blob).hexdigest()[:16]
-    about["report"] = digest
+    about["report"] = sha256(json.dumps([about, names], sort_keys=True).encode() + blob).hexdigest()[:16]
     with ThreadPoolExecutor(2) as pool:
         deflated_scores = pool.submit(_deflate, blob)
         head = _deflate(_json(about | {"names": names, "inputs": previews}))
@@ -165,10 +149,8 @@ def pack(
     static = _static(shared, parts, numbers, flags, spec.names)
     return Packed(
         about=about, head=head, scores=scores, previews=answers, texts=" ".join(blocks), items=static,
-        total=len(names), with_text=shown, report=digest,
-        rates={
-            fact: ((flags >> bit) & 1).mean(axis=0).tolist() for bit, fact in enumerate(FACTS[:4])
-        },
+        total=len(names), with_text=shown,
+        rates={fact: ((flags >> bit) & 1).mean(axis=0).tolist() for bit, fact in enumerate(FACTS[:4])},
         frame=shared.with_columns(part["output"].alias(f"output:{at}") for at, part in enumerate(parts)),
         numbers=numbers,
     )  # fmt: skip
@@ -199,38 +181,32 @@ def _read(comparison: Comparison) -> pl.DataFrame:
     assert table is not None
     assert spec.item is not None
     schema = table.collect_schema()
-    failed, finish = error_of(schema), finish_of(schema)
+    failed = error_of(schema)
+    finish = pl.lit(None, pl.String) if (known := finish_of(schema)) is None else known
     output = text_of(schema, "output")
     facts = {
         "fact:error": pl.lit(value=False) if failed is None else failed,
-        "fact:truncated": pl.lit(value=False)
-        if finish is None
-        else finish.is_in(CUT_OFF).fill_null(value=False),
-        "fact:filtered": pl.lit(value=False)
-        if finish is None
-        else finish.is_in(HELD_BACK).fill_null(value=False),
+        **{
+            f"fact:{name}": finish.is_in(reasons).fill_null(value=False)
+            for name, reasons in (("truncated", CUT_OFF), ("filtered", HELD_BACK))
+        },
         "fact:refusal": output.str.head(200).str.contains(_REFUSAL),
         "fact:script": output.str.head(2_000).str.contains(_OTHER_SCRIPT),
         "fact:fence": output.str.contains("```", literal=True),
         "fact:json": output.str.head(200).str.contains(r"^\s*[\[{]"),
         "fact:length": output.str.len_bytes(),
     }
-    sets = _sets(comparison, list(schema))
+    slices = [
+        pl.concat_str(
+            [pl.lit(f"{name}=") + as_text(schema, name).fill_null("null") for name in group], separator=", "
+        ).alias(f"by:{', '.join(group)}")
+        for group in _sets(comparison, list(schema))
+    ]
     rows = (
         table.select(
             as_text(schema, spec.version).alias("version"),
             item_key(schema, spec.item).cast(pl.String).alias("item"),
-            *(
-                pl.concat_str(
-                    part
-                    for at, name in enumerate(group)
-                    for part in (
-                        pl.lit(f"{', ' if at else ''}{name}="),
-                        as_text(schema, name).fill_null("null"),
-                    )
-                ).alias(f"by:{', '.join(group)}")
-                for group in sets
-            ),
+            *slices,
             text_of(schema, "input").alias("input"),
             text_of(schema, "expected").alias("expected"),
             output.alias("output"),
@@ -500,11 +476,6 @@ def _shown(texts: pl.Series) -> list[str]:
     """Return texts as one line each, short, with what cannot be seen made visible."""
     short = texts.str.head(3 * PREVIEW).str.replace_all(r"\s+", " ").str.strip_chars().str.head(PREVIEW)
     return [reveal(one) if one is not None else "" for one in short]
-
-
-def reveal(text: str) -> str:
-    """Show what cannot be seen and yet acts on the text around it, as `⟨U+202E⟩` or `␍`."""
-    return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
 
 
 def _static(

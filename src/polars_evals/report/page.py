@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -15,25 +16,19 @@ import polars as pl
 
 from polars_evals._version import __version__
 from polars_evals.drift import Comparison, Timeline
-from polars_evals.report.evidence import METHODS, comparison_evidence, result_evidence, timeline_evidence
+from polars_evals.report.figures import METHODS, comparison_figures, result_figures, timeline_figures
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
-from polars_evals.report.pack import Packed, pack, reveal
+from polars_evals.report.pack import Packed, pack
 from polars_evals.report.sentences import Claim, Story, changes, sentence, story
-from polars_evals.report.tables import SIGNS
-from polars_evals.wording import apart, counted, line
+from polars_evals.report.tables import SIGNS, WORDS
+from polars_evals.wording import apart, counted, line, reveal
 
 if TYPE_CHECKING:
     from polars_evals.drift.result import Result
 
 SCRIPTS = ("data", "diff", "dom", "filter", "state", "labels", "export", "grid", "panel", "main")
 LONGEST_ADDRESS = 1_000
-WORDS = (
-    ("regressed", "worse"),
-    ("improved", "better"),
-    ("inconclusive", "unclear"),
-    ("no_change", "unchanged"),
-)
 
 
 def page_of(
@@ -71,7 +66,7 @@ def page_of(
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
     if isinstance(result, Comparison):
         return _comparison(result, timeline, items, label, source=source, gates=gates)
-    parts = timeline_evidence(result) if isinstance(result, Timeline) else result_evidence(result)
+    parts = timeline_figures(result) if isinstance(result, Timeline) else result_figures(result)
     said = [_gates(gates), *_other_claims(result)]
     head = tag("header", tag("div", _theme(), class_="top"), said, tag("p", _stamp(source), class_="facts"))
     main = tag("main", tag("section", parts, id="evidence"), _notes(result))
@@ -106,8 +101,8 @@ def _comparison(
         _head(comparison, found, packed, source, gates),
         tag(
             "main",
-            tag("section", comparison_evidence(comparison, found), id="evidence"),
-            None if timeline is None else tag("section", timeline_evidence(timeline), id="timeline"),
+            tag("section", comparison_figures(comparison, found), id="evidence"),
+            None if timeline is None else tag("section", timeline_figures(timeline), id="timeline"),
             _items(comparison, packed),
             _notes(comparison),
         ),
@@ -116,11 +111,8 @@ def _comparison(
     if packed is not None:
         body += _templates(packed)
     spec = comparison.spec
-    who = (
-        middle_cut(spec.candidates[0], 40)
-        if len(spec.candidates) == 1
-        else f"{len(spec.candidates)} versions"
-    )
+    single = len(spec.candidates) == 1
+    who = middle_cut(spec.candidates[0], 40) if single else f"{len(spec.candidates)} versions"
     return _document(f"{who} against {middle_cut(spec.baseline, 40)}", body)
 
 
@@ -154,28 +146,21 @@ def _head(
         )
         for at, claim in enumerate(found.claims)
     ]
-    first = (
-        tag("ol", claims, class_="claims")
-        if claims
-        else tag("h1", found.rest[0] if found.rest else found.title)
-    )
-    rest = found.rest if claims else found.rest[1:]
+    first, rest = tag("ol", claims, class_="claims"), found.rest
+    if not claims:
+        first, rest = tag("h1", rest[0] if rest else found.title), rest[1:]
     counts = [
         tag("span", f"{SIGNS[kind]} {found.counts[kind]:,} {word}", class_=f"count {kind}")
-        for kind, word in WORDS
+        for kind, word in WORDS.items()
         if found.counts[kind] or kind != "no_change"
     ]
     total = sum(found.counts.values())
-    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {total:,} rows"
+    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {counted(total, 'row')}"
+    who = tag("p", found.title.partition(": ")[0], class_="who")
+    top = [who, tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"), _theme()]
     return tag(
         "header",
-        tag(
-            "div",
-            tag("p", found.title.partition(": ")[0], class_="who"),
-            tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"),
-            _theme(),
-            class_="top",
-        ),
+        tag("div", top, class_="top"),
         _gates(gates),
         first,
         tag("p", " ".join(rest), class_="rest") if rest else None,
@@ -193,15 +178,8 @@ def _sign(verdict: str) -> Html:
 
 
 def _theme() -> Html:
-    return tag(
-        "button",
-        "◐",
-        type="button",
-        id="theme",
-        title="Light or dark",
-        aria_label="Light or dark",
-        hidden=True,
-    )
+    said = "Light or dark"
+    return tag("button", "◐", type="button", id="theme", title=said, aria_label=said, hidden=True)
 
 
 def _claim(claim: Claim, packed: Packed | None) -> Html:
@@ -232,16 +210,11 @@ def _example(comparison: Comparison, claim: Claim, packed: Packed | None) -> Htm
         return None
     texts = apart({"x": one["expected"], "b": one["before"], "a": one["after"]}, "b", "a")
     cut = {key: line(reveal(value), 90) for key, value in texts.items() if isinstance(value, str)}
-    parts = [f"{line(reveal(one['input'] or one['item']), 110)}"]
-    if cut.get("x"):
-        parts.append(f"expected “{cut['x']}”")
-    parts.append(f"“{cut.get('b') or 'no answer'}” → “{cut.get('a') or 'no answer'}”")
-    return tag(
-        "p",
-        "For example: ",
-        (join(" · " if at else "", tag("bdi", part)) for at, part in enumerate(parts)),
-        class_="example",
-    )
+    # Each text has its own direction, so that before stands left of after whatever their scripts.
+    before, after = (tag("bdi", f"“{cut.get(key) or 'no answer'}”") for key in "ba")
+    expected = [" · expected ", tag("bdi", f"“{cut['x']}”")] if cut.get("x") else None
+    asked = tag("bdi", line(reveal(one["input"] or one["item"]), 110))
+    return tag("p", "For example: ", asked, expected, " · ", before, " → ", after, class_="example")
 
 
 def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
@@ -249,15 +222,11 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
     if not gates:
         return None
     failed = [one for one in gates if one.get("status") == "failed"]
-    others: dict[str, int] = {}
-    for one in gates:
-        if one.get("status") != "failed":
-            others[str(one.get("status"))] = others.get(str(one.get("status")), 0) + 1
+    others = Counter(str(one.get("status")) for one in gates if one not in failed)
     told = ", ".join(f"{n:,} {status}" for status, n in others.items())
     if not failed:
-        return tag(
-            "p", "✓ " if set(others) <= {"passed"} else "", f"Gates: {told}", class_="gates", id="gates"
-        )
+        sign = "✓ " if set(others) <= {"passed"} else ""
+        return tag("p", sign, f"Gates: {told}", class_="gates", id="gates")
     rows = [
         tag(
             "li",
@@ -266,14 +235,9 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
         )
         for one in failed
     ]
-    word = f"✗ {counted(len(failed), 'gate')} failed"
-    return tag(
-        "div",
-        tag("p", tag("b", word), f"; {told}" if told else ""),
-        tag("ul", rows, id="failed-gates"),
-        class_="gates regressed",
-        id="gates",
-    )
+    word = tag("b", f"✗ {counted(len(failed), 'gate')} failed")
+    content = [tag("p", word, f"; {told}" if told else ""), tag("ul", rows, id="failed-gates")]
+    return tag("div", content, class_="gates regressed", id="gates")
 
 
 def _stamp(source: str | None) -> str:
@@ -338,29 +302,18 @@ def _items(comparison: Comparison, packed: Packed | None) -> Html:
         )
         return tag("section", tag("h2", "Items"), tag("p", why, class_="empty"), id="items")
     two = len(packed.about["versions"]) == 2
-    total = f"{packed.total:,} items" if packed.total != 1 else "1 item"
-    texts = (
-        ""
-        if packed.with_text == packed.total
-        else f" {packed.with_text:,} have their full texts in this file."
-    )
+    total = counted(packed.total, "item")
+    whole = packed.with_text == packed.total
+    texts = "" if whole else f" {packed.with_text:,} have their full texts in this file."
+    rows = tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows")
+    head = tag("thead", _row_heads(packed, two=two))
+    table = tag("table", tag("caption", "Items, most informative first"), head, rows)
     return tag(
         "section",
         tag("h2", "Items"),
         tag("div", id="toolbar", hidden=True),
         tag("p", f"The first {len(packed.items):,} of {total}.{texts}", id="items-note"),
-        tag(
-            "div",
-            tag(
-                "table",
-                tag("caption", "Items, most informative first"),
-                tag("thead", _row_heads(packed, two=two)),
-                tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows"),
-            ),
-            id="grid",
-            data_versions="two" if two else "many",
-            tabindex=0,
-        ),
+        tag("div", table, id="grid", data_versions="two" if two else "many", tabindex=0),
         id="items",
     )
 
@@ -391,43 +344,25 @@ def _row(one: dict[str, Any], packed: Packed, *, two: bool) -> Html:
     metric = packed.about["metrics"][packed.about["lead"]]
     steps = [_step(metric, value, values[0]) for value in values]
     where = " · ".join([one["item"], *one["slices"]])
-    first = tag(
-        "th",
-        tag("div", line(reveal(one["input"] or one["item"]), 160), class_="input"),
-        tag("small", line(reveal(where), 120)),
-        scope="row",
-        dir="auto",
-    )
+    asked = tag("div", line(reveal(one["input"] or one["item"]), 160), class_="input")
+    first = tag("th", asked, tag("small", line(reveal(where), 120)), scope="row", dir="auto")
     if not two:
-        cells = [
-            _score(value, at, failed=failed)
-            for value, at, failed in zip(values, steps, one["errors"], strict=True)
-        ]
+        cells = map(_score, values, steps, one["errors"])
         strip = tag("span", (tag("i", class_=f"t{at}") for at in steps[1:]), class_="strip")
         return tag("tr", first, cells, tag("td", strip, class_="phone"))
     texts = apart({"b": one["outputs"][0], "a": one["outputs"][1]}, "b", "a")
     words = [*([one["expected"]] if packed.about["expected"] else []), texts["b"], texts["a"]]
-    shown = [
-        tag(
-            "td",
-            tag("div", "no answer" if text is None else line(reveal(text), 160)),
-            class_="words",
-            dir="auto",
-        )
-        for text in words
-    ]
+    said = ("no answer" if text is None else line(reveal(text), 160) for text in words)
+    shown = (tag("td", tag("div", text), class_="words", dir="auto") for text in said)
     moved = None if None in values[:2] else values[1] - values[0]
-    levels = f"{number_of(values[0])} → {number_of(values[1])}"
-    sign = {-1: " ▼", 1: " ▲"}.get((steps[1] > 0) - (steps[1] < 0), "")
-    change = tag(
-        "td", tag("b", f"{signed(moved, 2)}{sign}"), tag("small", levels), class_=f"score t{steps[1]}"
-    )
-    return tag(
-        "tr", first, shown, change, tag("td", tag("span", levels, class_=f"t{steps[1]}"), class_="phone")
-    )
+    levels, at = f"{number_of(values[0])} → {number_of(values[1])}", steps[1]
+    sign = " ▼" if at < 0 else " ▲" if at > 0 else ""
+    change = [tag("b", f"{signed(moved, 2)}{sign}"), tag("small", levels)]
+    phone = tag("td", tag("span", levels, class_=f"t{at}"), class_="phone")
+    return tag("tr", first, shown, tag("td", change, class_=f"score t{at}"), phone)
 
 
-def _score(value: float | None, at: int, *, failed: bool) -> Html:
+def _score(value: float | None, at: int, failed: bool) -> Html:
     if value is None:
         return tag("td", "!" if failed else "–", class_="score no-answer" if failed else "score none")
     return tag("td", number_of(value), class_=f"score t{at}")

@@ -11,7 +11,7 @@ import polars as pl
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
-from polars_evals.report.tables import MOVED, ORDER, Row, outcome_name, rows_of
+from polars_evals.report.tables import MOVED, ORDER, WORDS, Row, outcome_name, rows_of
 from polars_evals.suite.measure import measures_of
 from polars_evals.wording import counted, line, spoken, verb
 
@@ -29,49 +29,26 @@ WORST = 3
 
 @dataclass(frozen=True)
 class Claim:
-    """
-    One thing that was found.
-
-    Attributes
-    ----------
-    text
-        A clause without a full stop.
-    verdict
-        What was found, in a word.
-    candidates
-        The versions that it is about.
-    row
-        The row that it rests on most; None where it rests on many.
-    """
+    """One thing that was found, as a clause without a full stop, and the versions that it is about."""
 
     text: str
     verdict: str
     candidates: tuple[str, ...] = ()
+    # The row that it rests on most; None where it rests on many.
     row: Row | None = None
 
 
 @dataclass(frozen=True)
 class Story:
-    """
-    What a comparison found.
+    """What a comparison found."""
 
-    Attributes
-    ----------
-    title
-        Who is compared with whom.
-    counts
-        How many rows, or versions, got worse or better, are unclear or did not change.
-    claims
-        What was found, worst first, at most three.
-    rest
-        What is known of everything else, as sentences.
-    rows
-        All rows of the comparison.
-    """
-
+    # Who is compared with whom.
     title: str
+    # How many rows, or versions, have each verdict.
     counts: dict[str, int]
+    # Worst first, at most three.
     claims: tuple[Claim, ...]
+    # What is known of everything else, as sentences.
     rest: tuple[str, ...]
     rows: tuple[Row, ...]
 
@@ -205,9 +182,9 @@ def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> named(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"])
+    >>> _named(["a", "b", "c", "d"], ["a", "b", "c", "d", "e"])
     '4 of 5 metrics, not e'
-    >>> named(["a", "b"], ["a", "b"]), named(["a"], ["a", "b"])
+    >>> _named(["a", "b"], ["a", "b"]), _named(["a"], ["a", "b"])
     ('both metrics', 'a')
     """
     missing = [one for one in metrics if one not in names]
@@ -252,7 +229,7 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     if not any(row.moved for row in rows):
         if not any(row.judged for row in rows):
             return [f"No verdict: {whole[0].reason}." if whole else "No verdict."]
-        if all(row.difference == 0 for row in whole) and (same := _identical(comparison)):
+        if all(row.difference == 0 for row in whole) and (same := identical(comparison)):
             return [f"All {counted(same, 'answer')} are identical."]
         if not open_:
             least = min((row.min_effect for row in whole), default=0.0)
@@ -260,16 +237,10 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
         known = _worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
         return [f"No clear change. {known}", *_unclear(open_, rows)]
     left = [row for row in whole if row.verdict == "inconclusive"]
-    known = (
-        f"Overall unclear: {_lowered(_worst_case(left))}"
-        if left and not any(row.moved for row in whole)
-        else ""
-    )
-    return [*filter(None, [known]), *_unclear(open_, rows)]
-
-
-def _lowered(said: str) -> str:
-    return said if said[1:2].isupper() else f"{said[:1].lower()}{said[1:]}"
+    if not left or any(row.moved for row in whole):
+        return _unclear(open_, rows)
+    known = _worst_case(left)
+    return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *_unclear(open_, rows)]
 
 
 def _unclear(open_: Sequence[Row], rows: Sequence[Row]) -> list[str]:
@@ -289,15 +260,11 @@ def _worst_case(rows: Sequence[Row]) -> str:
         return f"Differences under ±{max(ends):.2g} cannot be ruled out." if ends else ""
     least = min(row.worst_case for row in known if row.worst_case is not None)
     rates = [row.pass_worst_case for row in known if row.pass_worst_case is not None and not row.binary]
-    rate = f" (pass rate {_bound(min(rates))})" if rates else ""
-    return f"Not worse than {_bound(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
+    rate = f" (pass rate {signed(min(rates))})" if rates else ""
+    return f"Not worse than {signed(least)}{' on any metric' if len(known) > 1 else ''}{rate}."
 
 
-def _bound(value: float) -> str:
-    return signed(value, 3)
-
-
-def _identical(comparison: Comparison) -> int:
+def identical(comparison: Comparison) -> int:
     """Return how many items have the same answer in both versions, if all have; else 0."""
     if comparison.table is None or comparison.spec.item is None or not comparison.spec.metrics:
         return 0
@@ -323,19 +290,13 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
         # A loss that the correction over all rows does not confirm is not what the verdict says.
         sure = not worse or found[candidate] == "regressed"
         groups.setdefault((worse, better, sure), []).append(candidate)
-    order = sorted(
-        groups.items(),
-        key=lambda one: (
-            not one[0][0],
-            not one[0][2],
-            not one[0][1],
-            -len(one[0][0]),
-            -len(one[1]),
-            -len(one[0][1]),
-        ),
-    )
+
+    def importance(group: tuple[Any, list[str]]) -> tuple[Any, ...]:
+        (worse, better, sure), names = group
+        return not worse, not sure, not better, -len(worse), -len(names), -len(better)
+
     claims = []
-    for (worse, better, sure), names in order:
+    for (worse, better, sure), names in sorted(groups.items(), key=importance):
         ways = [f"{w} on {_named(m, spec.metrics)}" for w, m in (("worse", worse), ("better", better)) if m]
         if not ways:
             continue
@@ -352,14 +313,7 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     kept = claims[:MOST_CLAIMS]
     if best is not None and best not in kept:
         kept = [*kept[: MOST_CLAIMS - 1], best]
-    told = [
-        f"{counts[kind]:,} {word}"
-        for kind, word in (
-            ("regressed", "worse"), ("improved", "better"), ("inconclusive", "unclear"),
-            ("no_change", "unchanged"),
-        )
-        if counts[kind]
-    ]  # fmt: skip
+    told = [f"{counts[kind]:,} {word}" for kind, word in WORDS.items() if counts[kind]]
     title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {', '.join(told)}"
     return Story(title, counts, tuple(kept), (), tuple(rows))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -13,13 +14,17 @@ from polars_evals.report.numbers import amount, day, digits_for, percent, score,
 from polars_evals.suite.measure import measures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from polars_evals.drift.result import Result
     from polars_evals.suite.measure import Measure
 
+    # A key of a row, or a function of a row; None leaves a column out.
+    _Columns: TypeAlias = Mapping[str, str | Callable[[Any], Any] | None]
+
 SIGNS = {"regressed": "▼", "improved": "▲", "inconclusive": "◇", "no_change": "●"}
 MOVED = {"regressed": "worse", "improved": "better"}
+WORDS = {**MOVED, "inconclusive": "unclear", "no_change": "unchanged"}
 # Worst first.
 ORDER = ("regressed", "inconclusive", "improved", "no_change")
 # Differences below this come from rounding.
@@ -34,32 +39,15 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class Row:
-    """
-    A row of a comparison with the numbers of the component that decided its verdict.
-
-    Attributes
-    ----------
-    candidate, metric, slice, by, value
-        What it is about; `slice` is None for all items.
-    part
-        The component: `mean`, `pass rate`, or a quantile such as `p95`.
-    verdict, reason, n, q_value
-        As in the frame.
-    before, after, difference, low, high
-        The numbers of the component.
-    measure
-        What is known of a row that is no score.
-    means, score_verdict
-        The numbers and the verdict of the mean, whatever decided.
-    binary
-        Whether a metric has only the scores 0 and 1: its mean is then its pass rate.
-    """
+    """A row of a comparison with the numbers of the component that decided its verdict."""
 
     candidate: str
     metric: str
+    # None for all items.
     slice: str | None
     by: str | None
     value: str | None
+    # `mean`, `pass rate`, or a quantile such as `p95`.
     part: str
     verdict: str
     reason: str
@@ -71,7 +59,9 @@ class Row:
     low: float | None
     high: float | None
     min_effect: float
+    # None of a score.
     measure: Measure | None
+    # A metric with only the scores 0 and 1: its mean is its pass rate.
     binary: bool
     newly_failing: int | None
     newly_passing: int | None
@@ -80,6 +70,7 @@ class Row:
     mde: float | None
     shrunk: float | None
     judged: bool
+    # The numbers and the verdict of the mean, whatever decided.
     means: tuple[float | None, ...] = ()
     score_verdict: str | None = None
 
@@ -105,18 +96,28 @@ class Row:
         """Whether less is better."""
         return self.measure is not None and bool(self.measure.lower_is_better)
 
+    def turned(self, value: float | None) -> float:
+        """Return a change, above 0 where it is better."""
+        return 0.0 if value is None else -value if self.lower_is_better else value
+
     @property
     def gain(self) -> float:
         """The difference, above 0 where it is better."""
-        value = 0.0 if self.difference is None else self.difference
-        return -value if self.lower_is_better else value
+        return self.turned(self.difference)
+
+    def drawn(self, *, relative: bool = False) -> tuple[float | None, float | None, float | None]:
+        """Return value and interval, better to the right; relative ones as parts of the baseline."""
+        sign = -1.0 if self.lower_is_better else 1.0
+        part = sign / (abs(self.before or 0.0) or 1.0 if relative else 1.0)
+        value, low, high = (
+            one if one is None else one * part for one in (self.difference, self.low, self.high)
+        )
+        return (value, high, low) if part < 0 else (value, low, high)
 
     @property
     def likely_gain(self) -> float:
         """The gain by which rows are sorted: of a slice, what is left of it without chance."""
-        if self.shrunk is None or self.part != "mean":
-            return self.gain
-        return -self.shrunk if self.lower_is_better else self.shrunk
+        return self.turned(self.difference if self.shrunk is None or self.part != "mean" else self.shrunk)
 
     @property
     def weight(self) -> float:
@@ -150,7 +151,8 @@ class Row:
     @property
     def levels(self) -> str:
         """What was and what is."""
-        return "–" if self.before is None and self.after is None else _arrow(self.before, self.after, self)
+        known = self.before is not None or self.after is not None
+        return f"{self.level(self.before)} → {self.level(self.after)}" if known else "–"
 
     def change(self, value: float | None) -> str:
         """Write a difference or an end of its interval, with its sign."""
@@ -166,15 +168,19 @@ class Row:
         return "" if self.low is None else f"{self.change(self.low)} to {self.change(self.high)}"
 
 
-def _arrow(before: float | None, after: float | None, row: Row) -> str:
-    return f"{row.level(before)} → {row.level(after)}"
-
-
 def rows_of(comparison: Comparison) -> list[Row]:
     """Return the rows of a comparison, all items first; columns that are not there are left open."""
     frame = pl.concat([comparison.summary, comparison.slices], how="diagonal_relaxed")
     quantiles = _worst_quantiles(comparison)
     return [_row(one, comparison, quantiles) for one in frame.iter_rows(named=True)]
+
+
+def bins_of(comparison: Comparison, metric: str, candidate: str) -> pl.DataFrame:
+    """Return the bins of a metric's scores: `low`, `high`, and the share of answers `before` and `after`."""
+    rows = comparison.distributions.filter(pl.col("metric") == metric, pl.col("candidate") == candidate)
+    is_before = pl.col("version") == comparison.spec.baseline
+    before, after = (rows.filter(one).sort("bin_low") for one in (is_before, ~is_before))
+    return before.select(low="bin_low", high="bin_high", before="share").with_columns(after=after["share"])
 
 
 def _worst_quantiles(comparison: Comparison) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -188,61 +194,66 @@ def _worst_quantiles(comparison: Comparison) -> dict[tuple[Any, ...], dict[str, 
     return found
 
 
+_MEANS = ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
+_RATES = (
+    "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low", "pass_ci_high",
+)  # fmt: skip
+# Columns that are shown as they are, where they are there.
+_PLAIN = (
+    "by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case", "mde",
+    "shrunk", "score_verdict",
+)  # fmt: skip
+
+
 def _row(
     one: dict[str, Any], comparison: Comparison, quantiles: dict[tuple[Any, ...], dict[str, Any]]
 ) -> Row:
-    spec = comparison.spec
-    measure = spec.measure(one["metric"])
+    measure = comparison.spec.measure(one["metric"])
     share = measure is not None and measure.share
     binary = share or _pass_or_fail(one)
-    part, numbers = "mean", ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
-    verdict = one["verdict"]
-    told = one.get("decided_by")
-    # What is unclear is told by its mean.
-    by_rate = verdict in MOVED and (
-        "pass" in told
-        if told is not None
-        else one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
-    )
+    part, numbers, verdict = "mean", _MEANS, one["verdict"]
+    decided_by = one.get("decided_by")
+    if decided_by is None:
+        by_rate = one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
+    else:
+        by_rate = "pass" in decided_by
     quantile = quantiles.get((one["candidate"], one["metric"], one["slice"], verdict))
     if quantile is not None and one.get("score_verdict") != verdict:
         part = str(quantile["statistic"])
         one = one | {key: quantile[key] for key in ("difference", "ci_low", "ci_high", "min_effect")}
         one |= {"baseline_mean": quantile["baseline_value"], "candidate_mean": quantile["candidate_value"]}
-    elif by_rate and one.get("pass_rate_difference") is not None and not binary:
-        part = "pass rate"
-        numbers = (
-            "baseline_pass_rate", "candidate_pass_rate", "pass_rate_difference", "pass_ci_low",
-            "pass_ci_high",
-        )  # fmt: skip
+    # What is unclear is told by its mean.
+    elif by_rate and verdict in MOVED and one.get("pass_rate_difference") is not None and not binary:
+        part, numbers = "pass rate", _RATES
     before, after, difference, low, high = (one.get(name) for name in numbers)
-    known = ("by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case")
-    found: dict[str, Any] = {name: one.get(name) for name in (*known, "mde", "shrunk")}
+    found: dict[str, Any] = {name: one.get(name) for name in _PLAIN}
     if part != "mean":
         # Slices are shrunk by their means.
         found["shrunk"] = None
-    means = ("baseline_mean", "candidate_mean", "difference", "ci_low", "ci_high")
     return Row(
         **found,
         candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
         verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
         difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
         measure=measure, binary=binary, judged=one.get("se") is not None,
-        means=tuple(one.get(name) for name in means), score_verdict=one.get("score_verdict"),
+        means=tuple(one.get(name) for name in _MEANS),
     )  # fmt: skip
 
 
 def _pass_or_fail(one: dict[str, Any]) -> bool:
-    pairs = (
-        (one["baseline_mean"], one["baseline_pass_rate"]),
-        (one["candidate_mean"], one["candidate_pass_rate"]),
-    )
+    pairs = ((one[f"{side}_mean"], one[f"{side}_pass_rate"]) for side in ("baseline", "candidate"))
     return all(a is not None and b is not None and abs(a - b) < _NEGLIGIBLE for a, b in pairs)
 
 
 def by_importance(rows: Iterable[Row]) -> list[Row]:
     """Return rows in the order of reading: what moved first, the largest change first, all items first."""
     return sorted(rows, key=lambda row: (not row.moved, row.slice is not None, -row.weight))
+
+
+def count_verdicts(rows: Iterable[Row]) -> list[str]:
+    """Count the rows of each verdict, in words."""
+    verdicts = [row.verdict for row in rows]
+    return [f"{verdicts.count(kind):,} {word}" for kind, word in WORDS.items() if kind in verdicts]
 
 
 def outcome_name(metric: str) -> str:
@@ -289,32 +300,43 @@ def _text(value: Any) -> str:
     return day(value) if hasattr(value, "isoformat") else str(value)
 
 
-def compared(rows: Sequence[Row], title: str = "", *, versions: bool = False, reasons: bool = False) -> Table:
+def _made(title: str, rows: Iterable[Any], columns: _Columns) -> Table:
+    """Make a table with a column for each head: a key of the rows, or a function of a row; None has none."""
+    shown = {head: itemgetter(of) if isinstance(of, str) else of for head, of in columns.items() if of}
+    return Table.of(title, [{head: of(row) for head, of in shown.items()} for row in rows])
+
+
+def compared(
+    rows: Sequence[Row], title: str = "", *, versions: bool = False, intervals: bool = True
+) -> Table:
     """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
-    columns = {row.by for row in rows if row.by is not None}
-    # One column of slices is named in the head, several with each value.
-    head = next(iter(columns)) if len(columns) == 1 and not columns & {"metric", "verdict"} else "slice"
-    return Table.of(
+    head = places_of(rows)
+    return _made(
         title,
-        [
-            {
-                **({"version": row.candidate} if versions else {}),
-                "metric": row.name,
-                **({head: _place(row, head)} if columns else {}),
-                "verdict": row.verdict.replace("_", " "),
-                "difference": row.change(row.difference),
-                "low": row.change(row.low),
-                "high": row.change(row.high),
-                "before → after": row.levels,
-                "items": row.n,
-                **({"q": row.q_value, "reason": row.reason} if reasons else {}),
-            }
-            for row in rows
-        ],
+        rows,
+        {
+            "version": (lambda row: row.candidate) if versions else None,
+            "metric": lambda row: row.name,
+            head: (lambda row: place_of(row, head)) if head else None,
+            "verdict": lambda row: row.verdict.replace("_", " "),
+            "difference": lambda row: row.change(row.difference),
+            "low": (lambda row: row.change(row.low)) if intervals else None,
+            "high": (lambda row: row.change(row.high)) if intervals else None,
+            "before → after": lambda row: row.levels,
+            "items": lambda row: row.n,
+        },
     )
 
 
-def _place(row: Row, head: str) -> str:
+def places_of(rows: Iterable[Row]) -> str:
+    """Return the head of a column of slices, empty without slices: one column of slices gives its name."""
+    columns = {row.by for row in rows if row.by is not None}
+    single = len(columns) == 1 and not columns & {"metric", "verdict"}
+    return str(next(iter(columns))) if single else "slice" if columns else ""
+
+
+def place_of(row: Row, head: str) -> str:
+    """Return the name of a slice under a head that may say its column."""
     if row.slice is None:
         return "all items"
     return row.slice if head == "slice" or row.value is None else row.value
@@ -332,109 +354,93 @@ def tables_of(result: Result) -> list[Table]:
     return [table for table in makers[type(result)](result) if table.rows]
 
 
-PARTS = {"mean": "mean", "pass_rate": "pass rate"}
-
-
 def _timeline(result: Timeline) -> list[Table]:
     measures = measures_of(result.settings["measures"])
-    order = {name: at for at, name in enumerate(ORDER)}
     rows = sorted(
         map(deciding, result.summary.iter_rows(named=True)),
-        key=lambda row: (row["verdict"] not in MOVED, order[row["verdict"]], -abs(row["difference"] or 0.0)),
+        key=lambda row: (
+            row["verdict"] not in MOVED,
+            ORDER.index(row["verdict"]),
+            -abs(row["difference"] or 0),
+        ),
     )
-    several = {name: any(row[name] is not None for row in rows) for name in ("version", "slice")}
-    several["part"] = any(row["part"] != "mean" for row in rows)
-    return [
-        Table.of(
-            "series",
-            [
-                {"metric": row["metric"]}
-                | {
-                    name: PARTS[row[name]]
-                    if name == "part"
-                    else row[name] or ("all" if name == "slice" else "–")
-                    for name, there in several.items()
-                    if there
-                }
-                | {"verdict": row["verdict"].replace("_", " ")}
-                | _series_numbers(row, measures.get(row["metric"]))
-                | {"since": row["began"], "rows": row["n"]}
-                for row in rows
-            ],
-        )
-    ]
 
-
-def _series_numbers(row: dict[str, Any], measure: Measure | None) -> dict[str, str]:
-    digits = digits_for(row["ci_low"], row["ci_high"])
-
-    def change(value: float | None) -> str:
+    def change(row: dict[str, Any], name: str) -> str:
+        value, measure = row[name], measures.get(row["metric"])
         if value is None or measure is None:
-            return signed(value, digits)
+            return signed(value, digits_for(row["ci_low"], row["ci_high"]))
         return amount(measure, value, sign=True)
 
-    def level(value: float | None) -> str:
+    def level(row: dict[str, Any], value: float | None) -> str:
+        measure = measures.get(row["metric"])
         return score(value) if value is None or measure is None else amount(measure, value)
 
-    return {
-        "difference": change(row["difference"]),
-        "low": change(row["ci_low"]),
-        "high": change(row["ci_high"]),
-        "before → now": f"{level(row['reference_mean'])} → {level(row['current_mean'])}",
+    def there(name: str, usual: str | None, word: str) -> Callable[[dict[str, Any]], str] | None:
+        several = any(row[name] != usual for row in rows)
+        return (lambda row: (row[name] or word).replace("pass_rate", "pass rate")) if several else None
+
+    columns: _Columns = {
+        "metric": "metric",
+        "version": there("version", None, "–"),
+        "slice": there("slice", None, "all"),
+        "part": there("part", "mean", "mean"),
+        "verdict": lambda row: row["verdict"].replace("_", " "),
+        "difference": lambda row: change(row, "difference"),
+        "low": lambda row: change(row, "ci_low"),
+        "high": lambda row: change(row, "ci_high"),
+        "before → now": lambda row: (
+            f"{level(row, row['reference_mean'])} → {level(row, row['current_mean'])}"
+        ),
+        "since": "began",
+        "rows": "n",
     }
+    return [_made("series", rows, columns)]
+
+
+def _places(row: dict[str, Any]) -> str:
+    low, high = row["rank_low"], row["rank_high"]
+    return str(low) if low == high else f"{low}–{high}"
 
 
 def _ranking(result: Ranking) -> list[Table]:
-    several = result.summary["metric"].n_unique() > 1
-    board = [
-        {
-            **({"metric": row["metric"]} if several else {}),
-            "rank": f"{row['rank_low']}–{row['rank_high']}"
-            if row["rank_low"] != row["rank_high"]
-            else str(row["rank_low"]),
-            "version": row["version"],
-            "mean": row["mean"],
-            "low": row["ci_low"],
-            "high": row["ci_high"],
-            "best": percent(row["p_best"]),
-            "items": row["n"],
-        }
-        for row in result.summary.iter_rows(named=True)
+    metric = "metric" if result.summary["metric"].n_unique() > 1 else None
+    board: _Columns = {
+        "metric": metric,
+        "rank": _places,
+        "version": "version",
+        "mean": "mean",
+        "low": "ci_low",
+        "high": "ci_high",
+        "best": lambda row: percent(row["p_best"]),
+        "items": "n",
+    }
+    pairs: _Columns = {
+        "metric": metric,
+        "versions": lambda row: f"{row['b']} − {row['a']}",
+        "difference": lambda row: signed(row["difference"]),
+        "low": lambda row: signed(row["ci_low"]),
+        "high": lambda row: signed(row["ci_high"]),
+        "q": "q_value",
+    }
+    return [
+        _made("leaderboard", result.summary.to_dicts(), board),
+        _made("pairs", result.pairs.sort("q_value").to_dicts(), pairs),
     ]
-    pairs = [
-        {
-            **({"metric": row["metric"]} if several else {}),
-            "versions": f"{row['b']} − {row['a']}",
-            "difference": signed(row["difference"]),
-            "low": signed(row["ci_low"]),
-            "high": signed(row["ci_high"]),
-            "q": row["q_value"],
-        }
-        for row in result.pairs.sort("q_value").iter_rows(named=True)
-    ]
-    return [Table.of("leaderboard", board), Table.of("pairs", pairs)]
 
 
 def _calibration(result: Calibration) -> list[Table]:
     names = [name for name in ("precision", "recall", "f1", "kappa", "accuracy") if name in result.summary]
-    return [
-        Table.of(
-            "thresholds",
-            [
-                {
-                    "metric": row["metric"],
-                    "verdict": row["verdict"],
-                    "threshold": f"{row['threshold']:g}",
-                    "low": f"{row['threshold_ci_low']:g}",
-                    "high": f"{row['threshold_ci_high']:g}",
-                    **{name: row[name] for name in names},
-                    "items": row["n"],
-                }
-                for row in result.summary.iter_rows(named=True)
-            ],
-        ),
-        Table.of("pairs", result.pairs.to_dicts()),
-    ]
+    thresholds: _Columns = {
+        "metric": "metric",
+        "verdict": "verdict",
+        "threshold": lambda row: f"{row['threshold']:g}",
+        "low": lambda row: f"{row['threshold_ci_low']:g}",
+        "high": lambda row: f"{row['threshold_ci_high']:g}",
+        **{name: name for name in names},
+        "items": "n",
+    }
+    shown = _made("thresholds", result.summary.to_dicts(), thresholds)
+    return [shown, Table.of("pairs", result.pairs.to_dicts())]
 
 
 def _plan(result: SamplePlan) -> list[Table]:
@@ -448,21 +454,21 @@ def _plan(result: SamplePlan) -> list[Table]:
 
 
 def _runs(result: Runs) -> list[Table]:
-    passes = [
-        {
-            "version": row["version"],
-            "metric": row["metric"],
-            "k": row["k"],
-            "any of k passes": percent(row["pass_at_k"], 1),
-            "interval": f"{percent(row['ci_low'], 1)} to {percent(row['ci_high'], 1)}",
-            "all of k pass": percent(row["pass_all_k"], 1),
-            "interval ": f"{percent(row['all_ci_low'], 1)} to {percent(row['all_ci_high'], 1)}",
-            "items": row["n"],
-        }
-        for row in result.summary.iter_rows(named=True)
-    ]
+    def interval(row: dict[str, Any], of: str) -> str:
+        return f"{percent(row[f'{of}ci_low'], 1)} to {percent(row[f'{of}ci_high'], 1)}"
+
+    passes: _Columns = {
+        "version": "version",
+        "metric": "metric",
+        "k": "k",
+        "any of k passes": lambda row: percent(row["pass_at_k"], 1),
+        "interval": lambda row: interval(row, ""),
+        "all of k pass": lambda row: percent(row["pass_all_k"], 1),
+        "interval ": lambda row: interval(row, "all_"),
+        "items": "n",
+    }
     return [
-        Table.of("passes", passes),
+        _made("passes", result.summary.to_dicts(), passes),
         Table.of("variance", result.variance.to_dicts()),
         Table.of("flaky items", result.items.to_dicts()),
     ]

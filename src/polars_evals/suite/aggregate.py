@@ -41,20 +41,20 @@ class Aggregate:
     output, expected
         The columns to compare, `"output"` and `"expected"` if not given.
     name
-        What its rows are called, and its column in a scored frame: `<name>_counts`. The type if not given.
+        The name of its rows, and of its column in a scored frame: `<name>_counts`. The default is the type.
     positive
-        The class that `f1`, `precision` and `recall` are about.
+        The class that `f1`, `precision` and `recall` are computed for.
     labels
-        The classes, where outputs may be something else: an output that is none of them is wrong, and no
-        class of its own. Without them every different output is a class, as in scikit-learn.
+        The classes. Any other output is wrong and is not a class. By default every distinct output is a
+        class, as in scikit-learn.
     clean, clean_expected
-        Steps that clean the texts first: see `Metric`. In a suite, the suite's if not given.
+        Steps that clean the texts first: see `Metric`. In a suite, the default is the suite's.
 
     Notes
     -----
     Values are those of scikit-learn, of sacrebleu's corpus scores divided by 100, and of jiwer as 1 − error
-    rate. Labels are compared as they are: `"Yes"` and `"yes"` are two classes. A row without an expected
-    value does not count; a row without an output is wrong, and an empty text.
+    rate. Labels are compared as they are: `"Yes"` and `"yes"` are two classes. Rows without an expected
+    value are left out. A missing output counts as an empty text, which is wrong.
 
     Examples
     --------

@@ -51,15 +51,15 @@ def metric(
         A function from the expressions `output` and, if it wants one, `expected` to an expression: a number
         from 0 to 1, a Boolean, or a struct of score and label. Its other parameters are options.
     name
-        What suites call it; the function's name if not given.
+        The name in suites. The default is the function's name.
     threshold
-        The least score that passes, unless a suite says otherwise.
+        The lowest score that passes, unless a suite says otherwise.
     version
         Part of the signature: change it when the function changes, so that scores before and after are not
         compared.
     rows
-        The function takes the values of one row, not expressions, and returns a number or a Boolean. That is
-        slow: Python calls it for each row, and nothing runs in parallel. See `Metric`.
+        The function takes the values of one row, not expressions, and returns a number or a Boolean. This is
+        slow: Python calls it for each row, one after the other. See `Metric`.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def column(
     low, high
         The values that score 0.0 and 1.0: 1 and 5 for ratings from one to five stars.
     threshold
-        The least score that passes.
+        The lowest score that passes.
     missing
         What a missing value gives: `"fail"` scores 0.0, `"null"` gives null.
     details

@@ -38,20 +38,20 @@ class Measure:
     Parameters
     ----------
     name
-        The column. Of `latency_ms`, `cost`, `input_tokens` and `output_tokens`, as `scan_traces`
-        names them, the rest is known.
+        The column. For `latency_ms`, `cost`, `input_tokens` and `output_tokens` (the names of `scan_traces`)
+        the other options have defaults.
     lower_is_better
-        Which way is better.
+        Whether lower values are better.
     unit
-        Shown behind the numbers, as in `812 ms`; `$` stands before them.
+        The unit to show after the numbers, as in `812 ms`. `$` is shown before them.
     quantiles
         Quantiles to compare beside the mean; None for the median and the 95th percentile, `[]` for none.
     min_effect
         The smallest difference that matters; None for 5% of the baseline's mean.
     margin
-        How much worse a candidate may be and still count as `not_worse`.
+        The largest loss that still counts as `not_worse`.
     bounds
-        The least and the greatest value that is possible, None for no bound.
+        The smallest and the largest possible value; None for no bound.
 
     Examples
     --------

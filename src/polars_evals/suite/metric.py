@@ -54,25 +54,25 @@ class Metric:
     ----------
     type
         The metric: a function's name, such as `"levenshtein"`; a function of your own, or the name that
-        `@pe.metric` or an installed package gave it; or `"column"`, for a score that is there.
+        `@pe.metric` or an installed package gave it; or `"column"`, to use an existing column of scores.
     name
-        What its columns are called: `<name>_score` and `<name>_label`. The metric's own name if not given.
+        The name of its columns, `<name>_score` and `<name>_label`. The default is the metric's name.
     output, expected
-        The columns to score, where they are not the suite's. `expected` may be a literal: `pl.lit("Paris")`,
-        or `{"literal": "Paris"}` as in a file.
+        The columns to score. The default is the suite's. `expected` may be a literal: `pl.lit("Paris")`, or
+        `{"literal": "Paris"}` as in a file.
     clean
         Steps that clean the output first: `["reasoning", "fence", {"after": "Answer:"}]`.
     clean_expected
-        True gives the expected text the same steps; a list gives it its own.
+        True applies the same steps to the expected text; a list applies other steps.
     field
         A JSON path, such as `"$.customer.name"`: the values there are scored, of the output and of the
         expected column, after cleaning.
     rows
         With a function of your own: it takes the values of one row, not expressions, and returns a number or
-        a Boolean. This is slow, by a factor of a hundred and more: Python calls it for each row, on one core.
-        It is not called where a value is missing.
+        a Boolean. This is a hundred times slower or worse: Python calls the function for each row, on one
+        core. Rows with a missing value are not passed to it.
     **options
-        The options of the metric function. With `details=True` the breakdown comes as further columns,
+        The options of the metric function. With `details=True`, the breakdown is added as columns
         `<name>_<field>`. An option that can differ by row is read from a column with `<option>_column`:
         `pattern_column="pattern"`.
 
@@ -174,7 +174,7 @@ class Metric:
 
     @property
     def threshold(self) -> float:
-        """The least score that passes."""
+        """The lowest score that passes."""
         return float(self.settings["threshold"])
 
     @cached_property

@@ -123,18 +123,18 @@ def signatures(
     source
         A file, a folder, a pattern such as `"scores/*.parquet"`, or a list of these.
     storage_options
-        How to get to files in an object store, as in `pl.scan_parquet`.
+        Options for object stores, as in `pl.scan_parquet`.
 
     Returns
     -------
     dict
         The signature of each metric by its name, from the metadata of the files or from their
-        `<name>_signature` columns; empty where the files have none.
+        `<name>_signature` columns; empty if the files have none.
 
     Raises
     ------
     ValueError
-        If files or rows disagree: their scores were not made in the same way, and cannot be compared.
+        If files or rows have different signatures: their scores cannot be compared.
 
     Examples
     --------

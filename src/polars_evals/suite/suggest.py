@@ -1,4 +1,4 @@
-"""Propose metrics for a frame, from what its columns hold."""
+"""Propose metrics that fit the columns of a frame."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ _SCALES = ((0.0, 1.0), (1.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 @dataclass(frozen=True)
 class Suggestion:
     """
-    A suite that fits a frame, and why.
+    A suite that fits a frame, with the reasons.
 
     Attributes
     ----------
     suite
-        The suite, ready to score the frame.
+        The suite. It can score the frame as it is.
     reasons
         A sentence for each metric and each cleaning step.
     """
@@ -73,15 +73,15 @@ def suggest(
     frame: pl.DataFrame | pl.LazyFrame, *, output: str = "output", expected: str = "expected"
 ) -> Suggestion:
     """
-    Propose metrics for a frame, from what its columns hold.
+    Propose metrics that fit the columns of a frame.
 
     Parameters
     ----------
     frame
-        The answers. The first 10,000 rows are looked at.
+        The answers. Only the first 10,000 rows are read.
     output, expected
-        The columns of the answers and of the expected values. Without expected values, the metrics are those
-        that compare answers of this kind.
+        The columns of the answers and of the expected values. Without expected values, the metrics fit a
+        comparison with other answers.
 
     Returns
     -------

@@ -23,19 +23,19 @@ class Suite:
     Parameters
     ----------
     metrics
-        The metrics: `Metric`s, or names of metrics with their defaults. Where two have the same name by
-        default, the second is called `<name>_2`.
+        The metrics: `Metric`s, or names of metrics with their defaults. If two have the same default name,
+        the second is named `<name>_2`.
     output, expected
-        The columns to score, for the metrics that do not name their own. `expected` may be a literal:
+        The columns to score, for metrics without columns of their own. `expected` may be a literal:
         `pl.lit("Paris")`.
     clean, clean_expected
-        Steps that clean the texts first, for the metrics that do not have their own: see `Metric`.
+        Steps that clean the texts first, for metrics without steps of their own: see `Metric`.
     measures
         Columns of numbers that versions are compared by beside the scores: names, `Measure`s, or names with
-        options. `compare(..., measures=suite.measures)`; a job compares them by itself.
+        options. `compare(..., measures=suite.measures)`. A job compares them without being asked.
     aggregates
-        Statistics of all rows, such as `"macro_f1"`: names, or `Aggregate`s. Scored frames hold what each row
-        adds to them in `<name>_counts`; `compare` and `rank` compare them by themselves.
+        Statistics of all rows, such as `"macro_f1"`: names, or `Aggregate`s. Scored frames hold the
+        contribution of each row in `<name>_counts`. `compare` and `rank` find these columns.
 
     Examples
     --------

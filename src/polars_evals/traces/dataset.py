@@ -46,12 +46,12 @@ def with_expected(
     dataset
         A frame, or the path of a Parquet, JSON Lines or CSV file.
     on
-        The column in both that tells which item a row belongs to.
+        The column of the item, in both.
     expected
         The dataset's column of expected values: text, or lists of texts for several references.
     unmatched
-        `keep` leaves `expected` as it is in traces whose item the dataset does not hold; `raise` refuses
-        them, which for a LazyFrame runs the query for the column `on`.
+        How to treat traces whose item is not in the dataset. `keep` leaves their `expected` as it is.
+        `raise` raises an error, which for a LazyFrame runs the query for the column `on`.
         [`unmatched_items`][polars_evals.unmatched_items] lists them.
 
     Returns
@@ -62,7 +62,7 @@ def with_expected(
     Raises
     ------
     ValueError
-        If the dataset holds an item twice with different expected values.
+        If an item is in the dataset twice with different expected values.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def unmatched_items(
     on: str = "item_id",
 ) -> pl.DataFrame:
     """
-    List the items that only the traces or only the dataset have, with the number of rows of each.
+    List the items that only the traces or only the dataset have, with their numbers of rows.
 
     Parameters
     ----------

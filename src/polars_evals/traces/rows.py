@@ -533,7 +533,7 @@ _LISTS = ("tool_calls", "contexts")
 
 def conversations(traces: FrameT) -> FrameT:
     """
-    Gather the spans of each session in one row, with the turns as lists in the order of time.
+    Collect the spans of each session in one row, with the turns as lists in order of time.
 
     Parameters
     ----------
@@ -549,11 +549,11 @@ def conversations(traces: FrameT) -> FrameT:
 
     Notes
     -----
-    Spans without a session are gathered by trace; those without a trace too are conversations of one turn.
-    Spans of the same time keep their order in `traces`.
+    Spans without a session are grouped by trace. A span without session and trace is a conversation of one
+    turn. Spans of the same time keep their order in `traces`.
 
-    `item_id` is that of the turns where they share one, else the BLAKE2b hash of theirs in order, so that the
-    same questions in the same order pair up across versions.
+    `item_id` is that of the turns if they share one, else the BLAKE2b hash of their ids in order. So the
+    same questions in the same order pair across versions.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def scan_traces(
     storage_options: dict[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """
-    Scan the traces that a platform exported into one frame for scoring.
+    Scan the traces that a platform exported, as one frame for scoring.
 
     Parameters
     ----------
@@ -60,22 +60,22 @@ def scan_traces(
         `promptfoo`, `braintrust`, `weave`, `litellm`, `logfire`, `batch`, `messages`, `ragas`, `deepeval`,
         `alpaca_eval`, `openai_evals`, `helm`, `model_answer`, `swebench`, `bfcl`, `tau_bench`,
         `pydantic_evals`, `lighteval`, `adk`, `every_eval_ever`, `openai_agents`, `dspy`, `mmlu_pro`,
-        `ifeval`, `rag_evaluator`, `trulens`, `deepeval_traces`, `ragas_experiment`, `cloud_batch`,
-        `generic` for columns of your own, or `auto` to tell each file by what it holds.
+        `ifeval`, `rag_evaluator`, `trulens`, `deepeval_traces`, `ragas_experiment`, `cloud_batch`, `generic`
+        for other tables, or `auto` to detect the format of each file.
     columns
-        Where to find canonical columns, for `generic` or to overrule a platform: the name of a source column,
-        a path into one (`metadata.model`, `outputs.choices[0].text`), or an expression over the source
-        columns.
+        Where to find canonical columns, for `generic` or instead of a platform's: the name of a source
+        column, a path into one (`metadata.model`, `outputs.choices[0].text`), or an expression over the
+        source columns.
     keep
-        More source columns to keep. One that has a canonical name gets the prefix `source_`.
+        Source columns to keep. A column with a canonical name gets the prefix `source_`.
     rows
-        `traces`, the default: one answer, one row. A trace of several spans is its root's input and output
-        where it has them, else its last model call. `spans`: the model calls. `outputs`: the records that
-        carry an output. `all`: every record. In tables of answers (`inspect`, `promptfoo`, `generic`, …)
-        every record is an answer, and a missing one stays: it scores 0.0 and fails.
+        `traces`, the default: one row for each answer. A trace of several spans has its root's input and
+        output if they exist, else those of its last model call. `spans`: the model calls. `outputs`: the
+        records with an output. `all`: every record. In tables of answers (`inspect`, `promptfoo`, `generic`,
+        …) every record is a row. A missing answer stays: it scores 0.0 and fails.
     scores
-        Whether to add the scores that the platform holds, as `<name>_score` and `<name>_label`. Their names
-        are looked up in the files first.
+        Whether to add the platform's own scores, as `<name>_score` and `<name>_label`. This reads the names
+        of the scores from the files first.
     storage_options
         Options for cloud storage, as `polars.scan_parquet` takes them.
 
@@ -83,13 +83,14 @@ def scan_traces(
     -------
     LazyFrame
         The columns `item_id`, `trace_id`, `span_id`, `session_id`, `ts`, `model`, `version`, `input`,
-        `output`, `expected`, `kind`, `error`, `finish_reason`, `latency_ms`, `input_tokens`, `output_tokens`,
-        `cost`, `tool_calls` and `contexts`, null where the source has none, and those in `keep`.
+        `output`, `expected`, `kind`, `error`, `finish_reason`, `latency_ms`, `input_tokens`,
+        `output_tokens`, `cost`, `tool_calls` and `contexts`, null if the source has none, and those in
+        `keep`.
 
     Raises
     ------
     polars.exceptions.NoDataError
-        If a file has records and no answer in any of them, unless `rows="all"`.
+        If a file has records but no answer, unless `rows="all"`.
 
     Notes
     -----
@@ -97,7 +98,7 @@ def scan_traces(
     the BLAKE2b hash (16 bytes, in hexadecimal) of the question: its messages, without the model, its
     parameters, ids, times and the spacing of JSON. A blank question has none.
 
-    A record that is broken stays, with a null `output` and an `error` that names its line;
+    A broken record stays, with a null `output` and an `error` that names its line;
     [`check_traces`][polars_evals.check_traces] counts them.
 
     Examples
@@ -140,7 +141,7 @@ def detect_traces(
     storage_options: dict[str, Any] | None = None,
 ) -> Detection:
     """
-    Detect the format of files, the reason, and which files are left out.
+    Detect the format of files, with the reason, and list the files that are left out.
 
     [`scan_traces`][polars_evals.scan_traces] logs the same to the logger `polars_evals.traces` (INFO).
 

@@ -32,6 +32,7 @@ LAWS = [
     *gates.LAWS,
     *measuring.TIED,
     *deciding.EQUAL,
+    *gates.SLICED,
 ]
 
 

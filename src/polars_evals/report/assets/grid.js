@@ -41,6 +41,9 @@ const phoneCell = (model, metric, item) => {
     element("i", { class: `t${stepOf(metric, gainOf(metric, at + 1, item), valueOf(metric, 0, item))}` }))));
 };
 
+/** What is special about an answer, in words. */
+export const factsOf = (model, version, item) => model.facts.filter((_, bit) => model.flags[version][item] & (1 << bit));
+
 export const rowOf = (model, texts, state, columns, item) => {
   const metric = model.metrics[state.metric];
   const two = model.versions.length === 2;
@@ -62,7 +65,8 @@ export const rowOf = (model, texts, state, columns, item) => {
     const flags = model.flags[column.version][item];
     if (flags & 1) return element("td", { class: "words no-answer" }, element("div", {}, "! ", reveal(known?.[`e${column.version}`] ?? "error")));
     const [own, other] = [known?.[`a${column.version}`], known?.[`a${1 - column.version}`]];
-    return element("td", { class: "words", dir: "auto" }, element("div", {}, known === null ? (texts.has(item) ? "…" : "not in this file") : preview(own, other)));
+    const said = factsOf(model, column.version, item).join(", ");
+    return element("td", { class: "words", dir: "auto" }, element("div", {}, known === null ? (texts.has(item) ? "…" : "not in this file") : [said ? element("i", { class: "quiet" }, `${said} · `) : null, preview(own, other)]));
   });
   const where = model.sets.map((set) => set.values[set.codes[item]]).filter((one) => one !== undefined).join(" · ");
   return element("tr", { "data-item": item, tabindex: -1, class: state.item === item ? "open" : null, "aria-selected": state.item === item ? "true" : null },

@@ -42,6 +42,8 @@ const save = (name, text, type) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 };
 
+const counted = (n) => `${n.toLocaleString("en")} ${n === 1 ? "item" : "items"}`;
+
 const start = async () => {
   const grid = document.getElementById("grid");
   if (!grid || packed("pe-head") === "") return;
@@ -81,7 +83,7 @@ const start = async () => {
 
   const toolbar = document.getElementById("toolbar");
   const wrap = element("div", { class: "tools" });
-  const searchBox = element("input", { type: "search", id: "q", placeholder: `search ${model.n.toLocaleString("en")} items and all texts`, "aria-label": "Search" });
+  const searchBox = element("input", { type: "search", id: "q", placeholder: `search ${counted(model.n)} and all texts`, "aria-label": "Search" });
   const chips = element("div", { class: "chips" });
   const why = element("div", { class: "chips why" });
   const metricSelect = element("select", { id: "metric", "aria-label": "Metric" }, model.metrics.map((one, at) => element("option", { value: at }, one.name)));
@@ -120,10 +122,11 @@ const start = async () => {
     showSelect.value = state.show ?? "score";
     if (searchBox.value !== state.q) searchBox.value = state.q;
     rows.set(items);
-    const luck = state.sort === "change" || (state.sort === "default" && model.versions.length === 2)
+    const luck = counts.chips.worse > 0 && (state.sort === "change" || (state.sort === "default" && model.versions.length === 2))
       ? " Worst first: extreme items partly reflect a lucky baseline." : "";
     const only = held < model.n ? ` ${held.toLocaleString("en")} have their full texts in this file.` : "";
-    note.replaceChildren(items.length ? `${items.length.toLocaleString("en")} of ${model.n.toLocaleString("en")} items.${luck}${only} Keys: j and k move, Enter opens, / searches, Esc closes.` : empty());
+    note.replaceChildren(items.length ? `${items.length.toLocaleString("en")} of ${counted(model.n)}.${luck}${only} ` : empty(),
+      items.length ? element("span", { class: "keys" }, "Keys: j and k move, Enter opens, / searches, Esc closes.") : "");
     fill();
     if (state.rate) showRating();
     else if (state.item !== null) showItem(reach);

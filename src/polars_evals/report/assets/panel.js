@@ -1,21 +1,23 @@
 // The side panel: one item with everything that is known of it, and what people say of its answers.
 import { gainOf, labelOf, valueOf } from "./data.js";
 import { WAYS, amount, element, readable, reveal, signed, stepOf } from "./dom.js";
+import { factsOf } from "./grid.js";
 import { KINDS } from "./labels.js";
 
 const block = (title, text, way, other = null) => element("section", { class: "text" }, element("h4", {}, title),
   element("div", { class: way === "code" || way === "json" || way === "source" ? "body code" : "body", dir: "auto" }, readable(text, way, other)));
 
-const factsOf = (model, row, version, item) => {
+const lineOf = (model, row, version, item) => {
   const said = [];
+  // A measure stands among the scores already.
+  const measured = (name) => model.metrics.some((metric) => metric.name === name);
   const finish = row?.[`f${version}`];
   if (finish) said.push(`finished: ${finish}`);
-  if (typeof row?.[`l${version}`] === "number") said.push(`${Math.round(row[`l${version}`]).toLocaleString("en")} ms`);
-  if (typeof row?.[`c${version}`] === "number") said.push(`$${Number(row[`c${version}`].toPrecision(3))}`);
+  if (typeof row?.[`l${version}`] === "number" && !measured("latency_ms")) said.push(`${Math.round(row[`l${version}`]).toLocaleString("en")} ms`);
+  if (typeof row?.[`c${version}`] === "number" && !measured("cost")) said.push(`$${Number(row[`c${version}`].toPrecision(3))}`);
   if (row?.[`t${version}`]) said.push(`trace ${row[`t${version}`]}`);
-  const flags = model.flags[version][item];
-  model.facts.forEach((fact, bit) => { if (flags & (1 << bit)) said.push(fact); });
-  return said;
+  if (typeof row?.[`o${version}`] === "number" && !measured("output_tokens")) said.push(`${row[`o${version}`].toLocaleString("en")} tokens`);
+  return reveal([...said, ...factsOf(model, version, item)].join(" · "));
 };
 
 const scoresOf = (model, state, version, item) => model.metrics.map((metric, at) => {
@@ -57,7 +59,7 @@ const answers = (model, state, row, item, view) => {
       text === null || text === undefined ? (error ? null : element("p", { class: "quiet" }, "No answer."))
         : text.trim() === "" ? element("p", { class: "quiet" }, "The answer is empty.")
           : block("", text, view.way, versions.includes(0) && view.against !== "expected" ? null : other),
-      factsOf(model, row, first, item).length ? element("p", { class: "quiet facts" }, reveal(factsOf(model, row, first, item).join(" · "))) : null);
+      lineOf(model, row, first, item) ? element("p", { class: "quiet facts" }, lineOf(model, row, first, item)) : null);
   });
 };
 
