@@ -18,7 +18,7 @@ from polars_evals.suite.suggest import Suggestion, suggest
 from polars_evals.suite.suite import Suite
 from polars_evals.traces.scan import read_traces
 from polars_evals.traces.tables import SOURCE
-from polars_evals.wording import counted
+from polars_evals.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from polars_evals.drift import Comparison
@@ -268,14 +268,14 @@ def _read_files(source: str | Path | Sequence[str | Path], reading: Mapping[str,
     options = {"as_is": ("output",), **reading}
     needed = options.pop("needed", ())
     found = read_traces(source, **options)
-    absent = (
-        [] if found.frame is None else [name for name in needed if name not in found.frame.collect_schema()]
-    )
+    columns = [] if found.frame is None else found.frame.collect_schema().names()
+    absent = [name for name in needed if columns and name not in columns]
     if absent:
         try:
             found = read_traces(source, **{**options, "keep": [*options.get("keep", ()), *absent]})
         except (ValueError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{source} has no column {absent[0]!r}") from error
+            hint = did_you_mean(absent[0], columns)
+            raise InputError(f"{source} has no column {absent[0]!r}{hint}") from error
     frame = found.require(f"{source} has no answers").drop(SOURCE).collect()
     # Columns that the export does not have say nothing.
     needed = (ITEM, INPUT, "output")

@@ -79,7 +79,7 @@ def test_the_threshold_interval_covers() -> None:
     ("frame", "reason"),
     [
         (judged(30), "are too few"),
-        (judged(400).with_columns(ok=pl.lit(True)), "400 pass and 0 fail verdicts are too few"),
+        (judged(400).with_columns(ok=pl.lit(True)), "400 pass and 0 fail labels are too few"),
         (judged(400).with_columns(pl.col("ok").shuffle(seed=1)), "by chance only"),
         (judged(80, noise=0.5), "is uncertain|by chance only"),
     ],

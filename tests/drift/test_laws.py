@@ -12,7 +12,7 @@ from statsmodels.stats.power import TTestPower
 
 from polars_evals.drift.inference import clusters as robust
 from polars_evals.drift.inference import intervals as bounded
-from polars_evals.drift.inference import power, sequential
+from polars_evals.drift.inference import sequential
 
 Floats = npt.NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def test_what_is_constant_is_the_sign_test_or_less() -> None:
 @pytest.mark.parametrize("df", [4, 9, 29, 99, 20_000])
 def test_the_detectable_change_against_statsmodels(df: int) -> None:
     expected = TTestPower().solve_power(nobs=df + 1, alpha=0.05, power=0.8) * np.sqrt(df + 1)
-    found = power.detectable(np.ones(1), np.array([float(df)]), 0.05)
+    found = bounded.detectable(np.ones(1), np.array([float(df)]), 0.05)
     assert found[0] == pytest.approx(expected, rel=1e-4)
 
 
@@ -139,7 +139,7 @@ def test_what_is_needed_shows_no_change_four_times_in_five() -> None:
     rng = np.random.default_rng(3)
     for spread, reach in ((0.05, 1.0), (0.2, np.nan)):
         args = np.array([spread]), np.array([50.0]), np.array([49.0]), np.array([reach])
-        n = int(power.needed(*args, alpha=0.05, min_effect=0.02)[0])
+        n = int(bounded.needed(*args, alpha=0.05, min_effect=0.02)[0])
         d = rng.normal(0, spread, (4_000, n))
         se = d.std(axis=1, ddof=1) / np.sqrt(n)
         many, quantile = np.full(4_000, float(n)), np.full(4_000, stats.t.isf(0.025, n - 1))

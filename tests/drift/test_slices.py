@@ -164,7 +164,7 @@ def test_the_search_leaves_out_texts_answers_and_many_values() -> None:
     ).with_columns(label("m_score"), output=pl.lit("same"), input=pl.lit("q"), stop=pl.col("model") + "!")
     comparison = compare(frame, by="auto")
     assert comparison.notes == (
-        "by='auto' tried 2 slices of topic and lists 0 that moved apart from the rest",
+        "by='auto' tried 2 slices of topic and lists 0 that changed differently from the rest",
     )
     bare = compare(frame.drop("topic"), by="auto")
     assert "found no column" in bare.notes[0]

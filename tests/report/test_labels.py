@@ -109,8 +109,13 @@ def test_any_page_can_be_rated_and_ratings_stay(opened: Callable[..., Any], repo
     page.get_by_role("button", name="Begin").click()
     page.keyboard.press("3")
     expect(page.locator("#panel")).to_contain_text("1 of 240 rated")
-    page.reload()
-    page.wait_for_selector("[data-ready]", state="attached")
+    # The browser writes what a page of a file keeps in another process, a moment later.
+    for _ in range(20):
+        page.reload()
+        page.wait_for_selector("[data-ready]", state="attached")
+        expect(page.locator("#panel")).to_contain_text("of 240 rated")
+        if "1 of 240 rated" in page.locator("#panel").inner_text():
+            break
     expect(page.locator("#panel")).to_contain_text("1 of 240 rated")
     with page.expect_download() as download:
         page.locator("[data-export=labels]").click()

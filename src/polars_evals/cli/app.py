@@ -238,7 +238,8 @@ def compare(
     unanswered: options.Unanswered = "auto",
     html: options.Html = None,
     time: Annotated[
-        str | None, typer.Option(help="Column of dates or datetimes: the page shows scores over time too.")
+        str | None,
+        typer.Option(help="Column of dates or datetimes, to also show scores over time in --html."),
     ] = None,
     every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
     junit: options.Junit = None,
@@ -333,7 +334,7 @@ def plan(
     version: Annotated[str | None, typer.Option(help="The pilot's column of versions.")] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="The version that the others are compared with, where there are several."),
+        typer.Option(help="The version to compare with, for a pilot of more than two versions."),
     ] = None,
     item: Annotated[str | None, typer.Option(help="The pilot's column of test cases.")] = None,
     cluster: options.Cluster = None,
@@ -349,7 +350,8 @@ def runs(
     version: options.Version,
     item: options.ItemColumn,
     k: Annotated[
-        list[int] | None, typer.Option(help="Number of runs; repeat for several. [default: 1, 2, 4]")
+        list[int] | None,
+        typer.Option(help="Number of runs, for pass@k; repeat for several. [default: 1, 2, 4]"),
     ] = None,
     metrics: options.Metrics = None,
     cluster: options.Cluster = None,
@@ -441,7 +443,7 @@ def maintain(
     ] = None,
     keep_days: Annotated[float, typer.Option(help="Days to keep replaced data files.", min=0)] = 7,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Restore a damaged store to its last sound version.")
+        bool, typer.Option("--restore", help="Restore a damaged store to its last undamaged version.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

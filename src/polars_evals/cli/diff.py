@@ -123,6 +123,8 @@ def _steps(done: "Diff", given: Mapping[str, Any]) -> list[list[str]]:
     steps.append(["score", *inputs, *scoring, "--output", "scored.parquet"])
     spec = done.comparison.spec
     versions = ["--version", done.version, "--baseline", spec.baseline, "--item", done.item]
+    versions += [word for one in given["by"] or [] for word in ("--by", one)]
+    versions += ["--cluster", given["cluster"]] if given["cluster"] is not None else []
     steps.append(["compare", "scored.parquet", *versions, "--html", "report.html"])
     return steps
 

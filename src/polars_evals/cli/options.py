@@ -44,7 +44,9 @@ Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Source of a canonical column: `output=answer.text`; repeat for several."),
 ]
-Keep = Annotated[list[str] | None, typer.Option(help="Another column of a trace export to keep.")]
+Keep = Annotated[
+    list[str] | None, typer.Option(help="Another column of a trace export to keep; repeat for several.")
+]
 Rows = Annotated[
     str | None,
     typer.Option(
@@ -61,7 +63,7 @@ ByColumn = Annotated[
     typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
 ]
 Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", help="Metric to look at; repeat for several. [default: all]")
+    list[str] | None, typer.Option("--metric", help="Metric to use; repeat for several. [default: all]")
 ]
 Measures = Annotated[
     list[str] | None,
@@ -100,15 +102,17 @@ Adjust = Annotated[
         "for several."
     ),
 ]
-MinEffect = Annotated[float, typer.Option(help="The smallest difference in mean score that matters.")]
-Alpha = Annotated[float, typer.Option(help="Level of the intervals and of the corrected tests.")]
+MinEffect = Annotated[
+    float, typer.Option(help="The smallest change of mean score or pass rate that matters.")
+]
+Alpha = Annotated[float, typer.Option(help="Rate of false alarms; intervals have level 1 - alpha.")]
 Margin = Annotated[
     float | None, typer.Option(help="How much worse a candidate may be and still count as not worse.")
 ]
 FailOnInconclusive = Annotated[
     bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 if the verdict is inconclusive.")
 ]
-Markdown = Annotated[str | None, typer.Option(help="Write the result as Markdown.")]
+Markdown = Annotated[str | None, typer.Option(help="Write the result to this Markdown file.")]
 All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that changed.")]
 SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
 MetricNames = Annotated[
@@ -120,11 +124,13 @@ DatasetFile = Annotated[
 ]
 On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
 ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
-Html = Annotated[str | None, typer.Option(help="Write the report page.")]
-Page = Annotated[str | None, typer.Option(help="Write a page.")]
+Html = Annotated[str | None, typer.Option(help="Write the report to this HTML file.")]
+Page = Annotated[str | None, typer.Option(help="Write the result to this HTML file.")]
 JobFile = Annotated[Path, typer.Argument(help="The job file.")]
-Junit = Annotated[str | None, typer.Option(help="Write JUnit XML, for continuous integration.")]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever the verdict is.")]
+Junit = Annotated[
+    str | None, typer.Option(help="Write the result to this JUnit XML file, for continuous integration.")
+]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 for every verdict.")]
 
 
 # Which way is better.

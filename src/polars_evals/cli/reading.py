@@ -41,6 +41,7 @@ OPTIONS = {
     r"pe\.with_expected\(traces, dataset\)": "--dataset FILE",
     r"\b(keep|format)=": r"--\1",
     r"\((version|baseline|item)\)": r"(--\1)",
+    r"files, folders or frames": "files or folders",
 }
 
 
@@ -124,7 +125,14 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
     if (suite is None) == (not metrics):
         raise ConfigError("give either --suite with a file, or --metric with the name of a metric")
     if suite is None:
-        return Suite([Metric(name) for name in metrics or []])
+        try:
+            return Suite([Metric(name) for name in metrics or []])
+        except ValueError as error:
+            if str(error).endswith("is missing"):
+                raise ConfigError(
+                    f"{error}; --metric takes no options: write a suite file for --suite"
+                ) from None
+            raise
     try:
         return Suite.load(suite)
     except OSError as error:
@@ -175,6 +183,10 @@ def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
         has_items = "item_id" in columns and scored.select(pl.col("item_id").count()).collect().item()
         if found.item is None and has_items:
             found = replace(found, item="item_id")
+    if found.version not in columns:
+        raise InputError(
+            f"--version: there is no column {found.version!r}{did_you_mean(found.version, columns)}"
+        )
     if spec.baseline == AUTO:
         versions = scored.select(pl.col(found.version).drop_nulls().cast(pl.String)).head(1).collect()
         if versions.is_empty():

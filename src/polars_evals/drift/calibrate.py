@@ -364,20 +364,19 @@ def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: f
 
 def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
-    interval = f"{100 * (1 - alpha):g}% interval {low:g} to {high:g}"
-    verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail verdicts"
+    interval = f"{100 * (1 - alpha):g}% interval {low:.3g} to {high:.3g}"
+    verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail labels"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
         return "inconclusive", f"{verdicts} are too few; at least {FEWEST_LABELS} of each are needed"
     if best["kappa_ci_low"] <= 0:
         return (
             "inconclusive",
-            "the score may agree with the verdicts by chance only "
-            f"(cross-validated kappa {best['kappa']:.2f})",
+            f"the score may agree with the labels by chance only (cross-validated kappa {best['kappa']:.2f})",
         )
     if high - low > 0.2:
         return (
             "inconclusive",
-            f"the best threshold is uncertain ({interval}); more verdicts would narrow it",
+            f"the best threshold is uncertain ({interval}); more labels narrow it",
         )
     words = agreement_words(best["kappa"])
     link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -31,7 +32,8 @@ SMALLEST_LEVEL = 1e-12
 def lazy(frame: Frame) -> pl.LazyFrame:
     """Return the frame as a LazyFrame, or say what else was given."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        raise TypeError(f"expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}")
+        hint = "; read files first, such as with pl.scan_parquet" if isinstance(frame, str | PathLike) else ""
+        raise TypeError(f"expected a Polars DataFrame or LazyFrame, got {type(frame).__name__}{hint}")
     return frame.lazy()
 
 

@@ -228,4 +228,4 @@ def search_slices(
     if not traits:
         return also_tried, "by='auto' found no column with 2 to 20 values that describes the items"
     tally = f"tried {len(also_tried) + shown:,} slices of {', '.join(traits)} and lists {shown:,}"
-    return also_tried, f"by='auto' {tally} that moved apart from the rest"
+    return also_tried, f"by='auto' {tally} that changed differently from the rest"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict, get_args
 
 import polars as pl
 
@@ -525,3 +525,33 @@ def _require_versions(
             raise columns.absent(role, one, column, there)
     if not candidates:
         raise ValueError(f"column {column!r} holds only {baseline!r}: there is nothing to compare it with")
+
+
+class Written(NamedTuple):
+    """The form of the numbers of a score, or of a measure."""
+
+    measure: Measure | None
+
+    @classmethod
+    def of(cls, metric: str, spec: ResolvedSpec) -> Written:
+        """Take the form of a metric or measure; a share of answers is written like a score."""
+        measure = spec.measure(metric)
+        return cls(None if measure is None or measure.share else measure)
+
+    def size(self, value: float) -> str:
+        """Write how much something changed."""
+        return f"{abs(value):.4f}" if self.measure is None else self.measure.amount(abs(value))
+
+    def signed(self, value: float) -> str:
+        """Write a change."""
+        if self.measure is None:
+            return f"{value:+.4f}".replace("-", "−")
+        return self.measure.amount(value, signed=True).replace("-", "−", 1)
+
+    def effect(self, value: float) -> str:
+        """Write the smallest change that matters."""
+        return f"{value:g}" if self.measure is None else self.measure.amount(value)
+
+    def span(self, low: float, high: float) -> str:
+        """Write an interval."""
+        return f"{self.signed(low)} to {self.signed(high)}"

@@ -24,8 +24,7 @@ from polars_evals.drift.pair import slice_name
 from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
-from polars_evals.drift.spec import require_slices, slice_sets, with_slices
-from polars_evals.drift.written import Written
+from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
 from polars_evals.suite.measure import PART
 from polars_evals.wording import cell, left_out, listed, verb
 

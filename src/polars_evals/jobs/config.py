@@ -330,6 +330,8 @@ class Job:
             raise ConfigError(f"{path}: it is nested too deeply") from None
         except FileNotFoundError:
             raise ConfigError(f"no such job file: {str(path)!r}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{path}: a job file is TOML in UTF-8, and this file is not UTF-8") from None
         except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from None
         try:

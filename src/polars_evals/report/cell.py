@@ -55,13 +55,16 @@ def items_frame(comparison: Comparison, height: int) -> str:
     if document is None:
         return tag("p", "There are no paired items to show.")
     # The frame cannot see the notebook's theme: it is light, and turned around where the notebook is dark.
+    told = "The items are shown where the notebook is trusted; to_html(path) writes them as a page."
     return tag(
         "div",
         tag("style", Html(asset("cell.css"))),
+        tag("p", told, class_="said"),
         tag(
             "iframe", srcdoc=document, sandbox="allow-scripts allow-downloads", width="100%", height=height,
             title="items of the comparison", class_="polars-evals-frame",
         ),
+        class_="polars-evals-items",
     )  # fmt: skip
 
 

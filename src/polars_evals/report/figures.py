@@ -34,6 +34,7 @@ from polars_evals.report.tables import (
     by_importance,
     compared,
     count_verdicts,
+    digits_of,
     outcome_name,
     place_of,
     places_of,
@@ -140,11 +141,12 @@ def _rows(
         "before → after", "change", "interval", *(["newly failing", "newly passing"] if flips else []),
         "items",
     ]  # fmt: skip
+    digits = digits_of(rows)
     body = []
     for row in rows:
         value, low, high = row.drawn(relative=relative)
         base = (abs(row.before or 0.0) or 1.0) if relative else 1.0
-        change = row.change(row.difference)
+        change = row.change(row.difference, digits)
         if relative and row.before and row.difference is not None:
             change = _signed_percent(row.difference / abs(row.before))
         bar = interval(
@@ -235,10 +237,11 @@ def _leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
     short = short_names([baseline, *others], 40)
     first = [next(iter(own.values())) for own in columns.values()]
     levels = [_number(row.level(row.before) if row.part == "mean" else "–") for row in first]
+    verdicts = comparison.verdicts
     body = [tag("tr", _board_name(baseline, short), tag("td", "baseline", class_="quiet"), levels)]
     for version in others:
         cells = [_board_cell(own.get(version), axes[name]) for name, own in columns.items()]
-        word = tag("td", _verdict(comparison.verdicts[version]))
+        word = tag("td", _verdict(verdicts[version]))
         body.append(tag("tr", _board_name(version, short), word, cells))
     lower = {name: " (less is better)" if comparison.spec.sign(name) < 0 else "" for name in columns}
     heads = [f"{outcome_name(name)}{lower[name]}" for name in columns]

@@ -147,8 +147,10 @@ def _ticks(low: float, high: float, most: int = 4) -> list[float]:
 
 def _picture(*content: Child, width: float, height: int, label: str, class_: str = "chart") -> Html:
     """Return an SVG with a name for those who cannot see it."""
+    # Where pictures are taken away their texts stay, and must stay apart.
+    spaced = [one for part in content for one in (part, "\n")]
     return tag(
-        "svg", content, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
+        "svg", spaced, viewBox=f"0 0 {width} {height}", width=width, height=height, role="img",
         aria_label=line(label[:2_000], 300), fill=INK, font_size=11, class_=class_,
     )  # fmt: skip
 
@@ -211,7 +213,7 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
     """Return the numbers under intervals, and which way is better."""
     marks = [
         _text("0" if value == 0 else form(value), axis.x(value), 11, "middle")
-        for value in axis.ticks()
+        for value in (axis.ticks() if len(axis.ticks()) > 3 else axis.ticks(9))
         if value == 0 or 20 < axis.x(value) < axis.width - 20
     ]
     return _picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")

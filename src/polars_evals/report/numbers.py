@@ -60,12 +60,18 @@ def percent(value: float | None, digits: int = 0) -> str:
     --------
     >>> percent(0.45), percent(0.996), percent(0.004), percent(1.0)
     ('45%', '99.6%', '0.4%', '100%')
+    >>> percent(0.0001), percent(0.9999, 1)
+    ('<0.1%', '>99.9%')
     """
     if value is None:
         return "–"
     text = f"{value:.{digits}%}"
-    near = digits == 0 and text in ("0%", "100%") and value not in (0, 1)
-    return (f"{value:.1%}" if near else text).replace("-", MINUS)
+    if 0 < value < 1 and float(text[:-1]) in (0, 100):
+        digits = max(digits, 1)
+        least = 10.0**-digits
+        text = f"<{least:.{digits}f}%" if value < least / 200 else f"{value:.{digits}%}"
+        text = f">{100 - least:.{digits}f}%" if value > 1 - least / 200 else text
+    return text.replace("-", MINUS)
 
 
 def _points(difference: float) -> str:

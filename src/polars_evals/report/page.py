@@ -20,8 +20,8 @@ from polars_evals.report.figures import METHODS, comparison_figures, result_figu
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
 from polars_evals.report.pack import Packed, pack
-from polars_evals.report.sentences import Claim, Story, changes, sentence, story
-from polars_evals.report.tables import SIGNS, WORDS
+from polars_evals.report.sentences import Claim, Story, changes, sentence, series_of, story
+from polars_evals.report.tables import MOVED, SIGNS, WORDS
 from polars_evals.wording import apart, counted, line, reveal
 
 if TYPE_CHECKING:
@@ -74,14 +74,22 @@ def page_of(
 
 
 def _other_claims(result: Result) -> list[Html]:
-    found = changes(result)[:3] if isinstance(result, Timeline) else []
-    if not found:
+    every = changes(result) if isinstance(result, Timeline) else []
+    if not every or not isinstance(result, Timeline):
         return [tag("h1", _capital(sentence(result)))]
+    found = every[:3]
     rows = [
-        tag("li", tag("h1" if at == 0 else "p", _sign(one.verdict), " ", _capital(one.text), class_="claim"))
+        tag(
+            "li",
+            tag("h1" if at == 0 else "p", _sign(one.verdict), " ", _capital(one.text), class_="claim"),
+            class_=one.verdict,
+        )
         for at, one in enumerate(found)
     ]
-    return [tag("ol", rows, class_="claims"), tag("p", sentence(result), class_="rest")]
+    more = len(every) - len(found)
+    said = [counted(more, "more change")] if more else []
+    about = ". ".join([*said, f"{series_of(result)}."])
+    return [tag("ol", rows, class_="claims"), tag("p", about, class_="rest")]
 
 
 def _comparison(
@@ -152,7 +160,7 @@ def _head(
     counts = [
         tag("span", f"{SIGNS[kind]} {found.counts[kind]:,} {word}", class_=f"count {kind}")
         for kind, word in WORDS.items()
-        if found.counts[kind] or kind != "no_change"
+        if found.counts[kind] or kind in MOVED
     ]
     total = sum(found.counts.values())
     unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {counted(total, 'row')}"

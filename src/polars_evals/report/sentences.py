@@ -391,12 +391,16 @@ def changes(timeline: Timeline) -> list[Claim]:
     return found
 
 
-def _timeline(timeline: Timeline) -> str:
-    found = changes(timeline)
+def series_of(timeline: Timeline) -> str:
+    """Return how many series a timeline has, of which time."""
     # Windows of days and longer begin at midnight: the time of the first row says nothing.
     finer = timeline.settings["every"].rstrip("0123456789").endswith(("h", "m", "s"))
     first, last = (day(one if finer else date(one.year, one.month, one.day)) for one in timeline.period)
-    about = f"{timeline.summary.height:,} series from {first} to {last}, every {timeline.settings['every']}"
+    return f"{timeline.summary.height:,} series from {first} to {last}, every {timeline.settings['every']}"
+
+
+def _timeline(timeline: Timeline) -> str:
+    found, about = changes(timeline), series_of(timeline)
     if found:
         more = len(found) - MOST_CLAIMS
         said = [claim.text for claim in found[:MOST_CLAIMS]]

@@ -154,12 +154,12 @@ class Row:
         known = self.before is not None or self.after is not None
         return f"{self.level(self.before)} → {self.level(self.after)}" if known else "–"
 
-    def change(self, value: float | None) -> str:
+    def change(self, value: float | None, digits: int | None = None) -> str:
         """Write a difference or an end of its interval, with its sign."""
         if value is None:
             return "–"
         if self.measure is None or self.is_rate:
-            return signed(value, digits_for(self.low, self.high))
+            return signed(value, digits_for(self.low, self.high) if digits is None else digits)
         return amount(self.measure, value, sign=True)
 
     @property
@@ -245,6 +245,12 @@ def _pass_or_fail(one: dict[str, Any]) -> bool:
     return all(a is not None and b is not None and abs(a - b) < _NEGLIGIBLE for a, b in pairs)
 
 
+def digits_of(rows: Iterable[Row]) -> int | None:
+    """Return how many digits the changes of one column deserve: those of the narrowest interval."""
+    known = [row for row in rows if row.low is not None and (row.measure is None or row.is_rate)]
+    return max((digits_for(row.low, row.high) for row in known), default=None)
+
+
 def by_importance(rows: Iterable[Row]) -> list[Row]:
     """Return rows in the order of reading: what moved first, the largest change first, all items first."""
     return sorted(rows, key=lambda row: (not row.moved, row.slice is not None, -row.weight))
@@ -285,7 +291,7 @@ class Table:
 
 
 def _numeral(text: str) -> bool:
-    return text[:1] in "+−–" or text[:1].isdigit()
+    return text[:1] in "+−–$€£" or text[:1].isdigit()
 
 
 def _text(value: Any) -> str:
@@ -311,6 +317,7 @@ def compared(
 ) -> Table:
     """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
     head = places_of(rows)
+    digits = digits_of(rows)
     return _made(
         title,
         rows,
@@ -319,9 +326,9 @@ def compared(
             "metric": lambda row: row.name,
             head: (lambda row: place_of(row, head)) if head else None,
             "verdict": lambda row: row.verdict.replace("_", " "),
-            "difference": lambda row: row.change(row.difference),
-            "low": (lambda row: row.change(row.low)) if intervals else None,
-            "high": (lambda row: row.change(row.high)) if intervals else None,
+            "difference": lambda row: row.change(row.difference, digits),
+            "low": (lambda row: row.change(row.low, digits)) if intervals else None,
+            "high": (lambda row: row.change(row.high, digits)) if intervals else None,
             "before → after": lambda row: row.levels,
             "items": lambda row: row.n,
         },
@@ -365,10 +372,13 @@ def _timeline(result: Timeline) -> list[Table]:
         ),
     )
 
+    scores = [row for row in rows if row["metric"] not in measures and row["ci_low"] is not None]
+    digits = max((digits_for(row["ci_low"], row["ci_high"]) for row in scores), default=3)
+
     def change(row: dict[str, Any], name: str) -> str:
         value, measure = row[name], measures.get(row["metric"])
         if value is None or measure is None:
-            return signed(value, digits_for(row["ci_low"], row["ci_high"]))
+            return signed(value, digits)
         return amount(measure, value, sign=True)
 
     def level(row: dict[str, Any], value: float | None) -> str:
@@ -379,10 +389,19 @@ def _timeline(result: Timeline) -> list[Table]:
         several = any(row[name] != usual for row in rows)
         return (lambda row: (row[name] or word).replace("pass_rate", "pass rate")) if several else None
 
+    slices = [row["slice"] for row in rows if row["slice"] is not None]
+    names = {name.partition("=")[0] for name in slices}
+    # One column of slices gives its name to the head.
+    single = len(names) == 1 and not any(", " in name for name in slices)
+    column = names.pop() if single and names.isdisjoint({"metric", "version", "part", "verdict"}) else None
+
+    def place(row: dict[str, Any]) -> str:
+        return "all" if row["slice"] is None else row["slice"].partition("=")[2]
+
     columns: _Columns = {
         "metric": "metric",
         "version": there("version", None, "–"),
-        "slice": there("slice", None, "all"),
+        column or "slice": there("slice", None, "all") if column is None else place,
         "part": there("part", "mean", "mean"),
         "verdict": lambda row: row["verdict"].replace("_", " "),
         "difference": lambda row: change(row, "difference"),

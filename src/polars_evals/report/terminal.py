@@ -12,7 +12,7 @@ from unicodedata import combining, east_asian_width
 from polars_evals.drift import Comparison
 from polars_evals.report.numbers import middle_cut, number_of, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import ORDER, Row, Table, by_importance, compared, tables_of
+from polars_evals.report.tables import ORDER, Row, Table, by_importance, compared, digits_of, tables_of
 from polars_evals.wording import LEAD, apart, cell, counted, line
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ NAMES, NARROWEST = 24, 12
 SHORTEST = 16
 GAP = "  "
 # What is left out where there is no room, first to last.
-SPARED = ("items", "rows", "before → after", "before → now", "q", "best", "better on", "worse on")
+SPARED = (
+    "items", "rows", "before → after", "before → now", "q", "best", "better on", "worse on", "part",
+    "interval ",
+)  # fmt: skip
 
 _COLOURS = {
     "regressed": "38;5;166;1", "FAILED": "38;5;166;1", "improved": "38;5;32;1", "passed": "38;5;32;1",
@@ -178,27 +181,29 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
 
 def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
     """Return a row for each version: its verdict, and the change that says most about it."""
-    table = []
     short = short_names([result.spec.baseline, *result.spec.candidates], 32)
+    found: dict[str, tuple[Row, list[Row]]] = {}
     for name, verdict in result.verdicts.items():
         mine = [row for row in rows if row.candidate == name]
-        whole = [row for row in mine if row.slice is None]
         said = [row for row in mine if row.verdict == verdict] or mine
         over_all = [row for row in said if row.slice is None]
         lead = max(over_all or said, key=lambda row: (row.is_score, row.weight))
-        table.append(
-            {
-                "version": short[name],
-                "verdict": verdict.replace("_", " "),
-                "difference": lead.change(lead.difference),
-                "low": lead.change(lead.low),
-                "high": lead.change(lead.high),
-                "of": lead.name if lead.slice is None else f"{lead.name} [{lead.slice}]",
-                "worse on": f"{sum(row.verdict == 'regressed' for row in whole)} of {len(whole)}",
-                "better on": f"{sum(row.verdict == 'improved' for row in whole)} of {len(whole)}",
-            }
-        )
-    return Table.of("", table)
+        found[name] = lead, [row for row in mine if row.slice is None]
+    digits = digits_of(lead for lead, _ in found.values())
+    told = [
+        {
+            "version": short[name],
+            "verdict": result.verdicts[name].replace("_", " "),
+            "difference": lead.change(lead.difference, digits),
+            "low": lead.change(lead.low, digits),
+            "high": lead.change(lead.high, digits),
+            "of": lead.name if lead.slice is None else f"{lead.name} [{lead.slice}]",
+            "worse on": f"{sum(row.verdict == 'regressed' for row in whole)} of {len(whole)}",
+            "better on": f"{sum(row.verdict == 'improved' for row in whole)} of {len(whole)}",
+        }
+        for name, (lead, whole) in found.items()
+    ]
+    return Table.of("", told)
 
 
 def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) -> list[str]:

@@ -206,6 +206,7 @@ def _of_name(name: Any) -> Measure:
         raise ValueError(
             f"measures: the better direction is known of {listed(list(KNOWN))}, not of {name!r}"
             f'{did_you_mean(name, KNOWN)}; set it: measures={{"{name}": {{"lower_is_better": True}}}}'
+            f" (command: --measure {name}:lower)"
         )
     return Measure(name)
 

@@ -93,7 +93,7 @@ def suggest(
     >>> df = pl.DataFrame({"output": ["Answer: spam", "Answer: ham"] * 50, "expected": ["spam", "spam"] * 50})
     >>> print(pe.suggest(df.with_columns(expected=pl.Series(["spam", "ham"] * 50))))
     expected has 2 values in 100 rows: exact_match, aggregate macro_f1
-    100% of the outputs have "Answer:": clean takes what follows it
+    100% of the outputs contain "Answer:": clean keeps the text after it
     """
     check_frame(frame)
     rows = frame.lazy().head(LOOKED_AT).collect()
@@ -203,7 +203,7 @@ def _suggest_for(rows: pl.DataFrame, sides: Mapping[str, str], found: _Found) ->
 def _cleaning(texts: _Texts, found: _Found) -> None:
     """Propose steps for what stands around the answers and not around what is expected."""
     if (share := texts.share(_REASONING)) >= SOMETIMES:
-        found.clean("reasoning", share, "hold reasoning: clean drops it")
+        found.clean("reasoning", share, "contain reasoning: clean drops it")
     for pattern, step, shown in (
         (_FENCE, "fence", "a code fence"),
         (_BOXED, "boxed", r"\boxed{}"),
@@ -212,8 +212,8 @@ def _cleaning(texts: _Texts, found: _Found) -> None:
     ):
         share = texts.share(pattern)
         if share >= OFTEN and texts.share(pattern, "expected") < OFTEN:
-            takes = "takes what is inside" if step in ("fence", "boxed") else "takes what follows it"
-            found.clean(step, share, f"have {shown}: clean {takes}")
+            kept = "keeps its content" if step in ("fence", "boxed") else "keeps the text after it"
+            found.clean(step, share, f"contain {shown}: clean {kept}")
 
 
 def _choices(texts: _Texts, found: _Found) -> bool:
@@ -324,11 +324,11 @@ def _labels(texts: _Texts, found: _Found) -> bool:
     known = _share_of_labels(texts, found.steps)
     steps: list[tuple[Any, str]] = [({"regex": r"\[([^\[\]]+)\]"}, "in brackets")]
     with suppress(ValueError):  # labels of several words, or two that differ only in case, are no choices
-        steps.append(({"choice": check_choices("clean", values)}, "in a text"))
+        steps.append(({"choice": check_choices("clean", values)}, "within other text"))
     shares = [_share_of_labels(texts, [*found.steps, step]) for step, _ in steps]
     if max(shares) > known + OFTEN:
         step, shown = steps[shares.index(max(shares))]
-        found.clean(step, max(shares) - known, f"hold a label {shown}: clean takes the label")
+        found.clean(step, max(shares) - known, f"contain a label {shown}: clean keeps only the label")
     return True
 
 

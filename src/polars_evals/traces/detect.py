@@ -138,7 +138,7 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
                 raise FileNotFoundError(f"no finished file: {listed(unfinished, 3)} has no manifest yet")
         beside = _matching(named, candidate.leave_out)
         if beside and len(beside) < len(named):
-            left_out |= dict.fromkeys(beside, f"not traces, but other files of a {candidate.title}")
+            left_out |= dict.fromkeys(beside, f"no traces: another file of the {candidate.title}")
             named = {file: name for file, name in named.items() if file not in beside}
     return list(named), left_out
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from polars_evals.drift.inference.power import detectable
+from polars_evals.drift.inference.intervals import detectable
 from polars_evals.drift.inference.sequential import sequential_p
 
 from . import ALPHA, Floats, Places, Rng, alarms, group, judged, reports

@@ -134,6 +134,8 @@ test("ratings are kept by report, the last one counts, and weights go along", ()
   const kept = new Map();
   const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
   const mine = ratingsOf("abc", storage);
+  // A page that only opens writes over nothing.
+  assert.equal(kept.has("polars-evals:abc"), false);
   mine.setRater("ann");
   mine.rate("a", "v1", "fail", "", "2026-01-01T00:00:00Z");
   mine.rate("a", "v1", "pass", "fine", "2026-01-01T00:01:00Z");

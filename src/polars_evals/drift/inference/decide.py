@@ -19,7 +19,9 @@ from polars_evals.drift.inference.estimate import MEAN, PASS_RATE
 from polars_evals.drift.inference.intervals import (
     constant_half,
     constant_p,
+    detectable,
     mcnemar,
+    needed,
     outweighs_unseen,
     score_interval,
     skewed_p,
@@ -29,9 +31,8 @@ from polars_evals.drift.inference.intervals import (
 )
 from polars_evals.drift.inference.multiple import benjamini_hochberg, holm
 from polars_evals.drift.inference.permutation import DRAWS
-from polars_evals.drift.inference.power import detectable, needed
 from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
-from polars_evals.drift.written import Written
+from polars_evals.drift.spec import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
