@@ -53,7 +53,6 @@ path = "texts.parquet"
 path = "evals.toml"
 [store]
 path = "scores"
-format = "{format}"
 key = ["item"]
 """
 
@@ -84,13 +83,12 @@ def many_files() -> Iterator[Row]:
             items.write_parquet(folder / f"parquet/{number:05}.parquet")
             items.write_ndjson(folder / f"jsonl/{number:05}.jsonl")
         (folder / "evals.toml").write_text(SUITE)
-        for kind, form in (("parquet", "delta"), ("parquet", "parquet"), ("jsonl", "delta")):
+        for kind in ("parquet", "jsonl"):
             subprocess.run(["rm", "-rf", folder / "scores"], check=True)
-            told = JOB_FILE.format(format=form).replace("texts.parquet", kind)
-            (folder / "job.toml").write_text(told)
+            (folder / "job.toml").write_text(JOB_FILE.replace("texts.parquet", kind))
             work = JOB.format(rows=FILES * FEW)
             seconds, peak = measured(work, folder)
-            contender = f"{OURS} run, {form.capitalize()} store, peak {peak / 1e9:.2f} GB"
+            contender = f"{OURS} run, peak {peak / 1e9:.2f} GB"
             case = f"{FILES:,} files of {FEW} rows ({kind}), first run"
             yield Row("command", case, contender, FILES * FEW, seconds)
 
@@ -110,8 +108,7 @@ def rows() -> Iterator[Row]:
     contenders = {
         f"{OURS} score": SCORE,
         "Polars scan and sink, nothing scored": PLAIN,
-        f"{OURS} run, Delta store": JOB.format(rows=ROWS),
-        f"{OURS} run, Parquet store": JOB.format(rows=ROWS),
+        f"{OURS} run": JOB.format(rows=ROWS),
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -120,13 +117,12 @@ def rows() -> Iterator[Row]:
         (folder / "evals.toml").write_text(SUITE)
         case = f"{ROWS:,} rows of {CHARACTERS} characters"
         for contender, work in contenders.items():
-            form = "delta" if "Delta" in contender else "parquet"
             subprocess.run(["rm", "-rf", folder / "scores", folder / "out.parquet"], check=True)
-            (folder / "job.toml").write_text(JOB_FILE.format(format=form))
+            (folder / "job.toml").write_text(JOB_FILE)
             seconds, peak = measured(work, folder)
             row = Row("command", case, f"{contender}, peak {peak / 1e9:.2f} GB", ROWS, seconds)
-            told = f"{ROWS / seconds:,.0f} rows/s, {size / seconds / 1e6:,.0f} MB/s of Parquet"
-            print(f"{row.part:12} {case:44} {row.contender:52} {told}", file=sys.stderr, flush=True)
+            rate = f"{ROWS / seconds:,.0f} rows/s, {size / seconds / 1e6:,.0f} MB/s of Parquet"
+            print(f"{row.part:12} {case:44} {row.contender:52} {rate}", file=sys.stderr, flush=True)
             yield row
 
 
