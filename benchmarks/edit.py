@@ -143,17 +143,25 @@ def pieces(frame: pl.DataFrame, size: int) -> pl.DataFrame:
     return pl.DataFrame({column.name: column.to_list() for column in cut})
 
 
+def few_peers(part: str, texts: pl.DataFrame, case: str) -> list[Row]:
+    """Compare Levenshtein with the fastest others."""
+    peers = contenders(texts, 100)
+    chosen = [OURS, "RapidFuzz cpdist, all workers", "polars-ds, parallel"]
+    return race(part, case, len(texts), {name: peers[name] for name in chosen}, rounds=5)
+
+
+def in_pieces(frame: pl.DataFrame, case: str) -> Iterator[Row]:
+    """Compare Levenshtein on short pieces of long texts."""
+    for size in (20, 100):
+        yield from few_peers(f"{PART}, {size} characters", pieces(frame, size), case)
+
+
 def scored(frame: pl.DataFrame, case: str) -> Iterator[Row]:
     """Run what is also run on texts of a file: `python -m benchmarks.agreement`."""
+    frame = frame.select("output", "expected")
     some = frame.gather_every(max(1, len(frame) // 2_000))
-    for part, texts in {
-        f"{PART}, 20 characters": pieces(frame, 20),
-        f"{PART}, 100 characters": pieces(frame, 100),
-        PART: some,
-    }.items():
-        peers = contenders(texts, 100)
-        chosen = [OURS, "RapidFuzz cpdist, all workers", "polars-ds, parallel"]
-        yield from race(part, case, len(texts), {name: peers[name] for name in chosen}, rounds=5)
+    yield from in_pieces(frame, case)
+    yield from few_peers(PART, some, case)
     yield from against_rapidfuzz({case: some})
 
 
@@ -273,6 +281,7 @@ def threads() -> Iterator[Row]:
 def rows() -> Iterator[Row]:
     """Run everything of this part."""
     yield from levenshtein()
+    yield from in_pieces(language(8_000), "language, 1,400 characters")
     yield from siblings()
     yield from exact_match()
     yield from ten_rows()

@@ -126,6 +126,24 @@ def language(rows: int, versions: int = 10) -> pl.DataFrame:
     return pl.DataFrame(columns).head(rows).sample(fraction=1.0, shuffle=True, seed=rows)
 
 
+def answers(items: int = 805, models: int = 10) -> pl.DataFrame:
+    """Make answers of ten models, as `language` writes them, with the columns of a comparison."""
+    item = pl.col("expected").rank("dense")
+    return language(items * models, models).select(
+        pl.format("model-{}", pl.int_range(pl.len()).over("expected")).alias("model"),
+        item.alias("item_id"),
+        pl.col("expected").str.tail(200).alias("input"),
+        "output",
+        "expected",
+    )
+
+
+def of_file(path: str) -> pl.DataFrame:
+    """Read answers of models; `model`, `input`, `output` and `expected` are columns of the file."""
+    frame = pl.read_parquet(path, columns=["model", "input", "output", "expected"])
+    return frame.with_columns(item_id=pl.col("input").rank("dense"))
+
+
 class Writer:
     """Writes texts from a vocabulary of its own, deterministic by seed."""
 
