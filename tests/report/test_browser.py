@@ -213,6 +213,13 @@ def test_text_stands_out_from_the_background(opened: Open, report: Path, scheme:
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector
 
 
+def test_a_phone_shows_the_change_of_what_moved(opened: Open, report: Path) -> None:
+    page = opened(report, viewport={"width": 390, "height": 844})
+    for change in page.locator(".forest td.number b").all()[:4]:
+        box = change.bounding_box()
+        assert box["x"] + box["width"] <= 390
+
+
 def test_the_switch_turns_the_page_dark_and_stays(opened: Open, report: Path) -> None:
     page = opened(report, color_scheme="light")
     page.locator("#theme").click()
@@ -243,13 +250,16 @@ def test_paper_has_no_controls_and_is_light(opened: Open, report: Path) -> None:
 def test_right_to_left_text_is_right_aligned(opened: Open, tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {
-            "id": [1, 2, 3] * 2, "v": ["a"] * 3 + ["b"] * 3, "input": "اكتب جملة عن القمر",
+            "id": [*range(60)] * 2, "v": ["a"] * 60 + ["b"] * 60, "input": "اكتب جملة عن القمر",
             "expected": "القمر جميل",
-            "output": ["القمر جميل"] * 3 + ["القمر بعيد"] * 3, "m_score": [1.0] * 3 + [0.0] * 3,
+            "output": ["القمر جميل"] * 60 + ["القمر بعيد"] * 60, "m_score": [1.0] * 60 + [0.0] * 60,
         }
     )  # fmt: skip
     pe.compare(frame, version="v", baseline="a", item="id").to_html(tmp_path / "rtl.html")
     page = opened(tmp_path / "rtl.html")
+    # Before stands left of after, whatever the script.
+    before, after = (one.bounding_box() for one in page.locator(".example bdi").all()[-2:])
+    assert before["x"] + before["width"] <= after["x"]
     rows(page).first.click()
     expect(page.locator("#panel .body").first).to_be_visible()
     starts = "one => getComputedStyle(one).direction"

@@ -317,7 +317,69 @@ def test_equal_answers_are_said_to_be_equal() -> None:
     rows = frame([0.9, 0.1] * 50, [0.9, 0.1] * 50, output=pl.Series(["yes", "no"] * 100))
     comparison = compared(rows)
     assert comparison.headline == "b against a: All 100 answers are identical."
-    assert "All 100 answers are identical." in comparison.to_html()
+    text = comparison.to_html()
+    assert "All 100 answers are identical." in text
+    # Where nothing differs there is no interval.
+    evidence = text[text.index('id="evidence"') : text.index('id="items"')]
+    assert "<svg" not in evidence
+    assert ">interval<" not in evidence
+
+
+def test_changes_of_a_column_have_one_number_of_decimals() -> None:
+    """Narrow and wide intervals stand in one table: the narrowest says how many digits all have."""
+    rng = random.Random(5)
+    n = 400
+    noise = [rng.gauss(0, 0.002 if i % 2 else 0.2) for i in range(n)]
+    part = pl.Series(["still" if i % 2 else "loud" for i in range(n)] * 2)
+    rows = frame([0.9] * n, [0.6 + one for one in noise], part=part)
+    comparison = compared(rows, by="part")
+    forest = comparison.to_html().split('class="forest"')[1].split("</table>")[0]
+    shown = re.findall(r"<b>([−+][0-9.]+)</b>", forest)
+    assert len(shown) == 3
+    assert len({len(one.partition(".")[2]) for one in shown}) == 1
+
+
+def test_slices_of_a_timeline_stand_under_the_name_of_their_column(
+    timeline: pe.Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = str(timeline).splitlines()
+    (head,) = [line for line in lines if line.split()[:2] == ["metric", "topic"]]
+    table = lines[lines.index(head) :]
+    assert any(line.split()[1] == "medicine" for line in table)
+    assert not any("topic=" in line for line in table)
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_timeline_says_its_changes_once_in_their_colours(timeline: pe.Timeline) -> None:
+    header = timeline.to_html().split("<header>")[1].split("</header>")[0]
+    assert header.count("medicine is worse") == 1
+    assert re.search(r'<li class="regressed"><h1[^>]*>', header)
+    assert "7 series from 2 Mar 2026" in header
+
+
+def test_several_versions_without_a_change_make_a_whole_sentence(scored: pl.DataFrame) -> None:
+    found = pe.compare(scored, version="model", baseline="assistant-1.0", item="item_id")
+    assert found.headline == "2 versions against assistant-1.0: 2 unclear."
+
+
+def test_one_item_is_one_item() -> None:
+    text = compared(frame([1.0], [0.0])).to_html()
+    assert "1 item " in text
+    assert "1 items" not in text
+
+
+def test_texts_of_pictures_stay_apart_where_pictures_are_taken_away(timeline: pe.Timeline) -> None:
+    """A notebook that is not trusted, and GitHub, drop the picture and keep its words."""
+    bare = re.sub(r"<[^>]*>", "", timeline._repr_html_())
+    assert "2 Mar9 Mar" not in bare
+    assert "2 Mar\n9 Mar" in bare
+
+
+def test_a_notebook_without_frames_says_where_the_items_are(comparison: pe.Comparison) -> None:
+    shown = comparison.show_items()
+    bare = re.sub(r"<style>.*?</style>|<iframe.*?</iframe>", "", shown._repr_html_(), flags=re.DOTALL)
+    assert "to_html(path) writes them as a page" in bare
 
 
 def test_a_version_with_many_errors_is_not_the_best() -> None:

@@ -56,8 +56,8 @@ class Story:
     def sentence(self) -> str:
         """Everything in one line."""
         said = "; ".join(claim.text for claim in self.claims)
-        parts = [f"{said}."] if said else []
-        return " ".join([f"{self.title}:", *parts, *self.rest])
+        parts = [*([f"{said}."] if said else []), *self.rest]
+        return " ".join([f"{self.title}:", *parts]) if parts else f"{self.title}."
 
 
 def sentence(result: Result) -> str:

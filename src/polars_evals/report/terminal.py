@@ -32,7 +32,7 @@ GAP = "  "
 # What is left out where there is no room, first to last.
 SPARED = (
     "items", "rows", "before → after", "before → now", "q", "best", "better on", "worse on", "part",
-    "interval ",
+    "interval ", "files", "updated",
 )  # fmt: skip
 
 _COLOURS = {
