@@ -24,10 +24,6 @@ constexpr std::size_t pass_blocks = 4;
 
 static_assert(pe::edit::vector_kernels::column_slack >= 2 * lanes * pass_blocks && pairs_at_once % lanes == 0);
 
-// Compilers hold in registers what functions work on only where they inline them.
-#define PE_ALWAYS __attribute__((always_inline))
-#define PE_INLINE PE_ALWAYS inline
-
 template <int number>
 struct Count {
     static constexpr int value = number;
@@ -83,7 +79,7 @@ struct Wavefront {
     // The step after which block 0 of lane 0 had its last column was step 0: in step `late`, only blocks that lag behind it
     // by that much or more may still change.
     template <class Texts>
-    __attribute__((noinline)) void late_step(const Texts& texts, std::uint64_t late, Words lag) {
+    PE_APART void late_step(const Texts& texts, std::uint64_t late, Words lag) {
         const Wavefront before = *this;
         step(texts);
         for (std::size_t k = 0; k < blocks; ++k) {
@@ -221,7 +217,7 @@ struct Lane {
 // The next rows of several pairs with one text, a pair a lane. scratch.carries holds what the first block takes at every column
 // of every lane, and afterwards what the last one hands down; both begin behind room for the largest lag.
 template <class Recurrence, int blocks>
-__attribute__((noinline)) void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above, std::int64_t (&values)[lanes]) {
+PE_APART void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above, std::int64_t (&values)[lanes]) {
     constexpr int carries = Recurrence::carries;
     constexpr std::size_t column_words = carries * lanes;
     std::uint64_t* below = above - (blocks - 1) * column_words;

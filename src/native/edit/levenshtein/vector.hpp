@@ -23,6 +23,11 @@ constexpr std::size_t vector_bytes = 32;
 constexpr std::size_t vector_bytes = 16;
 #endif
 
+// Compilers hold in registers what functions work on only where they inline them.
+#define PE_ALWAYS __attribute__((always_inline))
+#define PE_INLINE PE_ALWAYS inline
+#define PE_APART __attribute__((noinline))
+
 typedef std::uint64_t Words __attribute__((vector_size(vector_bytes)));
 typedef std::uint32_t Halves __attribute__((vector_size(vector_bytes)));
 typedef std::int8_t Bytes __attribute__((vector_size(vector_bytes)));
