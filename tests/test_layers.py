@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "polars_evals"
 # Lowest first. What stands in one line may not import one another.
 LAYERS = [
     {"_errors", "_native", "_polars", "_version", "mypy"},
-    {"drawing", "wording"},
+    {"wording"},
     {"_lazy"},
     {"expressions", "storage"},
     {"metrics"},

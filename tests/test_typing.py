@@ -73,7 +73,7 @@ def test_the_door_needs_no_plugin(tmp_path: Path, checker: str) -> None:
 def test_completion_shows_the_api_and_no_helpers() -> None:
     names = dir(pe)
     assert {"compare", "Suite", "levenshtein", "rank", "scan_traces", "col", "evals"} <= set(names)
-    assert not {"import_module", "TYPE_CHECKING", "cast", "Any", "did_you_mean", "drawing"} & set(names)
+    assert not {"import_module", "TYPE_CHECKING", "cast", "Any", "did_you_mean"} & set(names)
     for name in names:
         assert getattr(pe, name) is not None
 

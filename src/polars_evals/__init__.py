@@ -14,10 +14,9 @@ shape: (1, 2)
 └───────┴───────┘
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from polars_evals import clean, drawing, metrics
+from polars_evals import clean, metrics
 from polars_evals._lazy import import_lazily
 from polars_evals._version import __version__
 from polars_evals.clean import *  # noqa: F403
@@ -52,9 +51,6 @@ __all__ = ["__version__", "col", "evals"]
 __all__ += clean.__all__
 __all__ += metrics.__all__
 __all__ += list(_LAZY)
-
-# Results draw themselves with the report, which is imported when the first one does.
-drawing.draw_with(lambda: cast("drawing.Drawing", import_module(f"{__name__}.report")))
 
 # A type checker cannot read the table: it has the names from here, and must not take any other for granted.
 # From the modules: in a cycle of imports, mypy takes a function for the module that is named alike.

@@ -135,13 +135,6 @@ def apart(texts: Mapping[str, Any], before: str, after: str, lead: int = LEAD) -
     }
 
 
-def _change(before: float | None, after: float | None, form: str) -> str:
-    """Return two numbers as `before → after`."""
-    if before is None and after is None:
-        return "–"
-    return " → ".join("–" if value is None else format(value, form) for value in (before, after))
-
-
 def counted(number: int, noun: str) -> str:
     """Return a number of things.
 

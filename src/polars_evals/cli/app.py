@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from shutil import get_terminal_size
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from polars_evals._version import __version__
 from polars_evals.cli import console, options
 from polars_evals.cli.console import deliver, explained, leave, progress, show, show_result, stoppable, tell
 from polars_evals.cli.diff import diff
+from polars_evals.cli.options import TEXT, TEXTS, Option, argument, flag, option
 
 Command = Callable[..., None]
 
@@ -80,103 +82,96 @@ def main(
     console.debug, console.log = debug, log
 
 
-def _command(name: str, *example: str, more: str = "") -> Callable[[Command], Command]:
-    """Add a command, with an example that ends its help."""
-    text = " ".join(("polars-evals", name, *example))
-    return app.command(name=name, epilog=f"Example: `{text}`{more}")
+def _command(
+    name: str, example: str, takes: str, more: str = "", /, **own: Option
+) -> Callable[[Any], Command]:
+    """Add a command: its help ends with the example, and it takes the options of these names.
 
-
-def _question(name: str, *example: str, judges: bool = False) -> Callable[[Command], Command]:
-    """Add a command that calls the function of the library with its name, and writes and shows the result.
-
-    The decorated function declares the options and has no body. A command that `judges` leaves with the exit
-    code of the verdict.
+    The function gets the values of the options as attributes of one argument.
     """
 
-    def register(declared: Command) -> Command:
-        @wraps(declared, assigned=("__name__", "__doc__"))
-        def run(
-            *,
-            html: options.Page = None,
-            markdown: options.Markdown = None,
-            everything: options.All = False,
-            as_json: options.AsJson = False,
-            fail_on_inconclusive: options.FailOnInconclusive = False,
-            **given: Any,
-        ) -> None:
-            with explained():
-                from polars_evals import drift
-                from polars_evals.jobs.scoring import scan_scored
+    def register(command: Callable[[SimpleNamespace], None]) -> Command:
+        @wraps(command, assigned=("__name__", "__doc__"))
+        def run(**given: Any) -> None:
+            command(SimpleNamespace(**given))
 
-                files = given.pop(declared_options[0].name)
-                frame = scan_scored(files) if files else None
-                result = getattr(drift, name)(frame, **options.arguments(given))
-                paths = deliver(result, {"html": html, "markdown": markdown})
-                show_result(result, paths, as_json=as_json, everything=everything)
-            if judges:
-                leave([result.verdict], fail_on_inconclusive=fail_on_inconclusive)
-
-        declared_options = list(inspect.signature(declared).parameters.values())
-        shared = list(inspect.signature(run, follow_wrapped=False).parameters.values())
-        taken = [*declared_options, *shared[: 5 if judges else 4]]
-        run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
-        return _command(name, *example)(run)
+        options.declare(run, takes, own)
+        return app.command(name=name, epilog=f"Example: `polars-evals {name} {example}`{more}")(run)
 
     return register
 
 
-_command("diff", "v1.jsonl v2.jsonl --html report.html")(diff)
+def _question(name: str, example: str, about: str, takes: str, more: str = "", /, **own: Option) -> None:
+    """Add a command that calls the function of the library with its name, and writes and shows the result.
+
+    With more options of a command: one that takes `fail_on_inconclusive` leaves with the verdict's exit code.
+    """
+    first, *others = takes.split()
+
+    def ask(given: SimpleNamespace) -> None:
+        with explained():
+            from polars_evals import drift
+            from polars_evals.jobs.scoring import scan_scored
+
+            files = getattr(given, first)
+            asked = options.arguments({option: getattr(given, option) for option in others})
+            result = getattr(drift, name)(scan_scored(files) if files else None, **asked)
+            show_result(result, deliver(result, given), given)
+        if hasattr(given, "fail_on_inconclusive"):
+            leave([result.verdict], given)
+
+    ask.__name__, ask.__doc__ = name, about
+    _command(name, example, f"{takes} html markdown everything as_json {more}", **own)(ask)
 
 
-@_command("score", "traces/*.parquet --suite evals.toml --output scored.parquet")
-def score(
-    inputs: Annotated[
-        list[str], typer.Argument(help="Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns.")
-    ],
-    *,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="The Parquet file to write. Not needed with --check.")
-    ] = None,
-    suite: options.SuiteFile = None,
-    metrics: options.MetricNames = None,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Report problems of the data that make scores misleading."),
-    ] = False,
-    format_name: options.Format = "auto",
-    columns: options.Columns = None,
-    keep: options.Keep = None,
-    rows: options.Rows = None,
-    dataset: options.DatasetFile = None,
-    on: options.On = "item_id",
-    expected: options.ExpectedColumn = "expected",
-    engine: Annotated[
+_command(
+    "diff",
+    "v1.jsonl v2.jsonl --html report.html",
+    "inputs suite metrics version baseline candidate item cluster by measures format_name columns keep rows "
+    "dataset on expected min_effect alpha margin unanswered html open_page save junit markdown everything "
+    "as_json fail_on_inconclusive exit_zero",
+    metrics=options.METRIC_NAMES,
+    version=option(TEXT, "Column of versions, where one input holds them all.", "--version"),
+    baseline=option(TEXT, "The version to compare with, where one input holds them all."),
+    item=option(TEXT, "Column that pairs the versions. [default: item_id, or equal inputs]"),
+    open_page=flag("--open", "Show the page in a browser."),
+    save=option(TEXT, "Keep the scores in a Parquet file."),
+)(diff)
+
+
+@_command(
+    "score",
+    "traces/*.parquet --suite evals.toml --output scored.parquet",
+    "inputs output suite metrics check format_name columns keep rows dataset on expected engine as_json",
+    inputs=argument("Files (Parquet, JSON Lines, JSON, CSV, ...), folders or patterns."),
+    output=option(TEXT, "The Parquet file to write. Not needed with --check.", "--output", "-o"),
+    metrics=options.METRIC_NAMES,
+    check=flag("--check", "Report problems of the data that make scores misleading."),
+    engine=option(
         str,
-        typer.Option(
-            help="`polars`: this machine; `ray`, `spark`: a cluster, which writes a folder of files."
-        ),
-    ] = "polars",
-    as_json: options.AsJson = False,
-) -> None:
+        "`polars`: this machine; `ray`, `spark`: a cluster, which writes a folder of files.",
+        default="polars",
+    ),
+)
+def score(given: SimpleNamespace) -> None:
     """Score files into one Parquet file, streaming: they need not fit in memory."""
-    given = locals()
     with stoppable(), explained():
         from polars_evals.cli import reading
         from polars_evals.report.terminal import score_lines
 
-        if output is None and not check:
+        output, as_json = given.output, given.as_json
+        if output is None and not given.check:
             raise ValueError("--output names the Parquet file to write; --check alone writes nothing")
         source = reading.choose_input(given)
-        chosen = reading.choose_suite(suite, metrics)
-        findings = reading.check_files(source, chosen) if check else []
+        chosen = reading.choose_suite(given.suite, given.metrics)
+        findings = reading.check_files(source, chosen) if given.check else []
         if output is None:
             found = json.dumps(findings, indent=2) if as_json else reading.finding_lines(findings)
             show(found, as_json=as_json)
             return
         with progress("scoring"):
-            result = reading.score_input(source, chosen, output, engine)
-        if check:
+            result = reading.score_input(source, chosen, output, given.engine)
+        if given.check:
             result["findings"] = findings
             if not as_json:
                 show(reading.finding_lines(findings))
@@ -185,18 +180,14 @@ def score(
         show(json.dumps(result, indent=2) if as_json else score_lines(result), as_json=as_json)
 
 
-@_command("traces", "export.jsonl --column output=response")
-def traces(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders or patterns.")],
-    *,
-    format_name: options.Format = "auto",
-    columns: options.Columns = None,
-    keep: options.Keep = None,
-    rows: options.Rows = None,
-    as_json: options.AsJson = False,
-) -> None:
+@_command(
+    "traces",
+    "export.jsonl --column output=response",
+    "inputs format_name columns keep rows as_json",
+    inputs=argument("Files, folders or patterns."),
+)
+def traces(given: SimpleNamespace) -> None:
     """Show the format of files, how many records became rows, and why others did not."""
-    given = locals()
     with explained():
         from polars_evals._errors import INPUT
         from polars_evals.cli.reading import choose_input, in_options, in_words_of_the_command
@@ -206,203 +197,138 @@ def traces(
         source = choose_input(given)
         with in_options():
             checked = check_traces(
-                inputs, format_name, columns=source.columns, keep=source.keep, rows=source.rows
+                given.inputs, source.format, columns=source.columns, keep=source.keep, rows=source.rows
             )
         text = traces_text(checked, in_words_of_the_command, width_of(sys.stdout), fold_of(sys.stdout))
-        show(json.dumps(checked.to_dict(), indent=2) if as_json else text)
+        show(json.dumps(checked.to_dict(), indent=2) if given.as_json else text)
     if not checked.ok:
         raise typer.Exit(INPUT)
 
 
 @_command(
-    "compare", "scored.parquet --version model --baseline v1 --candidate v2",
-    "--item item_id --by topic --html report.html",
-)  # fmt: skip
-def compare(
-    scored: options.Scored,
-    *,
-    version: options.FoundVersion = None,
-    baseline: options.Baseline = None,
-    candidate: options.Candidates = None,
-    item: options.Item = None,
-    cluster: options.Cluster = None,
-    by: options.By = None,
-    metrics: options.Metrics = None,
-    measures: options.Measures = None,
-    aggregates: options.Aggregates = None,
-    truth: options.Truth = None,
-    adjust: options.Adjust = None,
-    min_effect: options.MinEffect = 0.01,
-    alpha: options.Alpha = 0.05,
-    margin: options.Margin = None,
-    unanswered: options.Unanswered = "auto",
-    html: options.Html = None,
-    time: Annotated[
-        str | None,
-        typer.Option(help="Column of dates or datetimes, to also show scores over time in --html."),
-    ] = None,
-    every: Annotated[str, typer.Option(help="Length of a window of --time: 1h, 1d, 1w, 1mo.")] = "1d",
-    junit: options.Junit = None,
-    markdown: options.Markdown = None,
-    everything: options.All = False,
-    as_json: options.AsJson = False,
-    fail_on_inconclusive: options.FailOnInconclusive = False,
-    exit_zero: options.ExitZero = False,
-) -> None:
+    "compare",
+    "scored.parquet --version model --baseline v1 --candidate v2 --item item_id --by topic "
+    "--html report.html",
+    "scored version baseline candidate item cluster by metrics measures aggregates truth adjust min_effect "
+    "alpha margin unanswered html time every junit markdown everything as_json fail_on_inconclusive "
+    "exit_zero",
+    time=option(TEXT, "Column of dates or datetimes, to also show scores over time in --html."),
+    every=option(str, "Length of a window of --time: 1h, 1d, 1w, 1mo.", default="1d"),
+)
+def compare(given: SimpleNamespace) -> None:
     """Compare model versions with a baseline; exits with 1 when something regressed."""
-    given = locals()
     with explained():
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
         from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
-        spec = options.comparison_spec(given)
-        if time is not None and html is None:
+        spec = options.comparison_spec(vars(given))
+        if given.time is not None and given.html is None:
             raise ValueError("--time shows scores over time on the page: name the page with --html")
-        frame = scan_scored(scored)
+        frame = scan_scored(given.scored)
         comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
-        if time is not None:
-            page["timeline"] = timeline_of(
-                scan_scored(scored), comparison.spec, comparison.spec.slices, time=time, every=every
-            )
-        paths = deliver(comparison, {"html": html, "junit": junit, "markdown": markdown}, html=page)
-        show_result(comparison, paths, as_json=as_json, everything=everything)
+        if given.time is not None:
+            when, found = {"time": given.time, "every": given.every}, comparison.spec
+            page["timeline"] = timeline_of(scan_scored(given.scored), found, found.slices, **when)
+        show_result(comparison, deliver(comparison, given, **page), given)
         need_pairs(comparison)
-    leave([] if exit_zero else comparison.verdicts.values(), fail_on_inconclusive=fail_on_inconclusive)
+    leave(comparison.verdicts.values(), given)
 
 
-@_question("timeline", "scored.parquet --time ts --every 1d --version model", judges=True)
-def timeline(
-    scored: options.Scored,
-    *,
-    time: Annotated[str, typer.Option(help="Column of dates or datetimes.")] = "ts",
-    every: Annotated[str, typer.Option(help="Length of a window: 1h, 1d, 1w, 1mo.")] = "1d",
-    version: Annotated[str | None, typer.Option(help="Column of versions.")] = None,
-    cluster: options.Cluster = None,
-    by: options.ByColumn = None,
-    metrics: options.Metrics = None,
-    measures: options.Measures = None,
-    adjust: options.Adjust = None,
-    unanswered: options.Unanswered = "auto",
-    reference: Annotated[int, typer.Option(help="Number of first windows that form the reference.")] = 14,
-    min_effect: options.MinEffect = 0.01,
-    alpha: options.Alpha = 0.05,
-) -> None:
-    """Follow scores over time and find when they changed; exits with 1 when something regressed."""
+_question(
+    "timeline",
+    "scored.parquet --time ts --every 1d --version model",
+    "Follow scores over time and find when they changed; exits with 1 when something regressed.",
+    "scored time every version cluster by metrics measures adjust unanswered reference min_effect alpha",
+    "fail_on_inconclusive",
+    time=option(str, "Column of dates or datetimes.", default="ts"),
+    every=option(str, "Length of a window: 1h, 1d, 1w, 1mo.", default="1d"),
+    version=option(TEXT, "Column of versions."),
+    by=options.BY_COLUMN,
+    reference=option(int, "Number of first windows that form the reference.", default=14),
+)
+_question(
+    "rank",
+    "scored.parquet --version model --item item_id",
+    "Rank versions: a leaderboard with intervals for means, ranks and differences.",
+    "scored version item metrics cluster baseline measures aggregates unanswered alpha",
+    version=options.VERSION,
+    item=options.ITEM,
+    baseline=option(TEXT, "Compare every version with this one. [default: all pairs]"),
+)
+_question(
+    "plan",
+    "--spread 0.3 --min-effect 0.02",
+    "Find how many items two versions must answer to detect a change.",
+    "pilot spread min_effect alpha power cluster_size icc runs run_share version baseline item cluster "
+    "metrics",
+    pilot=argument(
+        "Scored files of two versions, to estimate the spread from; or give --spread.", TEXTS, None
+    ),
+    spread=option(options.NUMBER, "Standard deviation of the paired differences."),
+    min_effect=option(float, "The difference to detect.", default=0.02),
+    power=option(float, "Probability of detecting it.", default=0.8),
+    cluster_size=option(options.NUMBER, "Number of items in a cluster."),
+    icc=option(options.NUMBER, "Correlation within a cluster."),
+    runs=option(int, "How often each version answers each item.", default=1),
+    run_share=option(options.NUMBER, "Share of the variance between runs of an item."),
+    version=option(TEXT, "The pilot's column of versions."),
+    baseline=option(TEXT, "The version to compare with, for a pilot of more than two versions."),
+    item=option(TEXT, "The pilot's column of test cases."),
+)
+_question(
+    "runs",
+    "scored.parquet --version model --item item_id --k 1 --k 4",
+    "Judge versions that answered each item several times: pass@k, pass^k and flaky items.",
+    "scored version item k metrics cluster alpha",
+    version=options.VERSION,
+    item=options.ITEM,
+    k=option(list[int] | None, "Number of runs, for pass@k; repeat for several. [default: 1, 2, 4]", "--k"),
+)
+_question(
+    "agreement",
+    "labels.parquet --rater human --rater judge",
+    "Measure how well raters agree: kappas, Krippendorff's alpha, and a judge against people.",
+    "ratings raters level alpha",
+    ratings=argument("Parquet files with a row for each item."),
+    raters=option(
+        list[str],
+        "Column of ratings; repeat for each rater, people first.",
+        "--rater",
+        **options.REQUIRED,
+    ),
+    level=option(str, "`nominal`, `ordinal` or `interval`.", default="nominal"),
+)
 
 
-@_question("rank", "scored.parquet --version model --item item_id")
-def rank(
-    scored: options.Scored,
-    *,
-    version: options.Version,
-    item: options.ItemColumn,
-    metrics: options.Metrics = None,
-    cluster: options.Cluster = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Compare every version with this one. [default: all pairs]")
-    ] = None,
-    measures: options.Measures = None,
-    aggregates: options.Aggregates = None,
-    unanswered: options.Unanswered = "auto",
-    alpha: options.Alpha = 0.05,
-) -> None:
-    """Rank versions: a leaderboard with intervals for means, ranks and differences."""
-
-
-@_question("plan", "--spread 0.3 --min-effect 0.02")
-def plan(
-    pilot: Annotated[
-        list[str] | None,
-        typer.Argument(help="Scored files of two versions, to estimate the spread from; or give --spread."),
-    ] = None,
-    *,
-    spread: Annotated[
-        float | None, typer.Option(help="Standard deviation of the paired differences.")
-    ] = None,
-    min_effect: Annotated[float, typer.Option(help="The difference to detect.")] = 0.02,
-    alpha: options.Alpha = 0.05,
-    power: Annotated[float, typer.Option(help="Probability of detecting it.")] = 0.8,
-    cluster_size: Annotated[float | None, typer.Option(help="Number of items in a cluster.")] = None,
-    icc: Annotated[float | None, typer.Option(help="Correlation within a cluster.")] = None,
-    runs: Annotated[int, typer.Option(help="How often each version answers each item.")] = 1,
-    run_share: Annotated[
-        float | None, typer.Option(help="Share of the variance between runs of an item.")
-    ] = None,
-    version: Annotated[str | None, typer.Option(help="The pilot's column of versions.")] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="The version to compare with, for a pilot of more than two versions."),
-    ] = None,
-    item: Annotated[str | None, typer.Option(help="The pilot's column of test cases.")] = None,
-    cluster: options.Cluster = None,
-    metrics: options.Metrics = None,
-) -> None:
-    """Find how many items two versions must answer to detect a change."""
-
-
-@_question("runs", "scored.parquet --version model --item item_id --k 1 --k 4")
-def runs(
-    scored: options.Scored,
-    *,
-    version: options.Version,
-    item: options.ItemColumn,
-    k: Annotated[
-        list[int] | None,
-        typer.Option(help="Number of runs, for pass@k; repeat for several. [default: 1, 2, 4]"),
-    ] = None,
-    metrics: options.Metrics = None,
-    cluster: options.Cluster = None,
-    alpha: options.Alpha = 0.05,
-) -> None:
-    """Judge versions that answered each item several times: pass@k, pass^k and flaky items."""
-
-
-@_question("agreement", "labels.parquet --rater human --rater judge")
-def agreement(
-    ratings: Annotated[list[str], typer.Argument(help="Parquet files with a row for each item.")],
-    *,
-    raters: Annotated[
-        list[str], typer.Option("--rater", help="Column of ratings; repeat for each rater, people first.")
-    ],
-    level: Annotated[str, typer.Option(help="`nominal`, `ordinal` or `interval`.")] = "nominal",
-    alpha: options.Alpha = 0.05,
-) -> None:
-    """Measure how well raters agree: kappas, Krippendorff's alpha, and a judge against people."""
-
-
-@_command("init", "export/ --output evals/")
-def init(
-    inputs: options.Inputs,
-    *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("evals"),
-    format_name: options.Format = "auto",
-    columns: options.Columns = None,
-    keep: options.Keep = None,
-) -> None:
+@_command(
+    "init",
+    "export/ --output evals/",
+    "inputs output format_name columns keep",
+    output=option(Path, "The folder to write to.", "--output", "-o", default=Path("evals")),
+)
+def init(given: SimpleNamespace) -> None:
     """Look at answers and write a suite and a job for them. Nothing is scored, and no file is replaced."""
-    given = locals()
     with explained():
         from polars_evals.cli.init import write_files
         from polars_evals.cli.reading import in_options, reading_of
 
         with in_options():
-            files, reasons = write_files(inputs, output, reading=reading_of(given))
+            files, reasons = write_files(given.inputs, given.output, reading=reading_of(given))
         show("\n".join([*(f"wrote {file}" for file in files), *(f"  {one}" for one in reasons)]))
         tell(f"next: polars-evals run {shlex.quote(str(files[-1]))}")
 
 
-@_command("run", "job.toml", more=", from cron, Airflow or a GitHub workflow.")
-def run(
-    job: options.JobFile,
-    rescore: Annotated[
-        bool, typer.Option("--rescore", help="Score all stored rows again if the suite has changed.")
-    ] = False,
-    as_json: options.AsJson = False,
-    fail_on_inconclusive: options.FailOnInconclusive = False,
-) -> None:
+@_command(
+    "run",
+    "job.toml",
+    "job rescore as_json fail_on_inconclusive",
+    ", from cron, Airflow or a GitHub workflow.",
+    rescore=flag("--rescore", "Score all stored rows again if the suite has changed."),
+)
+def run(given: SimpleNamespace) -> None:
     """Run a job: score new files, store each row exactly once, compare, check gates and write reports."""
     with stoppable(), explained():
         from polars_evals.jobs.runner import Watch
@@ -410,51 +336,50 @@ def run(
         from polars_evals.report.terminal import fold_of, run_lines, width_of
 
         with progress("scoring files") as (start, advance):
-            outcome = run_job(job, rescore=rescore, watch=Watch(tell, start, advance))
-        if as_json:
+            outcome = run_job(given.job, rescore=given.rescore, watch=Watch(tell, start, advance))
+        if given.as_json:
             show(outcome.to_json(), as_json=True)
         else:
             show("\n".join(run_lines(outcome, width_of(sys.stdout), fold_of(sys.stdout))))
-    raise typer.Exit(outcome.exit_code(fail_on_inconclusive=fail_on_inconclusive))
+    raise typer.Exit(outcome.exit_code(fail_on_inconclusive=given.fail_on_inconclusive))
 
 
-@_command("status", "job.toml")
-def status(
-    job: options.JobFile,
-    last: Annotated[int, typer.Option(help="How many of the last runs to show.", min=0)] = 10,
-    as_json: options.AsJson = False,
-) -> None:
+@_command(
+    "status",
+    "job.toml",
+    "job last as_json",
+    last=option(int, "How many of the last runs to show.", default=10, min=0),
+)
+def status(given: SimpleNamespace) -> None:
     """Show the last runs of a job, the files they read and skipped, and the current gates; runs nothing."""
     with explained():
         from polars_evals.jobs.upkeep import status as status_of
         from polars_evals.report.terminal import fold_of, status_lines, width_of
 
-        found = status_of(job, last=last)
+        found = status_of(given.job, last=given.last)
         lines = status_lines(found, width_of(sys.stdout), fold_of(sys.stdout))
-        show(found.to_json() if as_json else "\n".join(lines), as_json=as_json)
+        show(found.to_json() if given.as_json else "\n".join(lines), as_json=given.as_json)
 
 
-@_command("maintain", "job.toml --keep-days 30", more=", once a week.")
-def maintain(
-    job: options.JobFile,
-    keep: Annotated[
-        str | None,
-        typer.Option(help="Delete rows older than this: 90d, 12w, 1y. [default: `keep` of the job]"),
-    ] = None,
-    keep_days: Annotated[float, typer.Option(help="Days to keep replaced data files.", min=0)] = 7,
-    restore: Annotated[
-        bool, typer.Option("--restore", help="Restore a damaged store to its last undamaged version.")
-    ] = False,
-    as_json: options.AsJson = False,
-) -> None:
+@_command(
+    "maintain",
+    "job.toml --keep-days 30",
+    "job keep keep_days restore as_json",
+    ", once a week.",
+    keep=option(TEXT, "Delete rows older than this: 90d, 12w, 1y. [default: `keep` of the job]"),
+    keep_days=option(float, "Days to keep replaced data files.", default=7, min=0),
+    restore=flag("--restore", "Restore a damaged store to its last undamaged version."),
+)
+def maintain(given: SimpleNamespace) -> None:
     """Delete a store's old rows on request, merge its small files, and remove replaced ones."""
     with stoppable(), explained():
         from polars_evals.jobs.upkeep import maintain as maintain_store
         from polars_evals.wording import counted
 
-        done = maintain_store(job, keep=keep, keep_days=keep_days, restore=restore, say=tell)
+        chosen = {"keep": given.keep, "keep_days": given.keep_days, "restore": given.restore}
+        done = maintain_store(given.job, **chosen, say=tell)
         rows = counted(done["rows"], "row")
-        if restore:
+        if given.restore:
             text = f"restored {done['store']} to version {done['version']}: {rows}"
         else:
             before, after = done["files_before"], done["files"]
@@ -463,18 +388,16 @@ def maintain(
                 f"Deleted {counted(done['forgotten'], 'old row')}; merged {merged}; "
                 f"removed {counted(done['removed'], 'replaced file')}; {rows} in {done['store']}"
             )
-        show(json.dumps(done, indent=2) if as_json else text)
+        show(json.dumps(done, indent=2) if given.as_json else text)
 
 
-@_command("metrics", "rouge")
-def metrics(
-    name: Annotated[str | None, typer.Argument(help="One metric, to read all about it.")] = None,
-    as_json: options.AsJson = False,
-) -> None:
+@_command("metrics", "rouge", "name as_json", name=argument("One metric, to read all about it.", TEXT, None))
+def metrics(given: SimpleNamespace) -> None:
     """List the metrics with their options and defaults."""
     with explained():
         from polars_evals.suite.metric import metric_names, metric_type
 
+        name, as_json = given.name, given.as_json
         if name is not None and not as_json:
             show(inspect.getdoc(metric_type(name).function) or "")
             return
@@ -516,13 +439,13 @@ def _overview(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-@_command("demo", "--output demo")
-def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path(
-        "polars-evals-demo"
-    ),
-    as_json: options.AsJson = False,
-) -> None:
+@_command(
+    "demo",
+    "--output demo",
+    "output as_json",
+    output=option(Path, "The folder to write to.", "--output", "-o", default=Path("polars-evals-demo")),
+)
+def demo(given: SimpleNamespace) -> None:
     """Score the example traces, compare two model versions by topic, and write the report."""
     with explained():
         import polars as pl
@@ -532,9 +455,9 @@ def demo(
         from polars_evals.wording import to_json
 
         suite = Suite([Metric("exact_match"), Metric("levenshtein"), Metric("rouge", tokenizer="unicode")])
-        scored, page = output / "scored.parquet", output / "report.html"
+        scored, page = given.output / "scored.parquet", given.output / "report.html"
         examples = _example_traces()
-        output.mkdir(parents=True, exist_ok=True)
+        given.output.mkdir(parents=True, exist_ok=True)
         suite.sink_parquet(pl.scan_parquet(examples), scored)
         comparison = compare_rows(
             pl.scan_parquet(scored),
@@ -545,15 +468,15 @@ def demo(
             cluster="session_id",
             by=["topic"],
         )
-        deliver(comparison, {"html": page})
-        if as_json:
+        written = deliver(comparison, SimpleNamespace(html=page))
+        if given.as_json:
             frames = {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}
             found = {"verdict": comparison.verdict, "scored": str(scored), "html": str(page), **frames}
             show(to_json(found), as_json=True)
             return
         from polars_evals.report.terminal import text, width_of
 
-        paths = {"scores": str(scored), "report": str(page)}
+        paths = {"scores": str(scored), **written}
         more = "print(comparison.explain())"
         show(text(comparison, width=width_of(sys.stdout), more=more, lines=20, paths=paths))
 

@@ -220,32 +220,34 @@ def on_stop(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def deliver(result: Any, paths: Mapping[str, str | Path | None], **options: dict[str, Any]) -> dict[str, str]:
-    """Write the files that were asked for, each at once, and return them; `options` go to their writer."""
+def deliver(result: Any, given: Any, **page: Any) -> dict[str, str]:
+    """Write the files that the options name, each at once; the page, which is what to open, is last."""
     from polars_evals.storage.objects import write_file
 
-    for kind, path in paths.items():
+    written = {}
+    for kind, name in (("junit", "junit"), ("markdown", "markdown"), ("html", "report")):
+        path = getattr(given, kind, None)
         if path is not None:
-            write_file(path, getattr(result, f"to_{kind}")(**options.get(kind, {})))
-    return {kind: str(path) for kind, path in paths.items() if path is not None}
+            write_file(path, getattr(result, f"to_{kind}")(**(page if kind == "html" else {})))
+            written[name] = str(path)
+    return written
 
 
-def show_result(result: Any, paths: Mapping[str, str], *, as_json: bool, everything: bool = False) -> None:
+def show_result(result: Any, paths: Mapping[str, str], given: Any) -> None:
     """Show a result: for a person in lines that fit the terminal, with the files that were written last."""
     from polars_evals.report.terminal import text, width_of
 
-    if as_json:
+    if given.as_json:
         show(result.to_json(), as_json=True)
         return
-    named = {"report" if kind == "html" else kind: path for kind, path in paths.items()}
     width = width_of(sys.stdout)
-    # The page is what to open next: its path comes last.
-    last = dict(sorted(named.items(), key=lambda one: one[0] == "report"))
-    show(text(result, width=width, more="--all", everything=everything, paths=last))
+    show(text(result, width=width, more="--all", everything=given.everything, paths=paths))
 
 
-def leave(verdicts: Collection[str], *, fail_on_inconclusive: bool) -> None:
-    """Leave with the exit code of the worst verdict."""
+def leave(verdicts: Collection[str], given: Any) -> None:
+    """Leave with the exit code of the worst verdict, or with 0 where `--exit-zero` asks for it."""
+    if getattr(given, "exit_zero", False):
+        raise typer.Exit(0)
     if "regressed" in verdicts:
         raise typer.Exit(GATE_FAILED)
-    raise typer.Exit(INCONCLUSIVE if fail_on_inconclusive and "inconclusive" in verdicts else 0)
+    raise typer.Exit(INCONCLUSIVE if given.fail_on_inconclusive and "inconclusive" in verdicts else 0)

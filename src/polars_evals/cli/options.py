@@ -1,136 +1,126 @@
-"""The options that several commands have, each declared once, and how the library takes them."""
+"""The options of the commands, each declared once, and how the library takes them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from polars_evals.cli import console
 
-Inputs = Annotated[list[str], typer.Argument(help="Files or folders of answers, from any tool.")]
-Scored = Annotated[
-    list[str], typer.Argument(help="Scored Parquet files, folders, patterns, or the store of a job.")
-]
-AsJson = Annotated[
-    bool,
-    typer.Option("--json", callback=console.expect_json, help="Print the result or error as JSON."),
-]
-Version = Annotated[str, typer.Option("--version", help="Column of versions.")]
-FoundVersion = Annotated[
-    str | None,
-    typer.Option(
-        "--version",
-        help="Column of versions. [default: `model`, or `version` if there is one model]",
+# A type, a default, and what Typer knows of an option.
+Option: TypeAlias = tuple[Any, Any, Any]
+TEXT, TEXTS, NUMBER = str | None, list[str] | None, float | None
+
+
+def option(kind: Any, about: str, *names: str, default: Any = None, **more: Any) -> Option:
+    """Declare an option; without names it is called as its parameter."""
+    return kind, default, typer.Option(*names, help=about, **more)
+
+
+def flag(name: str, about: str, **more: Any) -> Option:
+    """Declare an option without a value."""
+    return option(bool, about, name, default=False, **more)
+
+
+def argument(about: str, kind: Any = list[str], default: Any = Parameter.empty) -> Option:
+    """Declare what stands before the options."""
+    return kind, default, typer.Argument(help=about)
+
+
+REQUIRED = {"default": Parameter.empty}
+BY = "Column to slice by; repeat for several, `a,b` for both at once"
+OPTIONS: dict[str, Option] = {
+    "inputs": argument("Files or folders of answers, from any tool."),
+    "scored": argument("Scored Parquet files, folders, patterns, or the store of a job."),
+    "job": argument("The job file.", Path),
+    "as_json": flag("--json", "Print the result or error as JSON.", callback=console.expect_json),
+    "version": option(
+        TEXT, "Column of versions. [default: `model`, or `version` if there is one model]", "--version"
     ),
-]
-Baseline = Annotated[
-    str | None, typer.Option(help="The version to compare with. [default: the first in the file]")
-]
-Candidates = Annotated[
-    list[str] | None,
-    typer.Option("--candidate", help="The version to judge; repeat for several. [default: all]"),
-]
-Item = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of test cases, which pairs the versions. [default: item_id, without --version]"
+    "baseline": option(TEXT, "The version to compare with. [default: the first in the file]"),
+    "candidate": option(TEXTS, "The version to judge; repeat for several. [default: all]", "--candidate"),
+    "item": option(
+        TEXT, "Column of test cases, which pairs the versions. [default: item_id, without --version]"
     ),
-]
-ItemColumn = Annotated[str, typer.Option(help="Column of test cases.")]
-Format = Annotated[str, typer.Option("--format", help="Trace format; `auto` detects it from the content.")]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="Source of a canonical column: `output=answer.text`; repeat for several."),
-]
-Keep = Annotated[
-    list[str] | None, typer.Option(help="Another column of a trace export to keep; repeat for several.")
-]
-Rows = Annotated[
-    str | None,
-    typer.Option(
-        help="`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]"
+    "format_name": option(
+        str, "Trace format; `auto` detects it from the content.", "--format", default="auto"
     ),
-]
-Cluster = Annotated[str | None, typer.Option(help="Column that groups dependent items, such as the session.")]
-By = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to slice by; repeat for several, `a,b` for both at once, `auto` to search."),
-]
-ByColumn = Annotated[
-    list[str] | None,
-    typer.Option("--by", help="Column to slice by; repeat for several, `a,b` for both at once."),
-]
-Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", help="Metric to use; repeat for several. [default: all]")
-]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
+    "columns": option(
+        TEXTS, "Source of a canonical column: `output=answer.text`; repeat for several.", "--column"
+    ),
+    "keep": option(TEXTS, "Another column of a trace export to keep; repeat for several."),
+    "rows": option(
+        TEXT,
+        "`traces`: a row for each answer; `spans`: each call; `outputs`; `all`. [default: traces]",
+    ),
+    "cluster": option(TEXT, "Column that groups dependent items, such as the session."),
+    "by": option(TEXTS, f"{BY}, `auto` to search."),
+    "metrics": option(TEXTS, "Metric to use; repeat for several. [default: all]", "--metric"),
+    "measures": option(
+        TEXTS,
+        "Column of numbers to compare too: latency_ms, cost, input_tokens, output_tokens, or any with its "
+        "direction, as in `retries:lower`; `auto` for those that traces have.",
         "--measure",
-        help="Column of numbers to compare too: latency_ms, cost, input_tokens, output_tokens, or any with "
-        "its direction, as in `retries:lower`; `auto` for those that traces have.",
     ),
-]
-Aggregates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--aggregate",
-        help="Statistic of all items to compare too, such as macro_f1, mcc, corpus_bleu, or f1:spam for one "
+    "aggregates": option(
+        TEXTS,
+        "Statistic of all items to compare too, such as macro_f1, mcc, corpus_bleu, or f1:spam for one "
         "class; repeat for several. [default: those of the suite]",
+        "--aggregate",
     ),
-]
-Truth = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with people's labels of some rows, which correct the scores of all rows; `judge=column` "
-        "for one metric."
+    "truth": option(
+        TEXT,
+        "Column with people's labels of some rows, which correct the scores of all rows; `judge=column` for "
+        "one metric.",
     ),
-]
-Unanswered = Annotated[
-    str,
-    typer.Option(
-        help="How errors and missing outputs count: `apart` (not in the scores), `wrong` (score 0), or "
-        "`auto` (apart in traces)."
+    "unanswered": option(
+        str,
+        "How errors and missing outputs count: `apart` (not in the scores), `wrong` (score 0), or `auto` "
+        "(apart in traces).",
+        default="auto",
     ),
-]
-Adjust = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Column whose mix may differ, such as the topic: weight it to the mix of the baseline; repeat "
-        "for several."
+    "adjust": option(
+        TEXTS,
+        "Column whose mix may differ, such as the topic: weight it to the mix of the baseline; repeat for "
+        "several.",
     ),
-]
-MinEffect = Annotated[
-    float, typer.Option(help="The smallest change of mean score or pass rate that matters.")
-]
-Alpha = Annotated[float, typer.Option(help="Rate of false alarms; intervals have level 1 - alpha.")]
-Margin = Annotated[
-    float | None, typer.Option(help="How much worse a candidate may be and still count as not worse.")
-]
-FailOnInconclusive = Annotated[
-    bool, typer.Option("--fail-on-inconclusive", help="Exit with 4 if the verdict is inconclusive.")
-]
-Markdown = Annotated[str | None, typer.Option(help="Write the result to this Markdown file.")]
-All = Annotated[bool, typer.Option("--all", help="Show every row, not only those that changed.")]
-SuiteFile = Annotated[Path | None, typer.Option("--suite", help="Suite file (TOML, YAML or JSON).")]
-MetricNames = Annotated[
-    list[str] | None,
-    typer.Option("--metric", help="A metric with its defaults, instead of a suite. Repeat for several."),
-]
-DatasetFile = Annotated[
-    str | None, typer.Option("--dataset", help="File with the expected values (Parquet, JSON Lines or CSV).")
-]
-On = Annotated[str, typer.Option(help="Column that the files and --dataset share.")]
-ExpectedColumn = Annotated[str, typer.Option(help="Column of --dataset with the expected values.")]
-Html = Annotated[str | None, typer.Option(help="Write the report to this HTML file.")]
-Page = Annotated[str | None, typer.Option(help="Write the result to this HTML file.")]
-JobFile = Annotated[Path, typer.Argument(help="The job file.")]
-Junit = Annotated[
-    str | None, typer.Option(help="Write the result to this JUnit XML file, for continuous integration.")
-]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 for every verdict.")]
+    "min_effect": option(float, "The smallest change of mean score or pass rate that matters.", default=0.01),
+    "alpha": option(float, "Rate of false alarms; intervals have level 1 - alpha.", default=0.05),
+    "margin": option(NUMBER, "How much worse a candidate may be and still count as not worse."),
+    "suite": option(Path | None, "Suite file (TOML, YAML or JSON).", "--suite"),
+    "dataset": option(TEXT, "File with the expected values (Parquet, JSON Lines or CSV).", "--dataset"),
+    "on": option(str, "Column that the files and --dataset share.", default="item_id"),
+    "expected": option(str, "Column of --dataset with the expected values.", default="expected"),
+    "html": option(TEXT, "Write the report to this HTML file."),
+    "junit": option(TEXT, "Write the result to this JUnit XML file, for continuous integration."),
+    "markdown": option(TEXT, "Write the result to this Markdown file."),
+    "everything": flag("--all", "Show every row, not only those that changed."),
+    "fail_on_inconclusive": flag("--fail-on-inconclusive", "Exit with 4 if the verdict is inconclusive."),
+    "exit_zero": flag("--exit-zero", "Exit with 0 for every verdict."),
+}
+# What replaces them in commands that ask for it otherwise.
+METRIC_NAMES = option(
+    TEXTS, "A metric with its defaults, instead of a suite. Repeat for several.", "--metric"
+)
+BY_COLUMN = option(TEXTS, f"{BY}.", "--by")
+VERSION = option(str, "Column of versions.", "--version", **REQUIRED)
+ITEM = option(str, "Column of test cases.", **REQUIRED)
+
+
+def declare(run: Any, names: str, own: Mapping[str, Option]) -> None:
+    """Give a function the options of these names, those of its own and the shared ones, for Typer to read."""
+    annotated: Any = Annotated
+    known = {**OPTIONS, **own}
+    taken = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotated[kind, info])
+        for name in names.split()
+        for kind, default, info in [known[name]]
+    ]
+    run.__signature__ = Signature(taken)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
 
 
 # Which way is better.

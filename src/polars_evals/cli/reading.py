@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -98,23 +98,23 @@ def _score_there(source: Input, suite: Suite, output: str | Path, engine: str) -
     return {"output": str(output), "files": len(files), **summary(Path(output) / "*.parquet", suite)}
 
 
-def choose_input(given: Mapping[str, Any]) -> Input:
+def choose_input(given: Any) -> Input:
     """Take the files and how to read them from the options of a command."""
-    rows = given.get("rows")
+    rows = getattr(given, "rows", None)
     if rows is not None and rows not in ROWS:
         raise ConfigError(f'--rows must be one of {", ".join(ROWS)}, got "{rows}"{did_you_mean(rows, ROWS)}')
-    dataset = given.get("dataset")
+    dataset = getattr(given, "dataset", None)
     return Input(
-        given["inputs"],
-        given["format_name"],
-        dict(map(_mapped, given["columns"] or [])),
-        given["keep"] or [],
+        given.inputs,
+        given.format_name,
+        dict(map(_mapped, given.columns or [])),
+        given.keep or [],
         rows,
-        dataset=None if dataset is None else Dataset(dataset, given["on"], given["expected"]),
+        dataset=None if dataset is None else Dataset(dataset, given.on, given.expected),
     )
 
 
-def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def reading_of(given: Any) -> dict[str, Any]:
     """Return how to read the files, as `read_traces` takes it."""
     source = choose_input(given)
     return {name: getattr(source, name) for name in ("format", "columns", "keep", "rows", "dataset")}

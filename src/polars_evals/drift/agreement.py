@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import AgreementPlots  # noqa: F401
+    from polars_evals.report.charts import AgreementPlots  # noqa: F401
 
     Statistic = Callable[..., float | None]
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from polars_evals.drawing import drawing
 from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
 from polars_evals.drift.inference.estimate import MEANS
 from polars_evals.drift.items import flips_of, items_of
-from polars_evals.drift.result import Result, Shown, write_or_return
+from polars_evals.drift.result import Result, Shown, from_report, write_or_return
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.spec import ResolvedSpec
     from polars_evals.drift.timeline import Timeline
-    from polars_evals.report import ComparisonPlots
+    from polars_evals.report.charts import ComparisonPlots
 
 # What sums of floats may be off by: a bound of 0.02 allows 2 of 100.
 TOLERANCE = 1e-9
@@ -226,8 +225,7 @@ class Comparison(Result):
     @property
     def plot(self) -> ComparisonPlots:
         """Charts of this comparison: `differences`, `distributions` and `slices`."""
-        plots: ComparisonPlots = drawing().plots_of(self)
-        return plots
+        return cast("ComparisonPlots", from_report("plots_of")(self))
 
     def to_html(
         self,
@@ -265,7 +263,7 @@ class Comparison(Result):
         The page opens offline and loads nothing.
         """
         options: dict[str, Any] = {"items": items, "label": label, "source": source, "gates": gates}
-        return write_or_return(drawing().page_of(self, timeline=timeline, **options), path)
+        return write_or_return(from_report("page_of")(self, timeline=timeline, **options), path)
 
     def to_markdown(self, path: str | PathLike[str] | None = None, *, page: str | None = None) -> str:
         """
@@ -278,7 +276,7 @@ class Comparison(Result):
         page
             Where the page of `to_html` is, to say in the text.
         """
-        return write_or_return(drawing().markdown(self, page), path)
+        return write_or_return(from_report("markdown")(self, page), path)
 
     def show_items(self, *, height: int = 640) -> Shown:
         """
@@ -294,7 +292,7 @@ class Comparison(Result):
         It needs no widgets, and works in VS Code too. It lists every item and holds fewer full texts than the
         page does.
         """
-        return Shown(drawing().items_frame(self, height))
+        return Shown(from_report("items_frame")(self, height))
 
     def to_junit(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -305,4 +303,4 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(drawing().junit(self), path)
+        return write_or_return(from_report("junit")(self), path)

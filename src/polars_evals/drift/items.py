@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals._polars import format_text
-from polars_evals.drawing import drawing
 from polars_evals.drift.answers import HAS_ANSWER, scores_of_answers
 from polars_evals.drift.columns import LABELS, as_text, item_key, values_of
+from polars_evals.drift.result import from_report
 from polars_evals.expressions.python import json_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Items(pl.LazyFrame):
 
     def _repr_html_(self) -> str:
         try:
-            return drawing().items_cell(self)
+            return from_report("items_cell")(self)
         except (ImportError, pl.exceptions.PolarsError):
             # Without the report extra, or where a query has left other columns.
             return super()._repr_html_()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
-    from polars_evals.report import SamplePlanPlots  # noqa: F401
+    from polars_evals.report.charts import SamplePlanPlots  # noqa: F401
 
 MOST_ITEMS = 10**12
 # What the table shows beside what was asked for.

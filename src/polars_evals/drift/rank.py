@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeAggregates, SomeMeasures, Unanswered
-    from polars_evals.report import RankingPlots  # noqa: F401
+    from polars_evals.report.charts import RankingPlots  # noqa: F401
 
 DRAWS = 20_000
 FEWEST_UNITS = 2

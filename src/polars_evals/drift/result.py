@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import polars as pl
 
-from polars_evals.drawing import drawing
 from polars_evals.wording import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
 LISTED = 1_000
 Plots = TypeVar("Plots")
+
+
+def from_report(name: str) -> Callable[..., str]:
+    """Return a function of the layer above, which is imported when the first result is shown."""
+    function: Callable[..., str] = getattr(import_module("polars_evals.report"), name)
+    return function
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Result(ABC):
     @property
     def headline(self) -> str:
         """What was found, in a sentence."""
-        return drawing().sentence(self)
+        return from_report("sentence")(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
@@ -65,17 +71,17 @@ class Result(ABC):
         return {name: value for name, value in values.items() if isinstance(value, pl.DataFrame)}
 
     def __str__(self) -> str:
-        return drawing().text(self)
+        return from_report("text")(self)
 
     def __repr__(self) -> str:
-        return drawing().short(self)
+        return from_report("short")(self)
 
     def explain(self) -> str:
         """Return every row with the reason for its verdict, and every note, as text."""
-        return drawing().explain(self)
+        return from_report("explain")(self)
 
     def _repr_html_(self) -> str:
-        return drawing().cell_of(self)
+        return from_report("cell_of")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -107,7 +113,7 @@ class Result(ABC):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(drawing().markdown(self), path)
+        return write_or_return(from_report("markdown")(self), path)
 
     def to_html(
         self,
@@ -129,7 +135,7 @@ class Result(ABC):
             What became of a job's gates, to say in the page: mappings with `gate`, `status` and
             `lines`.
         """
-        return write_or_return(drawing().page_of(self, source=source, gates=gates), path)
+        return write_or_return(from_report("page_of")(self, source=source, gates=gates), path)
 
 
 class Plotted(Result, Generic[Plots]):
@@ -138,8 +144,7 @@ class Plotted(Result, Generic[Plots]):
     @property
     def plot(self) -> Plots:
         """The charts of this result, as methods."""
-        plots: Plots = drawing().plots_of(self)
-        return plots
+        return cast("Plots", from_report("plots_of")(self))
 
 
 def write_or_return(text: str, path: str | PathLike[str] | None) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from polars_evals.drift.columns import Frame
     from polars_evals.drift.inference import Floats
-    from polars_evals.report import RunsPlots  # noqa: F401
+    from polars_evals.report.charts import RunsPlots  # noqa: F401
 
 SUMMARY: dict[str, Any] = {
     "version": pl.String, "metric": pl.String, "n": pl.Int64, "k": pl.Int64, "pass_at_k": pl.Float64,

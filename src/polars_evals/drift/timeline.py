@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
-    from polars_evals.report import TimelinePlots  # noqa: F401
+    from polars_evals.report.charts import TimelinePlots  # noqa: F401
     from polars_evals.suite.measure import Measure
 
     Period = tuple[date | datetime, date | datetime]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polars_evals.report.cell import cell_of, items_cell, items_frame
 from polars_evals.report.junit import junit
@@ -10,17 +10,6 @@ from polars_evals.report.markdown import markdown
 from polars_evals.report.page import page_of
 from polars_evals.report.sentences import sentence
 from polars_evals.report.terminal import explain, short, text
-
-if TYPE_CHECKING:
-    from polars_evals.report.charts import (
-        AgreementPlots,
-        CalibrationPlots,
-        ComparisonPlots,
-        RankingPlots,
-        RunsPlots,
-        SamplePlanPlots,
-        TimelinePlots,
-    )
 
 
 def plots_of(result: Any) -> Any:
@@ -31,13 +20,6 @@ def plots_of(result: Any) -> Any:
 
 
 __all__ = [
-    "AgreementPlots",
-    "CalibrationPlots",
-    "ComparisonPlots",
-    "RankingPlots",
-    "RunsPlots",
-    "SamplePlanPlots",
-    "TimelinePlots",
     "cell_of",
     "explain",
     "items_cell",

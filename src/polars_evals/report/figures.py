@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.drift.timeline import deciding
 from polars_evals.report.markup import (
     Axis,
     Html,
@@ -25,8 +24,6 @@ from polars_evals.report.numbers import middle_cut, score, short_names, signed
 from polars_evals.report.pack import ranked
 from polars_evals.report.sentences import identical
 from polars_evals.report.tables import (
-    MOVED,
-    ORDER,
     SIGNS,
     Row,
     Table,
@@ -38,9 +35,9 @@ from polars_evals.report.tables import (
     outcome_name,
     place_of,
     places_of,
+    series_of,
     tables_of,
 )
-from polars_evals.suite.measure import measures_of
 from polars_evals.wording import counted, line, reveal
 
 if TYPE_CHECKING:
@@ -101,7 +98,7 @@ def _forest(
     moved, rest = [row for row in ordered if row.moved], [row for row in ordered if not row.moved]
     relative = all(row.measure is not None and not row.measure.share for row in rows)
     ends = [row.drawn(relative=relative) for row in rows if row.judged] or [row.drawn() for row in rows]
-    axis = Axis([one for end in ends for one in end], width=200)
+    axis = Axis((one for end in ends for one in end), end=200)
     drawn = partial(_rows, axis=axis, names=names, relative=relative)
     if not moved:
         # Nothing moved: what is known of all items stands open.
@@ -230,7 +227,7 @@ def _leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
         if row.slice is None:
             columns.setdefault(row.metric, {})[row.candidate] = row.of_mean
     axes = {
-        name: Axis([end for row in own.values() for end in row.drawn()], width=110)
+        name: Axis((end for row in own.values() for end in row.drawn()), end=110)
         for name, own in columns.items()
     }
     baseline, *others = ranked(comparison)
@@ -296,7 +293,7 @@ def _confusion(comparison: Comparison) -> Html | None:
     frame = getattr(comparison, "confusion", None)
     if not isinstance(frame, pl.DataFrame) or frame.is_empty():
         return None
-    classes = frame.group_by("expected").agg(pl.col("n").sum()).sort("n", descending=True)["expected"]
+    classes = frame.group_by("expected").agg(pl.col("n").sum()).sort(-pl.col("n"), "expected")["expected"]
     shown = classes.drop_nulls().to_list()[:MOST_CLASSES]
     others = [one for one in frame["output"].drop_nulls().unique().sort().to_list() if one not in shown]
     columns = [*shown, *others][:MOST_CLASSES]
@@ -327,27 +324,19 @@ def _confusion(comparison: Comparison) -> Html | None:
 
 def timeline_figures(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Html | None]:
     """Return the series that moved, or the first ones, each drawn, and all of them in a table."""
-    measures = measures_of(timeline.settings["measures"])
-    rows = sorted(
-        map(deciding, timeline.summary.iter_rows(named=True)),
-        key=lambda row: (row["verdict"] not in MOVED, ORDER.index(row["verdict"])),
-    )
-    moved = [row for row in rows if row["verdict"] in MOVED] or rows[:1]
+    rows = series_of(timeline)
+    moved = [row for row in rows if row.moved] or rows[:1]
     drawn = []
-    keys = [name for name in ("metric", "version", "slice") if name in timeline.summary.columns]
     for row in moved[:most]:
-        wanted = [
-            pl.col(name).eq_missing(pl.lit(row[name], dtype=pl.String))
-            for name in keys
-            if name in timeline.windows.columns
-        ]
-        measure = measures.get(row["metric"])
-        name = " · ".join(str(row[key]) for key in keys if row[key] is not None)
-        chart = series(
-            timeline.windows.filter(*wanted).tail(400).to_dicts(), row, value=row.get("part") or "mean",
-            unit="" if measure is None else measure.unit or "", label=f"{name} over time: {row['verdict']}",
-        )  # fmt: skip
-        drawn.append(_figure([_verdict(row["verdict"]), " ", middle_cut(reveal(name), 80)], chart))
+        keys = {"metric": row.metric, "version": row.candidate or None, "slice": row.slice}
+        windows = timeline.windows.filter(
+            pl.col(key).eq_missing(pl.lit(value, dtype=pl.String))
+            for key, value in keys.items()
+            if key in timeline.windows.columns
+        )
+        name = " · ".join(filter(None, keys.values()))
+        chart = series(windows.tail(400).to_dicts(), row, label=f"{name} over time: {row.verdict}")
+        drawn.append(_figure([_verdict(row.verdict), " ", middle_cut(reveal(name), 80)], chart))
     more = len(moved) - most
     return [
         tag("h2", "Over time"),
@@ -423,7 +412,7 @@ def _ranking(result: Ranking) -> Html:
 
 def _intervals(rows: pl.DataFrame, title: str) -> Html:
     """Return names with a value and its interval."""
-    axis = Axis([one for row in rows.rows() for one in row[1:]], zero=False)
+    axis = Axis((one for row in rows.rows() for one in row[1:]), zero=False)
     drawn = partial(interval, axis, verdict="no_change", zero=None)
     body = [
         tag(

@@ -13,6 +13,8 @@ from polars_evals.wording import clean, line, reveal
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from polars_evals.report.tables import Row
+
     Child: TypeAlias = "str | int | float | Html | Iterable[Child] | None"
     Point: TypeAlias = tuple[float, float]
 
@@ -107,20 +109,28 @@ def table(
 
 
 class Axis:
-    """A zoomed axis that several intervals share."""
+    """A zoomed axis from one pixel to another, which several intervals may share."""
 
-    def __init__(self, values: Sequence[float | None], *, zero: bool = True, width: int = WIDTH) -> None:
+    def __init__(
+        self,
+        values: Iterable[float | None],
+        start: float = 0,
+        end: float = WIDTH,
+        *,
+        zero: bool = True,
+        room: float = 0.06,
+    ) -> None:
         known = [one for one in values if one is not None and abs(one) < float("inf")]
         low, high = min(known, default=0.0), max(known, default=1.0)
         if zero:
             low, high = min(low, 0.0), max(high, 0.0)
-        room = (high - low or 0.1) * 0.06
-        self.low, self.high, self.width = low - room, high + room, width
+        more = (high - low or 0.1) * room
+        self.low, self.high, self.start, self.end = low - more, high + more, start, end
 
     def x(self, value: float) -> float:
         """Return the place of a value, within the picture."""
-        part = (value - self.low) / (self.high - self.low)
-        return round(min(1.0, max(0.0, part)) * self.width, 1)
+        part = (value - self.low) / (self.high - self.low or 1)
+        return round(self.start + min(1.0, max(0.0, part)) * (self.end - self.start), 1)
 
     def ticks(self, most: int = 5) -> list[float]:
         """Return round numbers on the axis."""
@@ -206,7 +216,7 @@ def interval(
         drawn.append(_rule(axis.x(shrunk), axis.x(shrunk), 3, HEIGHT - 3, "shrunk"))
     shape = _POINTS.get(verdict, _POINTS["no_change"])
     drawn.append(tag("path", d=shape.format(x=x, t=middle - 5, b=middle + 5, m=middle), class_="point"))
-    return _picture(*drawn, width=axis.width, height=HEIGHT, label=label, class_=f"bar {verdict}")
+    return _picture(*drawn, width=axis.end, height=HEIGHT, label=label, class_=f"bar {verdict}")
 
 
 def scale(axis: Axis, *, form: Any = signed) -> Html:
@@ -214,55 +224,52 @@ def scale(axis: Axis, *, form: Any = signed) -> Html:
     marks = [
         _text("0" if value == 0 else form(value), axis.x(value), 11, "middle")
         for value in (axis.ticks() if len(axis.ticks()) > 3 else axis.ticks(9))
-        if value == 0 or 20 < axis.x(value) < axis.width - 20
+        if value == 0 or 20 < axis.x(value) < axis.end - 20
     ]
-    return _picture(*marks, width=axis.width, height=14, label="scale of the intervals", class_="bar scale")
+    return _picture(*marks, width=axis.end, height=14, label="scale of the intervals", class_="bar scale")
 
 
-def series(
-    windows: Sequence[dict[str, Any]],
-    change: dict[str, Any],
-    *,
-    value: str = "mean",
-    unit: str = "",
-    label: str,
-    width: int = 640,
-    height: int = 160,
-) -> Html:
+def _grid(up: Axis, left: float, right: float, most: int, unit: str = "") -> list[Html | None]:
+    """Return lines at round numbers, which stand left of them."""
+    return [
+        drawn
+        for one in up.ticks(most)
+        for drawn in (
+            _path([(left, up.x(one)), (right, up.x(one))], "grid"),
+            _text(f"{one:,.4g} {unit}".strip().replace("-", "−"), left - 6, up.x(one) + 4, "end"),
+        )
+    ]
+
+
+def series(windows: Sequence[dict[str, Any]], row: Row, *, label: str) -> Html:
     """Return a series over time: windows with intervals, the reference level, and where a change began."""
+    width, height, left, right, floor_ = 640, 160, 52, 628, 140
+    value = row.part.replace(" ", "_")
     known = [one for one in windows if one.get(value) is not None]
-    left, right, floor_ = 52, width - 12, height - 20
-    levels = [change.get("reference_mean"), change.get("current_mean")]
     # Intervals of single windows are wide: they are cut at the edge of what the means need.
-    up = Axis([*(one[value] for one in known), *levels], zero=False, width=floor_ - 14)
-    times = [_stamp(one["window"]) for one in windows]
-    first, last = min(times, default=0.0), max(times, default=1.0)
+    up = Axis([*(one[value] for one in known), row.before, row.after], floor_, 14, zero=False)
+    across = Axis([_stamp(one["window"]) for one in windows], left, right, zero=False, room=0)
 
     def x(moment: Any) -> float:
-        return round(left + (_stamp(moment) - first) / (last - first or 1) * (right - left), 1)
+        return across.x(_stamp(moment))
 
-    def y(number: float) -> float:
-        return round(floor_ - up.x(number), 1)
-
-    points = [(x(one["window"]), y(one[value])) for one in known]
-    drawn: list[Html | None] = [_path([(left, y(one)), (right, y(one))], "grid") for one in up.ticks(3)]
-    drawn += [_text(_level(one, unit), left - 6, y(one) + 4, "end") for one in up.ticks(3)]
+    points = [(x(one["window"]), up.x(one[value])) for one in known]
+    drawn = _grid(up, left, right, 3, "" if row.measure is None else row.measure.unit or "")
     few = len(known) <= 120
     if few and value == "mean":
         drawn += [
-            _rule(x(one["window"]), x(one["window"]), y(one["ci_low"]), y(one["ci_high"]), "error")
+            _rule(x(one["window"]), x(one["window"]), up.x(one["ci_low"]), up.x(one["ci_high"]), "error")
             for one in known
             if one.get("ci_low") is not None
         ]
-    if levels[0] is not None:
-        drawn.append(_path([(left, y(levels[0])), (right, y(levels[0]))], "level"))
+    if row.before is not None:
+        drawn.append(_path([(left, up.x(row.before)), (right, up.x(row.before))], "level"))
     drawn.append(_path(points, "line"))
     drawn += [tag("circle", cx=a, cy=b, r=2.5, class_="dot") for a, b in points] if few else []
-    if change.get("began") is not None and times:
-        at, class_ = x(change["began"]), f"mark {change['verdict']}"
+    if row.began is not None and windows:
+        at, class_ = x(row.began), f"mark {row.verdict}"
         side, away = ("end", -5) if at > width / 2 else ("start", 5)
-        moved = signed(change["difference"], 2) if not unit else ""
-        said = f"{moved} since {day(change['began'])}".strip()
+        said = f"{row.change(row.difference, 2)} since {day(row.began)}"
         drawn += [_rule(at, at, 10, floor_, class_), _text(said, at + away, 10, side, class_)]
     ends = [one["window"] for one in windows[:: max(1, len(windows) // 6)]]
     drawn += [
@@ -287,10 +294,6 @@ def _short_day(moment: Any, others: Sequence[Any]) -> str:
     return f"{moment.day} {MONTHS[moment.month - 1]}"
 
 
-def _level(value: float, unit: str) -> str:
-    return f"{value:,.4g}{f' {unit}' if unit else ''}".replace("-", "−")
-
-
 def curves(
     lines: Mapping[str, Sequence[Point]],
     *,
@@ -303,31 +306,22 @@ def curves(
 ) -> Html:
     """Return lines over one axis, each with its name: a calibration's curve, passes by the number of runs."""
     left, right, floor_ = 44, width - 90, height - 32
-    xs = [x for points in lines.values() for x, _ in points]
-    ys = [y for points in lines.values() for _, y in points]
-    across = Axis(xs, zero=False, width=right - left)
-    up = Axis([*ys, 1.0 if max(ys, default=1.0) <= 1 else None], width=floor_ - 10)
-
-    def at(x: float, y: float) -> Point:
-        return round(left + across.x(x), 1), round(floor_ - up.x(y), 1)
-
+    points = [point for line in lines.values() for point in line]
+    across = Axis((x for x, _ in points), left, right, zero=False)
+    shares = [1.0] if max((y for _, y in points), default=1.0) <= 1 else []
+    up = Axis([*(y for _, y in points), *shares], floor_, 10)
     drawn: list[Html | None] = []
     if span is not None:
-        a, b = left + across.x(span[0]), left + across.x(span[1])
+        a, b = map(across.x, span)
         drawn.append(_box(a, 4, max(1, round(b - a, 1)), floor_ - 4, "band"))
-    for one in up.ticks(4):
-        y = at(0, one)[1]
-        drawn += [
-            _path([(left, y), (right, y)], "grid"),
-            _text(f"{one:g}".replace("-", "−"), left - 6, y + 4, "end"),
-        ]
-    drawn += [_text(f"{one:g}", left + across.x(one), floor_ + 14, "middle") for one in across.ticks(5)]
+    drawn += _grid(up, left, right, 4)
+    drawn += [_text(f"{one:g}", across.x(one), floor_ + 14, "middle") for one in across.ticks(5)]
     drawn.append(_text(name, left, height - 3))
     if mark is not None:
-        drawn.append(_rule(left + across.x(mark), left + across.x(mark), 4, floor_, "mark regressed"))
+        drawn.append(_rule(across.x(mark), across.x(mark), 4, floor_, "mark regressed"))
     ends: list[float] = []
-    for order, (said, points) in enumerate(lines.items()):
-        placed = [at(x, y) for x, y in points]
+    for order, (said, line_) in enumerate(lines.items()):
+        placed = [(across.x(x), up.x(y)) for x, y in line_]
         drawn.append(_path(placed, f"line line{order}"))
         if placed:
             # Names of lines that end together stand below each other.
@@ -343,25 +337,20 @@ def histogram(
     bins: Sequence[tuple[float, float, float, float]], names: tuple[str, str], *, label: str
 ) -> Html:
     """Return how two versions' scores are spread: `(low, high, share before, share after)` of each bin."""
-    width, height, floor_ = 300, 110, 92
-    most = max((share for one in bins for share in one[2:]), default=1.0) or 1.0
+    width, height, floor_ = 300, 110, 94
     low, high = bins[0][0], bins[-1][1]
-
-    def x(value: float) -> float:
-        return round((value - low) / (high - low or 1) * (width - 20) + 10, 1)
-
-    def y(share: float) -> float:
-        return round(floor_ * (1 - share / most) + 2, 1)
-
+    across = Axis((low, high), 10, width - 10, zero=False, room=0)
+    up = Axis((share for one in bins for share in one[2:]), floor_, 2, room=0)
     drawn: list[Html | None] = [
-        _box(x(a), y(share), round(x(b) - x(a), 1), round(floor_ + 2 - y(share), 1), "before")
+        _box(across.x(a), up.x(share), round(across.x(b) - across.x(a), 1), round(floor_ - up.x(share), 1),
+             "before")
         for a, b, share, _ in bins
         if share
-    ]
-    drawn.append(_path([(x(edge), y(one[3])) for one in bins for edge in one[:2]], "after"))
+    ]  # fmt: skip
+    drawn.append(_path([(across.x(edge), up.x(one[3])) for one in bins for edge in one[:2]], "after"))
     drawn += [
-        _text(score(value) if high <= 1 else f"{value:,.3g}", x(value), height - 3, side)
+        _text(score(value) if high <= 1 else f"{value:,.3g}", across.x(value), height - 3, side)
         for value, side in ((low, "start"), (high, "end"))
     ]
-    told = f"{label}: {names[0]} as bars, {names[1]} as a line"
-    return _picture(*drawn, width=width, height=height, label=told)
+    said = f"{label}: {names[0]} as bars, {names[1]} as a line"
+    return _picture(*drawn, width=width, height=height, label=said)

@@ -74,19 +74,6 @@ def percent(value: float | None, digits: int = 0) -> str:
     return text.replace("-", MINUS)
 
 
-def _points(difference: float) -> str:
-    """Write a change of a share in points.
-
-    Examples
-    --------
-    >>> _points(-0.31), _points(0.012)
-    ('−31 points', '+1.2 points')
-    """
-    size = abs(difference) * 100
-    text = f"{size:.0f}" if size >= 9.5 else f"{size:.2g}"
-    return f"{MINUS if difference < 0 else '+'}{text} point{'' if text == '1' else 's'}"
-
-
 def amount(measure: Measure, value: float, *, sign: bool = False) -> str:
     """Write a number of a measure with its unit."""
     return measure.amount(value, signed=sign).replace("-", MINUS, 1)

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 BUDGET, BLOCK, PREVIEW, LEVEL = 6_000_000, 64, 160, 4
 # What a page needs beside its items, and the part of the budget that previews may take.
 RESERVED, PREVIEW_SHARE = 400_000, 0.25
-STATIC = 50
 # Facts about an answer, in the order of their bits.
 FACTS = (
     "error", "empty", "truncated", "filtered", "refusal", "other script", "JSON no longer valid", "fenced",
@@ -70,8 +69,6 @@ class Packed:
     scores: str
     previews: str
     texts: str
-    # The first items, for where there are no scripts.
-    items: list[dict[str, Any]]
     total: int
     with_text: int
     # The share of each version's answers with an error, cut off, and so on.
@@ -79,6 +76,8 @@ class Packed:
     # What examples are chosen from: a row for each item, and scores by metric.
     frame: pl.DataFrame = field(repr=False)
     numbers: dict[str, Floats] = field(repr=False)
+    # The facts about each answer, a column a version.
+    flags: npt.NDArray[np.uint16] = field(repr=False)
 
     @property
     def lead(self) -> str:
@@ -146,13 +145,12 @@ def pack(
         scores = deflated_scores.result()
     left = budget - min(RESERVED, budget // 4) - len(head) - len(scores)
     blocks, shown, answers = _pack_texts(shared, parts, items, left)
-    static = _static(shared, parts, numbers, flags, spec.names)
     return Packed(
-        about=about, head=head, scores=scores, previews=answers, texts=" ".join(blocks), items=static,
+        about=about, head=head, scores=scores, previews=answers, texts=" ".join(blocks),
         total=len(names), with_text=shown,
         rates={fact: ((flags >> bit) & 1).mean(axis=0).tolist() for bit, fact in enumerate(FACTS[:4])},
         frame=shared.with_columns(part["output"].alias(f"output:{at}") for at, part in enumerate(parts)),
-        numbers=numbers,
+        numbers=numbers, flags=flags,
     )  # fmt: skip
 
 
@@ -476,29 +474,3 @@ def _shown(texts: pl.Series) -> list[str]:
     """Return texts as one line each, short, with what cannot be seen made visible."""
     short = texts.str.head(3 * PREVIEW).str.replace_all(r"\s+", " ").str.strip_chars().str.head(PREVIEW)
     return [reveal(one) if one is not None else "" for one in short]
-
-
-def _static(
-    shared: pl.DataFrame,
-    parts: Sequence[pl.DataFrame],
-    numbers: dict[str, Floats],
-    flags: npt.NDArray[np.uint16],
-    names: Sequence[str],
-) -> list[dict[str, Any]]:
-    """Return the first items with their texts and scores."""
-    first = shared.head(STATIC)
-    sets = [one for one in shared.columns if one.startswith("by:")]
-    return [
-        {
-            "item": row["item"],
-            "slices": [row[one] for one in sets if row[one] is not None],
-            "input": row["input"],
-            "expected": row["expected"],
-            "outputs": [part["output"][at] for part in parts],
-            "errors": [bool(flags[at, place] & 1) for place in range(len(parts))],
-            "scores": {
-                name: [None if np.isnan(v) else float(v) for v in numbers[name][at]] for name in names
-            },
-        }
-        for at, row in enumerate(first.iter_rows(named=True))
-    ]

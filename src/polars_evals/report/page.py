@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
+from math import isnan
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -20,7 +21,7 @@ from polars_evals.report.figures import METHODS, comparison_figures, result_figu
 from polars_evals.report.markup import Html, join, tag
 from polars_evals.report.numbers import day, middle_cut, number_of, percent, signed
 from polars_evals.report.pack import Packed, pack
-from polars_evals.report.sentences import Claim, Story, changes, sentence, series_of, story
+from polars_evals.report.sentences import MOST_CLAIMS, Claim, changes, period_of, sentence, story
 from polars_evals.report.tables import MOVED, SIGNS, WORDS
 from polars_evals.wording import apart, counted, line, reveal
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("data", "diff", "dom", "filter", "state", "labels", "export", "grid", "panel", "main")
 LONGEST_ADDRESS = 1_000
+# Rows of the list that stand there without scripts.
+STATIC = 50
 
 
 def page_of(
@@ -65,63 +68,61 @@ def page_of(
     ):
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
     if isinstance(result, Comparison):
-        return _comparison(result, timeline, items, label, source=source, gates=gates)
+        packed = pack(result, items, label)
+        if label is not None and packed is None:
+            raise ValueError("label: the comparison has no items to rate; compare with item=…")
+        return _comparison_page(result, timeline, packed, _gates(gates), source)
+    claims = changes(result) if isinstance(result, Timeline) else []
+    said, rest = tag("h1", _capital(sentence(result))), None
+    if isinstance(result, Timeline) and claims:
+        more = len(claims) - MOST_CLAIMS
+        said = _claims([(claim, _capital(claim.text), None) for claim in claims[:MOST_CLAIMS]])
+        rest = f"{'. '.join([*([counted(more, 'more change')] if more > 0 else []), period_of(result)])}."
     parts = timeline_figures(result) if isinstance(result, Timeline) else result_figures(result)
-    said = [_gates(gates), *_other_claims(result)]
-    head = tag("header", tag("div", _theme(), class_="top"), said, tag("p", _stamp(source), class_="facts"))
+    head = _head([_theme()], _gates(gates), said, rest, _stamp(source))
     main = tag("main", tag("section", parts, id="evidence"), _notes(result))
     return _document(line(sentence(result), 120), [head, main])
 
 
-def _other_claims(result: Result) -> list[Html]:
-    every = changes(result) if isinstance(result, Timeline) else []
-    if not every or not isinstance(result, Timeline):
-        return [tag("h1", _capital(sentence(result)))]
-    found = every[:3]
-    rows = [
-        tag(
-            "li",
-            tag("h1" if at == 0 else "p", _sign(one.verdict), " ", _capital(one.text), class_="claim"),
-            class_=one.verdict,
-        )
-        for at, one in enumerate(found)
-    ]
-    more = len(every) - len(found)
-    said = [counted(more, "more change")] if more else []
-    about = ". ".join([*said, f"{series_of(result)}."])
-    return [tag("ol", rows, class_="claims"), tag("p", about, class_="rest")]
-
-
-def _comparison(
+def _comparison_page(
     comparison: Comparison,
     timeline: Timeline | None,
-    items: str | int,
-    label: pl.DataFrame | None,
-    *,
+    packed: Packed | None,
+    gates: Html | None,
     source: str | None,
-    gates: Sequence[Mapping[str, Any]],
 ) -> str:
     found = story(comparison)
-    packed = pack(comparison, items, label)
-    if label is not None and packed is None:
-        raise ValueError("label: the comparison has no items to rate; compare with item=…")
-    body = [
-        _head(comparison, found, packed, source, gates),
-        tag(
-            "main",
-            tag("section", comparison_figures(comparison, found), id="evidence"),
-            None if timeline is None else tag("section", timeline_figures(timeline), id="timeline"),
-            _items(comparison, packed),
-            _notes(comparison),
-        ),
-        tag("aside", id="panel", hidden=True, aria_label="item"),
+    said, rest = (
+        _claims([(one, _claim(one, packed), _example(one, packed)) for one in found.claims]),
+        found.rest,
+    )
+    if not found.claims:
+        said, rest = tag("h1", rest[0] if rest else found.title), rest[1:]
+    counts = [
+        tag("span", f"{SIGNS[kind]} {found.counts[kind]:,} {word}", class_=f"count {kind}")
+        for kind, word in WORDS.items()
+        if found.counts[kind] or kind in MOVED
     ]
-    if packed is not None:
-        body += _templates(packed)
-    spec = comparison.spec
-    single = len(spec.candidates) == 1
-    who = middle_cut(spec.candidates[0], 40) if single else f"{len(spec.candidates)} versions"
-    return _document(f"{who} against {middle_cut(spec.baseline, 40)}", body)
+    single = len(comparison.spec.candidates) == 1
+    unit = f"of {counted(sum(found.counts.values()), 'row')}" if single else "versions"
+    who = tag("p", found.title.partition(": ")[0], class_="who")
+    top = [who, tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"), _theme()]
+    main = tag(
+        "main",
+        tag("section", comparison_figures(comparison, found), id="evidence"),
+        None if timeline is None else tag("section", timeline_figures(timeline), id="timeline"),
+        _items(comparison, packed),
+        _notes(comparison),
+    )
+    head = _head(top, gates, said, " ".join(rest) or None, _facts(comparison, packed, source))
+    name = (
+        middle_cut(comparison.spec.candidates[0], 40)
+        if single
+        else f"{len(comparison.spec.candidates)} versions"
+    )
+    return _document(
+        f"{name} against {middle_cut(comparison.spec.baseline, 40)}", [head, main, *_parts(packed)]
+    )
 
 
 def items_page(comparison: Comparison, budget: int) -> str | None:
@@ -129,51 +130,39 @@ def items_page(comparison: Comparison, budget: int) -> str | None:
     packed = pack(comparison, budget=budget)
     if packed is None:
         return None
-    body = [tag("main", _items(comparison, packed)), tag("aside", id="panel", hidden=True, aria_label="item")]
-    return _document("items", [*body, *_templates(packed)], theme="light")
+    return _document("items", [tag("main", _items(comparison, packed)), *_parts(packed)], theme="light")
 
 
-def _templates(packed: Packed) -> list[Html]:
-    names = ("head", "scores", "previews", "texts")
-    return [tag("template", Html(getattr(packed, name)), id=f"pe-{name}") for name in names]
+def _parts(packed: Packed | None) -> list[Html]:
+    """Return where an item opens, and what the scripts unpack."""
+    names = ("head", "scores", "previews", "texts") if packed is not None else ()
+    templates = [tag("template", Html(getattr(packed, name)), id=f"pe-{name}") for name in names]
+    return [tag("aside", id="panel", hidden=True, aria_label="item"), *templates]
 
 
-def _head(
-    comparison: Comparison,
-    found: Story,
-    packed: Packed | None,
-    source: str | None,
-    gates: Sequence[Mapping[str, Any]],
-) -> Html:
-    claims = [
-        tag(
-            "li",
-            tag("h1" if at == 0 else "p", _sign(claim.verdict), " ", _claim(claim, packed), class_="claim"),
-            _example(comparison, claim, packed),
-            class_=claim.verdict,
-        )
-        for at, claim in enumerate(found.claims)
-    ]
-    first, rest = tag("ol", claims, class_="claims"), found.rest
-    if not claims:
-        first, rest = tag("h1", rest[0] if rest else found.title), rest[1:]
-    counts = [
-        tag("span", f"{SIGNS[kind]} {found.counts[kind]:,} {word}", class_=f"count {kind}")
-        for kind, word in WORDS.items()
-        if found.counts[kind] or kind in MOVED
-    ]
-    total = sum(found.counts.values())
-    unit = "versions" if len(comparison.spec.candidates) > 1 else f"of {counted(total, 'row')}"
-    who = tag("p", found.title.partition(": ")[0], class_="who")
-    top = [who, tag("p", counts, tag("span", unit, class_="quiet"), class_="counts"), _theme()]
+def _head(top: list[Html], gates: Html | None, said: Html, rest: str | None, facts: str) -> Html:
     return tag(
         "header",
         tag("div", top, class_="top"),
-        _gates(gates),
-        first,
-        tag("p", " ".join(rest), class_="rest") if rest else None,
-        tag("p", _facts(comparison, packed, source), class_="facts"),
+        gates,
+        said,
+        tag("p", rest, class_="rest") if rest else None,
+        tag("p", facts, class_="facts"),
     )
+
+
+def _claims(claims: Sequence[tuple[Claim, Html | str, Html | None]]) -> Html:
+    """Return claims, each with its text and an example, as a list that begins with the page's title."""
+    rows = [
+        tag(
+            "li",
+            tag("h1" if at == 0 else "p", _sign(claim.verdict), " ", text, class_="claim"),
+            example,
+            class_=claim.verdict,
+        )
+        for at, (claim, text, example) in enumerate(claims)
+    ]
+    return tag("ol", rows, class_="claims")
 
 
 def _capital(text: str) -> str:
@@ -209,7 +198,7 @@ def _claim(claim: Claim, packed: Packed | None) -> Html:
     return tag("a", text, href=f"#items?{urlencode(wanted)}", data_items=True) if wanted else join(text)
 
 
-def _example(comparison: Comparison, claim: Claim, packed: Packed | None) -> Html | None:
+def _example(claim: Claim, packed: Packed | None) -> Html | None:
     """Return one real item under a claim: question, expected, before → after."""
     if packed is None or claim.row is None or not claim.row.is_score:
         return None
@@ -313,14 +302,15 @@ def _items(comparison: Comparison, packed: Packed | None) -> Html:
     total = counted(packed.total, "item")
     whole = packed.with_text == packed.total
     texts = "" if whole else f" {packed.with_text:,} have their full texts in this file."
-    rows = tag("tbody", (_row(one, packed, two=two) for one in packed.items), id="rows")
+    shown = min(STATIC, packed.total)
+    rows = tag("tbody", (_row(at, packed, two=two) for at in range(shown)), id="rows")
     head = tag("thead", _row_heads(packed, two=two))
     table = tag("table", tag("caption", "Items, most informative first"), head, rows)
     return tag(
         "section",
         tag("h2", "Items"),
         tag("div", id="toolbar", hidden=True),
-        tag("p", f"The first {len(packed.items):,} of {total}.{texts}", id="items-note"),
+        tag("p", f"The first {shown:,} of {total}.{texts}", id="items-note"),
         tag("div", table, id="grid", data_versions="two" if two else "many", tabindex=0),
         id="items",
     )
@@ -347,27 +337,30 @@ def _row_heads(packed: Packed, *, two: bool) -> Html:
     )
 
 
-def _row(one: dict[str, Any], packed: Packed, *, two: bool) -> Html:
-    values = one["scores"][packed.lead]
-    metric = packed.about["metrics"][packed.about["lead"]]
+def _row(at: int, packed: Packed, *, two: bool) -> Html:
+    """Return one of the first rows, for where there are no scripts."""
+    one, metric = packed.frame.row(at, named=True), packed.about["metrics"][packed.about["lead"]]
+    values = [None if isnan(number) else float(number) for number in packed.numbers[packed.lead][at]]
     steps = [_step(metric, value, values[0]) for value in values]
-    where = " · ".join([one["item"], *one["slices"]])
+    slices = (one[f"by:{group['name']}"] for group in packed.about["sets"])
+    where = " · ".join([one["item"], *(name for name in slices if name is not None)])
     asked = tag("div", line(reveal(one["input"] or one["item"]), 160), class_="input")
     first = tag("th", asked, tag("small", line(reveal(where), 120)), scope="row", dir="auto")
     if not two:
-        cells = map(_score, values, steps, one["errors"])
+        cells = map(_score, values, steps, packed.flags[at] & 1)
         strip = tag("span", (tag("i", class_=f"t{at}") for at in steps[1:]), class_="strip")
         return tag("tr", first, cells, tag("td", strip, class_="phone"))
-    texts = apart({"b": one["outputs"][0], "a": one["outputs"][1]}, "b", "a")
+    texts = apart({"b": one["output:0"], "a": one["output:1"]}, "b", "a")
     words = [*([one["expected"]] if packed.about["expected"] else []), texts["b"], texts["a"]]
     said = ("no answer" if text is None else line(reveal(text), 160) for text in words)
     shown = (tag("td", tag("div", text), class_="words", dir="auto") for text in said)
-    moved = None if None in values[:2] else values[1] - values[0]
-    levels, at = f"{number_of(values[0])} → {number_of(values[1])}", steps[1]
-    sign = " ▼" if at < 0 else " ▲" if at > 0 else ""
+    before, after = values[:2]
+    moved = None if before is None or after is None else after - before
+    levels, step = f"{number_of(before)} → {number_of(after)}", steps[1]
+    sign = " ▼" if step < 0 else " ▲" if step > 0 else ""
     change = [tag("b", f"{signed(moved, 2)}{sign}"), tag("small", levels)]
-    phone = tag("td", tag("span", levels, class_=f"t{at}"), class_="phone")
-    return tag("tr", first, shown, tag("td", change, class_=f"score t{at}"), phone)
+    phone = tag("td", tag("span", levels, class_=f"t{step}"), class_="phone")
+    return tag("tr", first, shown, tag("td", change, class_=f"score t{step}"), phone)
 
 
 def _score(value: float | None, at: int, failed: bool) -> Html:

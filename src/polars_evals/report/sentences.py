@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
-from polars_evals.report.tables import MOVED, ORDER, WORDS, Row, outcome_name, rows_of
-from polars_evals.suite.measure import measures_of
+from polars_evals.report.tables import MOVED, ORDER, WORDS, Row, outcome_name, rows_of, series_of
 from polars_evals.wording import counted, line, spoken, verb
 
 if TYPE_CHECKING:
@@ -371,27 +369,24 @@ def worst_items(comparison: Comparison) -> list[dict[str, Any]]:
 
 def changes(timeline: Timeline) -> list[Claim]:
     """Return what moved over time and since when, worst first."""
-    measures = measures_of(timeline.settings["measures"])
-    moved = timeline.summary.filter(pl.col("verdict").is_in(list(MOVED))).sort("verdict", "difference")
     found = []
-    for row in map(deciding, moved.iter_rows(named=True)):
-        what = middle_cut(" · ".join(filter(None, (row["version"], row["slice"]))) or "all answers")
-        measure = measures.get(row["metric"])
-        way = "lower" if row["difference"] < 0 else "higher"
-        size = f"{abs(row['difference']):.2g}"
-        if measure is not None:
-            way, size = measure.way(row["difference"]), measure.amount(abs(row["difference"]))
-        began = "" if row["began"] is None else f" since {day(row['began'])}"
-        part = " (pass rate)" if row["part"] == "pass_rate" else ""
-        name = middle_cut(outcome_name(row["metric"]))
-        # Slower answers are not worse answers.
-        are = "are" if what == "all answers" else "is"
-        text = what if measure is not None else f"{what} {are} {MOVED[row['verdict']]}"
-        found.append(Claim(f"{text}: {name}{part} {size} {way}{began}", row["verdict"]))
+    for row in series_of(timeline):
+        if not row.moved or row.difference is None:
+            continue
+        what = middle_cut(" · ".join(filter(None, (row.candidate, row.slice))) or "all answers")
+        way, size = ("lower" if row.difference < 0 else "higher"), f"{abs(row.difference):.2g}"
+        text = f"{what} {'are' if what == 'all answers' else 'is'} {MOVED[row.verdict]}"
+        if row.measure is not None:
+            # Slower answers are not worse answers.
+            text, way, size = what, row.measure.way(row.difference), row.level(abs(row.difference))
+        part = "" if row.part == "mean" else f" ({row.part})"
+        began = "" if row.began is None else f" since {day(row.began)}"
+        name = middle_cut(outcome_name(row.metric))
+        found.append(Claim(f"{text}: {name}{part} {size} {way}{began}", row.verdict))
     return found
 
 
-def series_of(timeline: Timeline) -> str:
+def period_of(timeline: Timeline) -> str:
     """Return how many series a timeline has, of which time."""
     # Windows of days and longer begin at midnight: the time of the first row says nothing.
     finer = timeline.settings["every"].rstrip("0123456789").endswith(("h", "m", "s"))
@@ -400,7 +395,7 @@ def series_of(timeline: Timeline) -> str:
 
 
 def _timeline(timeline: Timeline) -> str:
-    found, about = changes(timeline), series_of(timeline)
+    found, about = changes(timeline), period_of(timeline)
     if found:
         more = len(found) - MOST_CLAIMS
         said = [claim.text for claim in found[:MOST_CLAIMS]]

@@ -15,6 +15,7 @@ from polars_evals.suite.measure import measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from polars_evals.drift.result import Result
     from polars_evals.suite.measure import Measure
@@ -39,8 +40,9 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a comparison with the numbers of the component that decided its verdict."""
+    """A row of a comparison or a timeline with the numbers of the component that decided its verdict."""
 
+    # Empty where a timeline does not tell versions apart.
     candidate: str
     metric: str
     # None for all items.
@@ -58,21 +60,23 @@ class Row:
     difference: float | None
     low: float | None
     high: float | None
-    min_effect: float
     # None of a score.
     measure: Measure | None
+    min_effect: float = 0.0
     # A metric with only the scores 0 and 1: its mean is its pass rate.
-    binary: bool
-    newly_failing: int | None
-    newly_passing: int | None
-    worst_case: float | None
-    pass_worst_case: float | None
-    mde: float | None
-    shrunk: float | None
-    judged: bool
+    binary: bool = False
+    newly_failing: int | None = None
+    newly_passing: int | None = None
+    worst_case: float | None = None
+    pass_worst_case: float | None = None
+    mde: float | None = None
+    shrunk: float | None = None
+    judged: bool = True
     # The numbers and the verdict of the mean, whatever decided.
     means: tuple[float | None, ...] = ()
     score_verdict: str | None = None
+    # When a series changed.
+    began: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -166,6 +170,31 @@ class Row:
     def interval(self) -> str:
         """The interval in words."""
         return "" if self.low is None else f"{self.change(self.low)} to {self.change(self.high)}"
+
+
+def series_of(timeline: Timeline) -> list[Row]:
+    """Return the series of a timeline, what moved first, the worst first, scores before measures."""
+    measures = measures_of(timeline.settings["measures"])
+    columns = {"before": "reference_mean", "after": "current_mean", "low": "ci_low", "high": "ci_high"}
+    same = ("metric", "slice", "by", "value", "verdict", "reason", "n", "q_value", "difference", "began")
+    rows = [
+        Row(
+            **{name: one[name] for name in same},
+            **{name: one[column] for name, column in columns.items()},
+            candidate=one["version"] or "",
+            part=one["part"].replace("_", " "),
+            measure=measures.get(one["metric"]),
+        )
+        for one in map(deciding, timeline.summary.iter_rows(named=True))
+    ]
+    # Units differ: measures are sorted by themselves.
+    return sorted(
+        rows,
+        key=lambda row: (
+            *(not row.moved, ORDER.index(row.verdict), not row.is_score, row.slice is not None),
+            -abs(row.difference or 0.0),
+        ),
+    )
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
@@ -313,24 +342,30 @@ def _made(title: str, rows: Iterable[Any], columns: _Columns) -> Table:
 
 
 def compared(
-    rows: Sequence[Row], title: str = "", *, versions: bool = False, intervals: bool = True
+    rows: Sequence[Row],
+    title: str = "",
+    *,
+    versions: bool = False,
+    intervals: bool = True,
+    over_time: bool = False,
 ) -> Table:
-    """Return the table of a comparison's rows: verdict, difference and interval of what decided."""
+    """Return the table of rows: verdict, difference and interval of what decided."""
     head = places_of(rows)
     digits = digits_of(rows)
     return _made(
         title,
         rows,
         {
-            "version": (lambda row: row.candidate) if versions else None,
+            "version": (lambda row: row.candidate or "–") if versions else None,
             "metric": lambda row: row.name,
             head: (lambda row: place_of(row, head)) if head else None,
             "verdict": lambda row: row.verdict.replace("_", " "),
             "difference": lambda row: row.change(row.difference, digits),
             "low": (lambda row: row.change(row.low, digits)) if intervals else None,
             "high": (lambda row: row.change(row.high, digits)) if intervals else None,
-            "before → after": lambda row: row.levels,
-            "items": lambda row: row.n,
+            f"before → {'now' if over_time else 'after'}": lambda row: row.levels,
+            "since": (lambda row: row.began) if over_time else None,
+            "rows" if over_time else "items": lambda row: row.n,
         },
     )
 
@@ -338,7 +373,7 @@ def compared(
 def places_of(rows: Iterable[Row]) -> str:
     """Return the head of a column of slices, empty without slices: one column of slices gives its name."""
     columns = {row.by for row in rows if row.by is not None}
-    single = len(columns) == 1 and not columns & {"metric", "verdict"}
+    single = len(columns) == 1 and not columns & {"metric", "verdict", "version"}
     return str(next(iter(columns))) if single else "slice" if columns else ""
 
 
@@ -362,58 +397,8 @@ def tables_of(result: Result) -> list[Table]:
 
 
 def _timeline(result: Timeline) -> list[Table]:
-    measures = measures_of(result.settings["measures"])
-    rows = sorted(
-        map(deciding, result.summary.iter_rows(named=True)),
-        key=lambda row: (
-            row["verdict"] not in MOVED,
-            ORDER.index(row["verdict"]),
-            -abs(row["difference"] or 0),
-        ),
-    )
-
-    scores = [row for row in rows if row["metric"] not in measures and row["ci_low"] is not None]
-    digits = max((digits_for(row["ci_low"], row["ci_high"]) for row in scores), default=3)
-
-    def change(row: dict[str, Any], name: str) -> str:
-        value, measure = row[name], measures.get(row["metric"])
-        if value is None or measure is None:
-            return signed(value, digits)
-        return amount(measure, value, sign=True)
-
-    def level(row: dict[str, Any], value: float | None) -> str:
-        measure = measures.get(row["metric"])
-        return score(value) if value is None or measure is None else amount(measure, value)
-
-    def there(name: str, usual: str | None, word: str) -> Callable[[dict[str, Any]], str] | None:
-        several = any(row[name] != usual for row in rows)
-        return (lambda row: (row[name] or word).replace("pass_rate", "pass rate")) if several else None
-
-    slices = [row["slice"] for row in rows if row["slice"] is not None]
-    names = {name.partition("=")[0] for name in slices}
-    # One column of slices gives its name to the head.
-    single = len(names) == 1 and not any(", " in name for name in slices)
-    column = names.pop() if single and names.isdisjoint({"metric", "version", "part", "verdict"}) else None
-
-    def place(row: dict[str, Any]) -> str:
-        return "all" if row["slice"] is None else row["slice"].partition("=")[2]
-
-    columns: _Columns = {
-        "metric": "metric",
-        "version": there("version", None, "–"),
-        column or "slice": there("slice", None, "all") if column is None else place,
-        "part": there("part", "mean", "mean"),
-        "verdict": lambda row: row["verdict"].replace("_", " "),
-        "difference": lambda row: change(row, "difference"),
-        "low": lambda row: change(row, "ci_low"),
-        "high": lambda row: change(row, "ci_high"),
-        "before → now": lambda row: (
-            f"{level(row, row['reference_mean'])} → {level(row, row['current_mean'])}"
-        ),
-        "since": "began",
-        "rows": "n",
-    }
-    return [_made("series", rows, columns)]
+    rows = series_of(result)
+    return [compared(rows, "series", versions=any(row.candidate for row in rows), over_time=True)]
 
 
 def _places(row: dict[str, Any]) -> str:
