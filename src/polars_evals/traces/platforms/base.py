@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,18 +44,10 @@ class BrokenRecordError(ValueError):
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores that a platform writes beside its traces, one a row.
-
-    Parameters
-    ----------
-    marks
-        The columns that tell such a table.
-    columns
-        Where it holds `trace_id`, `span_id`, `name`, `value` and `label`, as in `Platform`; a span's id comes
-        before a trace's.
-    """
+    """Scores that a platform writes beside its traces, one a row: a span's id comes before a trace's."""
 
     marks: tuple[frozenset[str], ...]
+    # Where it holds `trace_id`, `span_id`, `name`, `value` and `label`, as in `Platform`.
     columns: str
 
     @cached_property
@@ -67,72 +60,45 @@ class ScoreTable:
 class Platform:
     """How one platform writes its traces.
 
-    Parameters
-    ----------
-    name
-        The word for `format=`.
-    title
-        What the export is called.
-    marks
-        Sets of columns. A file that has all columns of one set is taken for this platform's.
-    shows
-        Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
-    columns
-        Words, a line for what names a record, when and by what it was made, what it says, how it ended, and
-        what it took. For each field its name with a colon, and the places that may hold it, best first;
-        without places, the field's own name. A place is `path`, or `path|reading`. A path is written
-        `a.b[0].c`; src/native/traces/path.hpp says what it finds. The readings are those of
-        src/native/traces/reading.hpp; each field has one that it takes by itself (`READINGS`).
-    expand
-        Makes the places that a word beginning with `@` stands for.
-    spans
-        Records are spans, of which several make a trace. Else every record is an answer, and a missing one
-        counts.
-    unpack
-        Makes records of one that holds several, or of one whose values stand in odd places. It gets the
-        record and what stands around it in its file.
-    unpack_marks
-        Columns that say that a file needs unpacking; without any, all do.
-    lists
-        Where the records stand in a document: the keys that lead to their list.
-    json
-        Columns of tables that must hold valid JSON; rows where they do not are kept and counted.
-    grades
-        The numbers of words that are scores.
-    score_table
-        A table of scores that may stand beside the traces.
-    folder
-        Where an export has several tables, a pattern of the files that hold its traces.
-    leave_out
-        A pattern of files that the platform writes beside its traces.
-    common
-        The marks are words that others use too: they count where no other platform's marks fit.
-    requests
-        Some records are requests, whose results stand in other files and have their names.
-    several
-        A record may have several references, so that all must be looked at to tell the type of `expected`.
-    hint
-        What to do where the export holds no answers.
+    `columns` is words: for each field its name with a colon, and the places that may hold it, best first;
+    without places, the field's own name. Its lines are what names a record, when and by what it was made,
+    what it says, how it ended, and what it took. A place is `path` or `path|reading`: traces/path.hpp of the
+    native code says what a path finds, reading.hpp what the readings are, `READINGS` which each field has.
     """
 
+    # The word for `format=`, and what the export is called.
     name: str
     title: str
+    # Sets of columns. A file that has all columns of one set is taken for this platform's.
     marks: tuple[frozenset[str], ...]
     columns: str
+    # Records are spans, of which several make a trace. Else every record is an answer; a missing one counts.
     spans: bool = False
+    # Makes records of one that holds several, or whose values stand in odd places, from it and from what
+    # stands around it in its file. With `unpack_marks`, only of files that have one of these columns.
     unpack: Callable[[Record, Record], Iterable[Record]] | None = None
     unpack_marks: frozenset[str] = frozenset()
+    # Where the records stand in a document: the keys that lead to their list.
     lists: tuple[tuple[str, ...], ...] = ()
+    # Columns of tables that must hold valid JSON; rows where they do not are kept and counted.
     json: tuple[str, ...] = ()
+    # The numbers of words that are scores, and a table of scores that may stand beside the traces.
     grades: Mapping[str, float] = field(default_factory=dict)
     score_table: ScoreTable | None = None
+    # Patterns of files: those of an export of several tables that hold its traces, and those that are none.
     folder: str | None = None
     leave_out: str | None = None
+    # The marks are words that others use too: they count where no other platform's marks fit.
     common: bool = False
+    # Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
     shows: Callable[[Collection[str], str], Collection[str]] | None = None
+    # Some records are requests, whose results stand in other files and have their names.
     requests: bool = False
+    # A record may have several references, so that all must be looked at to tell the type of `expected`.
     several: bool = False
+    # What to do where the export holds no answers.
     hint: str = ""
+    # Makes the places that a word beginning with `@` stands for.
     expand: Callable[[str], Iterable[str]] | None = None
 
     @cached_property
@@ -195,14 +161,35 @@ def listed(record: Any, name: str) -> list[Record]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
+def calling(calls: list[Record]) -> Record | None:
+    """Make the message of an assistant that calls tools; None without calls."""
+    return {"role": "assistant", "content": None, "tool_calls": calls} if calls else None
+
+
 def first(record: Mapping[str, Any], *names: str) -> Any:
     """Return the first value of some names that is there and not null."""
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
+def opened(value: Any, begins: str | tuple[str, ...] = ("{", "[")) -> Any:
+    """Read JSON within JSON: a text that begins so. What cannot be read stays as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) and value.startswith(begins) else value
+    except (ValueError, RecursionError):
+        return value
+
+
 def number(value: Any) -> float | None:
     """Take a number, or a yes or no, as a score."""
     return float(value) if isinstance(value, bool | int | float) else None
+
+
+def as_number(value: Any) -> float | None:
+    """Take a number that may be written as text, as tables of CSV hold it."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def read_scores(entries: Any, grades: Mapping[str, float] | None = None) -> Scores:

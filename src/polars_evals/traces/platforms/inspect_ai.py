@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, marks
+from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
 
 # How `samples_df` writes the messages of an input.
 _TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
@@ -35,22 +34,18 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "eval_version": evaluated.get("task_version"),
     }
     output = record.get("output")
-    usage = record.get("model_usage")
-    usage = json.loads(usage) if isinstance(usage, str) and usage.startswith("{") else usage
+    usage = opened(record.get("model_usage"))
     counted = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
     tokens = {
         name: sum(each.get(name) or 0 for each in counted) if counted else None
         for name in ("input_tokens", "output_tokens")
     }
-    completion = output.get("completion") if isinstance(output, dict) else None
     if output == "" and record.get("stop_reason") == "tool_calls":
         output = None
-    choices = output.get("choices") if isinstance(output, dict) else None
-    messages = record.get("messages")
     calls = [
         message
-        for message in (messages if isinstance(messages, list) else [])
-        if isinstance(message, dict) and message.get("role") == "assistant" and message.get("tool_calls")
+        for message in listed(record, "messages")
+        if message.get("role") == "assistant" and message.get("tool_calls")
     ]
     task = evaluated.get("task") or record.get("task_name")
     scores = {name[len("score_") :]: value for name, value in record.items() if name.startswith("score_")}
@@ -60,7 +55,9 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         | {
             "item": f"{task}/{record.get('id')}" if task else record.get("id"),
             "input": _asked(record.get("input")),
-            "answer": output if choices or isinstance(output, str) else completion or None,
+            "answer": output
+            if isinstance(output, str) or held(record, "output").get("choices")
+            else held(record, "output").get("completion") or None,
             "scores": record.get("scores") or scores,
             "usage": tokens,
             "calls": calls,

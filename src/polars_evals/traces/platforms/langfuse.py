@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, ScoreTable, held, listed, marks
+from polars_evals.traces.platforms.base import (
+    Platform,
+    Record,
+    ScoreTable,
+    calling,
+    held,
+    listed,
+    marks,
+    opened,
+)
 
 
 def _either(name: str) -> tuple[str, str]:
@@ -22,11 +30,8 @@ def _decoded(record: Record) -> Record:
 
 def _opened(value: Any) -> Any:
     """Read JSON within JSON; a text that is none stays."""
-    while isinstance(value, str) and value[:1] in ('"', "{", "["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+    while (inner := opened(value, ('"', "{", "["))) is not value:
+        value = inner
     return value
 
 
@@ -36,7 +41,7 @@ def _said(value: Any) -> Any:
         return {"role": "assistant", "parts": value["content"]["parts"]}
     if isinstance(value, list) and value and all(isinstance(v, dict) and "toolCallId" in v for v in value):
         calls = [{"name": v.get("toolName"), "arguments": v.get("input", v.get("args"))} for v in value]
-        return {"role": "assistant", "content": None, "tool_calls": calls}
+        return calling(calls)
     return value
 
 

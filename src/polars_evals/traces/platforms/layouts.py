@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, numbers_of
+from polars_evals.traces.platforms.base import (
+    Platform,
+    Record,
+    ScoreTable,
+    as_number,
+    calling,
+    held,
+    listed,
+    marks,
+    numbers_of,
+)
 
 
-def _parts(file: str) -> list[str]:
-    return re.split(r"[/\\]", file)
+def _from_dataset(record: Record, around: Record) -> Iterator[Record]:
+    """Name the data set's record that a row comes from; its origin may also be a prompt or another log."""
+    origin = held(record, "origin")
+    is_dataset = origin.get("object_type") == "dataset"
+    yield record | {"dataset_record": origin.get("id")} if is_dataset else record
 
 
-def _after(parts: list[str], folder: str) -> list[str]:
-    """Return the folders below the last folder of a name."""
-    inner = parts[:-1]
-    return inner[len(inner) - inner[::-1].index(folder) :] if folder in inner else []
-
-
-def _function_calls(record: Record, around: Record) -> Iterator[Record]:
-    """Read a BFCL result: a text, or calls as `{name: arguments}`; the model is the folder."""
-    said = record.get("result")
-    calls = [
-        {"name": name, "arguments": arguments}
-        for call in (said if isinstance(said, list) else [])
-        if isinstance(call, dict)
-        for name, arguments in call.items()
-    ]
-    parts = _parts(around.get("file", ""))
-    folders = _after(parts, "result") or parts[-2:-1]
+def _in_batch(record: Record, around: Record) -> Iterator[Record]:
+    """Tell requests from results; what failed has a body that is no answer."""
+    response = held(record, "response")
+    body = held(response, "body")
+    failed = held(body, "error").get("message") or held(response, "error").get("message")
     yield record | {
-        # Turns of several steps are lists of lists.
-        "answer": said if isinstance(said, str) else json.dumps(said) if said and not calls else None,
-        "calls": {"role": "assistant", "content": None, "tool_calls": calls} if calls else None,
-        "model": record.get("model") or (folders[0] if folders else None),
+        "answer": None if failed else body or held(record, "result").get("message"),
+        "failed": failed,
+        "part_of": None if "body" in record or "params" in record else record.get("custom_id"),
+    }
+
+
+def _tested(record: Record, around: Record) -> Iterator[Record]:
+    """Bring `actualOutput` of saved runs and `actual_output` of data sets to one spelling."""
+    called = [
+        {"name": call.get("name"), "arguments": call.get("inputParameters", call.get("input_parameters"))}
+        for call in listed(record, "toolsCalled" if "toolsCalled" in record else "tools_called")
+    ]
+    found = record.get("retrieval_context", record.get("retrievalContext"))
+    yield record | {
+        # Data sets that were saved as lines or as CSV have one text for all.
+        "contexts": found.split("|") if isinstance(found, str) and found else found,
+        "calls": [calling(called)] if called else None,
+        "scores": record.get("metricsData", record.get("metrics_data")),
     }
 
 
@@ -47,30 +61,9 @@ def _report(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
-def _details(record: Record, around: Record) -> Iterator[Record]:
-    """Read a detail of lighteval: the task and the document are the item, the folders the model."""
-    doc, said = held(record, "doc"), held(record, "model_response")
-    choices, gold = doc.get("choices") or [], doc.get("gold_index")
-    golds = gold if isinstance(gold, list) else [gold]
-    right = [choices[place] for place in golds if isinstance(place, int) and place < len(choices)]
-    folders = _after(_parts(around.get("file", "")), "details")
-    texts = said.get("text") or []
-    yield {
-        "item": f"{doc.get('task_name')}/{doc.get('id')}",
-        "model": "/".join(folders[:-1]) or None,
-        "ts": re.sub(r"T(\d+)-(\d+)-", r"T\1:\2:", folders[-1]) if folders else None,
-        "input": doc.get("query"),
-        "answer": texts[0] if texts else None,
-        "expected": right or None,
-        "scores": record.get("metric"),
-    }
-
-
 def _said(content: Any) -> str | None:
-    texts = [
-        part["text"] for part in listed(content, "parts") if part.get("text") and not part.get("thought")
-    ]
-    return "".join(texts) if texts else None
+    parts = listed(content, "parts")
+    return "".join(part["text"] for part in parts if part.get("text") and not part.get("thought")) or None
 
 
 def _agent_case(record: Record, around: Record) -> Iterator[Record]:
@@ -88,13 +81,6 @@ def _agent_case(record: Record, around: Record) -> Iterator[Record]:
         "expected": _said(wanted.get("final_response")),
         "scores": {str(each.get("metric_name")): each.get("score") for each in results},
     }
-
-
-def _rated(record: Record, around: Record) -> Iterator[Record]:
-    """Read a result of Azure's RAG evaluator, whose metrics stand beside the answer."""
-    context = record.get("context")
-    contexts = [context] if isinstance(context, str) else context
-    yield record | {"contexts": contexts, "scores": numbers_of(record, "latency", "answer_length")}
 
 
 def _with_numbers(*known: str) -> Callable[[Record, Record], Iterable[Record]]:
@@ -137,7 +123,6 @@ def _evaluated(record: Record, around: Record) -> Iterator[Record]:
 _EXPERIMENT = re.compile(r"[/\\]experiments[/\\]([^/\\]+)\.(?:csv|jsonl)$")
 _ASKED = ("user_input", "question", "query", "input", "prompt")
 _SAID = ("response", "answer", "output", "model_response", "completion", "prediction")
-_WANTED = ("reference", "ground_truth", "expected_output", "expected_answer", "expected", "target")
 
 
 def _experiment(names: Collection[str], file: str) -> list[str]:
@@ -151,40 +136,16 @@ def _experiment(names: Collection[str], file: str) -> list[str]:
 def _experimented(record: Record, around: Record) -> Iterator[Record]:
     """Name the experiment, and take a row's numbers as its scores."""
     name = _EXPERIMENT.search(around.get("file", ""))
-    found = {key: _as_score(value) for key, value in record.items() if key not in ("id", "row_id")}
+    found = {key: as_number(value) for key, value in record.items() if key not in ("id", "row_id")}
     yield record | {
         "experiment": record.get("experiment_name") or (name[1] if name else None),
         "scores": {key: value for key, value in found.items() if value is not None},
     }
 
 
-def _as_score(value: Any) -> float | None:
-    """Take a number; tables of CSV hold it as text."""
-    try:
-        return None if value is None or value == "" else float(value)
-    except (TypeError, ValueError):
-        return None
-
-
 def _sent(record: Record, around: Record) -> Iterator[Record]:
     """Take what the exporter of the Agents SDK sends at once apart."""
     yield from listed(record, "data") or [record]
-
-
-def _predictions(record: Record, around: Record) -> Iterator[Record]:
-    """Read predictions as rows, or as one object of all instances."""
-    if "model_patch" in record:
-        yield record
-        return
-    for name, about in record.items():
-        if isinstance(about, dict):
-            yield {"instance_id": name} | about
-
-
-def _simulated(record: Record, around: Record) -> Iterator[Record]:
-    """Give a simulation of tau2-bench the model of its run."""
-    agent = held(held(around, "info"), "agent_info")
-    yield {"agent": agent.get("llm")} | record
 
 
 _SPANS = ("baseSpans", "agentSpans", "llmSpans", "retrieverSpans", "toolSpans")
@@ -216,6 +177,129 @@ GENERIC = Platform(
 )
 
 LAYOUTS = (
+    Platform(
+        "langsmith",
+        "LangSmith runs",
+        marks("inputs outputs run_type, inputs outputs dotted_order, inputs outputs extra trace_id"),
+        """
+        item_id: reference_example_id  trace_id: trace_id id  span_id: id  parent_id: parent_run_id
+        session_id: extra.metadata.session_id extra.metadata.thread_id extra.metadata.conversation_id
+            thread_id
+        ts: start_time  end: end_time  latency_s: latency
+        model: extra.metadata.ls_model_name extra.metadata.model extra.invocation_params.model
+            outputs.llm_output.model_name extra.invocation_params.model_name outputs.model inputs.model
+        version: extra.metadata.revision_id
+        input: inputs
+        output: outputs.output|answer outputs.answer|answer outputs.result|answer outputs.content|answer
+            outputs.text|answer outputs|parsed
+        expected: reference_outputs.output reference_outputs.answer reference_outputs
+        kind: run_type  error:
+        input_tokens: prompt_tokens outputs.usage_metadata.input_tokens outputs.usage.prompt_tokens
+            outputs.llm_output.token_usage.prompt_tokens
+            outputs.generations[0][0].message.kwargs.usage_metadata.input_tokens
+        output_tokens: completion_tokens outputs.usage_metadata.output_tokens outputs.usage.completion_tokens
+            outputs.llm_output.token_usage.completion_tokens
+            outputs.generations[0][0].message.kwargs.usage_metadata.output_tokens
+        cost: total_cost  contexts: outputs.output|contexts outputs.documents|contexts
+        scores: feedback_stats feedback
+        """,
+        spans=True,
+        json=("inputs", "outputs", "extra"),
+        score_table=ScoreTable(
+            marks("run_id key score"), "span_id: run_id name: key value: score label: value"
+        ),
+        folder=r"/runs/",
+    ),
+    Platform(
+        "phoenix",
+        "Phoenix spans or experiments",
+        marks(
+            "context.span_id context.trace_id, attributes.openinference.span.kind, "
+            "example_id reference_output, "
+            "dataset_example_id output, span_kind parent_id trace_id attributes, example_id reference_output "
+            "trace_id"
+        ),
+        """
+        item_id: example_id dataset_example_id  trace_id: context.trace_id trace_id
+        span_id: context.span_id span_id id  parent_id:  session_id: attributes.session.id
+        ts: start_time  end: end_time  latency_ms:
+        model: attributes.llm.model_name attributes.llm.invocation_parameters.model
+            attributes.input.value.model
+        version: attributes.llm.prompt_template.version experiment_id
+        question: attributes.llm.input_messages|item attributes.input.value|item input|item
+        input: attributes.llm.input_messages attributes.input.value input
+        output: attributes.llm.output_messages|answer attributes.output.value|answer output
+        expected: reference_output.answer reference_output.output reference_output
+            attributes.metadata.expected
+        kind: attributes.openinference.span.kind span_kind  status: status_code status.status_code
+        status_message: status_message status.description events[name=exception].attributes.exception.message
+        error:  finish_reason: attributes.output.value|finish attributes.llm.finish_reason
+        input_tokens: attributes.llm.token_count.prompt prompt_tokens
+        output_tokens: attributes.llm.token_count.completion completion_tokens
+        cost: attributes.llm.cost.total total_cost  tool_calls: attributes.llm.output_messages
+        contexts: attributes.retrieval.documents|contexts  scores: annotations
+        """,
+        spans=True,
+        lists=(("data",), ("experiment_runs",)),
+        score_table=ScoreTable(
+            marks("annotation_name span_id, name result span_id"),
+            "span_id: name: annotation_name name value: result.score score label: result.label label",
+        ),
+    ),
+    Platform(
+        "braintrust",
+        "Braintrust export",
+        marks("root_span_id span_id"),
+        """
+        item_id: dataset_record_id dataset_record  trace_id: root_span_id  span_id:
+        parent_id: span_parents[0] parent
+        session_id: metadata.session_id metadata.thread_id metadata.conversation_id
+        ts: metrics.start created  end: metrics.end  latency_s: metrics.duration  model: metadata.model
+        version: experiment_id
+        input:  output:  expected:
+        kind: span_attributes.type  error: error.message error
+        input_tokens: metrics.prompt_tokens  output_tokens: metrics.completion_tokens
+        cost: metrics.estimated_cost metrics.cost  contexts: output|contexts  scores:
+        """,
+        spans=True,
+        unpack=_from_dataset,
+        unpack_marks=frozenset({"origin"}),
+        lists=(("events",), ("rows",)),
+    ),
+    Platform(
+        "batch",
+        "OpenAI or Anthropic batch",
+        marks("custom_id response, custom_id result, custom_id body url, custom_id params"),
+        """
+        trace_id: custom_id  span_id: id response.request_id result.message.id  parent_id: part_of
+        ts: response.body.created response.body.created_at  model: answer.model body.model params.model
+        question: body|item params|item custom_id|text  input: body params  output: answer
+        error: failed error.message result.error.error.message result.error.message error
+        finish_reason: answer|finish
+        input_tokens: answer.usage.prompt_tokens answer.usage.input_tokens
+        output_tokens: answer.usage.completion_tokens answer.usage.output_tokens
+        """,
+        spans=True,
+        unpack=_in_batch,
+        common=True,
+        requests=True,
+    ),
+    Platform(
+        "deepeval",
+        "DeepEval test cases",
+        marks("input actual_output, input actualOutput, testCases, input actual_output expected_output"),
+        """
+        item_id: additionalMetadata.id additional_metadata.id id
+        latency_s: completionTime completion_time
+        model: model additionalMetadata.model additional_metadata.model
+        input:  output: actualOutput|text actual_output|text
+        expected: expectedOutput|text expected_output|text
+        cost: tokenCost token_cost  tool_calls: calls  contexts: contexts|contexts  scores:
+        """,
+        unpack=_tested,
+        lists=(("testCases",), ("test_cases",), ("goldens",), ("testRunData", "testCases")),
+        common=True,
+    ),
     Platform(
         "deepeval_traces",
         "DeepEval traces",
@@ -263,43 +347,6 @@ LAYOUTS = (
         common=True,
     ),
     Platform(
-        "mmlu_pro",
-        "MMLU-Pro results",
-        marks("question options answer answer_index pred"),
-        """
-        item_id: question_id
-        model:
-        input: question|text  output: pred|text  expected: answer|text
-        """,
-    ),
-    Platform(
-        "ifeval",
-        "IFEval responses",
-        (),
-        """
-        item_id: key
-        model:
-        input: prompt|text  output: response|text
-        """,
-        shows=lambda names, file: (
-            {"prompt", "response"}
-            if {"prompt", "response"} <= {*names} and "input_response_data" in file
-            else ()
-        ),
-    ),
-    Platform(
-        "rag_evaluator",
-        "results of the RAG evaluator of Azure's samples",
-        marks("question truth answer context"),
-        """
-        item_id: id
-        latency_s: latency  model:  version:
-        input: question|text  output: answer|text  expected: truth|text
-        contexts: contexts|contexts  scores:
-        """,
-        unpack=_rated,
-    ),
-    Platform(
         "trulens",
         "TruLens records",
         marks("app_id record_id input output, app_version record_id input output"),
@@ -310,66 +357,9 @@ LAYOUTS = (
         cost: total_cost  scores:
         """,
         unpack=_with_numbers(
-            *(
-                "latency",
-                "total_tokens",
-                "total_cost",
-                "eval_cost",
-                "eval_cost_snowflake",
-                "num_events",
-                "ts",
-            ),
-            *("is_match", "sampled", "sample_rate"),
+            *("latency", "total_tokens", "total_cost", "eval_cost", "eval_cost_snowflake", "num_events"),
+            *("ts", "is_match", "sampled", "sample_rate"),
         ),
-    ),
-    Platform(
-        "model_answer",
-        "MT-bench or Arena-Hard answers",
-        marks("question_id model_id choices, uid model messages tstamp, uid ans_id model messages"),
-        """
-        item_id: question_id uid  trace_id: answer_id ans_id
-        ts: tstamp  model: model_id model
-        input: messages[0].content|text
-        output: choices[0].turns[-1].content|text choices[0].turns[-1]|text messages[-1].content.answer|text
-            messages|chat
-        """,
-    ),
-    Platform(
-        "swebench",
-        "SWE-bench predictions",
-        marks("instance_id model_patch"),
-        """
-        item_id: instance_id
-        model: model_name_or_path
-        output: model_patch|text
-        """,
-        shows=lambda names, _: [name for name in names if name.endswith(".model_patch")][:1],
-        unpack=_predictions,
-    ),
-    Platform(
-        "bfcl",
-        "BFCL results",
-        marks("id result input_token_count, id result latency"),
-        """
-        item_id: id
-        latency_s: latency  model:
-        output: answer|text
-        input_tokens: input_token_count  output_tokens: output_token_count  tool_calls: calls|calls
-        """,
-        unpack=_function_calls,
-    ),
-    Platform(
-        "tau_bench",
-        "tau-bench trajectories",
-        marks("task_id traj reward, task_id messages reward_info, task_id messages termination_reason"),
-        """
-        item_id: task_id  trace_id: id
-        ts: start_time timestamp  latency_s: duration  model: agent
-        input: info.task.instruction|text  output: traj|said messages|said
-        cost: agent_cost  tool_calls: traj|calls messages|calls
-        """,
-        unpack=_simulated,
-        lists=(("simulations",),),
     ),
     Platform(
         "pydantic_evals",
@@ -389,19 +379,6 @@ LAYOUTS = (
         lists=(("cases",), ("failures",)),
     ),
     Platform(
-        "lighteval",
-        "lighteval details",
-        marks("doc metric model_response"),
-        """
-        item_id: item
-        ts:  model:
-        input: input|text  output: answer|text  expected: expected|references
-        scores:
-        """,
-        unpack=_details,
-        several=True,
-    ),
-    Platform(
         "adk",
         "ADK evaluation results",
         marks("eval_set_id eval_id final_eval_status"),
@@ -413,18 +390,6 @@ LAYOUTS = (
         """,
         unpack=_agent_case,
         lists=(("eval_case_results",),),
-    ),
-    Platform(
-        "every_eval_ever",
-        "Every Eval Ever samples",
-        marks("evaluation_id sample_id model_id input output"),
-        """
-        item_id: sample_id
-        model: model_id
-        input: input.raw|text  output: output.raw[0]|text output.raw|text
-        expected: input.reference|references
-        input_tokens: token_usage.input_tokens  output_tokens: token_usage.output_tokens
-        """,
     ),
     Platform(
         "openai_agents",
@@ -488,18 +453,6 @@ LAYOUTS = (
         """,
         unpack=_with_numbers(),
         lists=(("samples",), ("dataset",)),
-        common=True,
-    ),
-    Platform(
-        "alpaca_eval",
-        "AlpacaEval outputs",
-        marks("instruction output generator, instruction output_1 output_2, instruction output dataset"),
-        """
-        item_id: instruction|item
-        model: generator generator_2  version:
-        input: instruction|text  output: output|text output_2|text
-        expected: expected|text reference|text output_1|text
-        """,
         common=True,
     ),
     Platform(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, as_number, held, marks, number
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -69,7 +69,8 @@ def _chosen(record: Record) -> Record:
     pairs = _pairs(record)
     target = record.get("target")
     found = {"asked": pairs[0][0] if pairs and pairs[0] else record.get("doc"), "expected": target}
-    likelihoods = [number(_first(each)) for each in said]
+    # `[value, is_greedy]`, both as text in older versions.
+    likelihoods = [as_number(each[0] if isinstance(each, list) and each else each) for each in said]
     if len(said) < 2 or None in likelihoods:
         return found | {"answer": said[0] if said else None}
     best = max(range(len(said)), key=lambda place: likelihoods[place] or float("-inf"))
@@ -83,17 +84,6 @@ def _chosen(record: Record) -> Record:
     if str(target).isdigit() and int(str(target)) < len(texts):
         found["expected"] = str(texts[int(str(target))]).strip()
     return found | {"answer": str(texts[best]).strip()}
-
-
-def _first(value: Any) -> Any:
-    """Take a log-likelihood out of `[value, is_greedy]`; older versions write both as text."""
-    value = value[0] if isinstance(value, list) and value else value
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return value
 
 
 def _pairs(record: Record) -> list[list[Any]]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polars_evals.traces.platforms.base import BrokenRecordError, Platform, Record, first, held, listed, marks
+from polars_evals.traces.platforms.base import (
+    BrokenRecordError,
+    Platform,
+    Record,
+    first,
+    held,
+    listed,
+    marks,
+    opened,
+)
 
 
 def _read(value: Any) -> Any:
-    """Read what MLflow wrote as JSON within JSON."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
-def _unquoted(value: Any) -> Any:
-    """Read a text that is written as a JSON string; other text stays as it is."""
-    return _read(value) if isinstance(value, str) and value.startswith('"') else value
+    """Read what MLflow wrote as JSON within JSON, whatever it is."""
+    return opened(value, "")
 
 
 def _attribute(span: Mapping[str, Any], name: str) -> Any:
@@ -61,12 +59,11 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         "state": first(about, "state", "status"),
         "request_time": first(about, "request_time", "timestamp_ms"),
     }
-    spans = _read(data.get("spans") or record.get("spans"))
-    spans = [span for span in spans if isinstance(span, dict)] if isinstance(spans, list) else []
+    spans = listed({"spans": _read(data.get("spans") or record.get("spans"))}, "spans")
     if not spans:
         yield identity | {
-            "input": _unquoted(first(about | data, "request", "request_preview")),
-            "output": _unquoted(first(about | data, "response", "response_preview")),
+            "input": opened(first(about | data, "request", "request_preview"), '"'),
+            "output": opened(first(about | data, "response", "response_preview"), '"'),
             "took": first(about, "execution_time_ms", "execution_duration"),
             "kind": "CHAIN",
             "expected": _expected(identity["assessments"]),
@@ -107,8 +104,7 @@ def _span(span: Mapping[str, Any], identity: Mapping[str, Any], *, is_root: bool
 
 
 def _newest_last(found: Any) -> list[dict[str, Any]]:
-    entries = found if isinstance(found, list) else []
-    valid = [entry for entry in entries if isinstance(entry, dict) and entry.get("valid") is not False]
+    valid = [entry for entry in listed({"": found}, "") if entry.get("valid") is not False]
     return sorted(valid, key=lambda entry: str(first(entry, "create_time", "create_time_ms") or ""))
 
 
@@ -116,11 +112,10 @@ def _expected(assessments: Sequence[Record]) -> Any:
     """Find the newest expectation: `expected_response` if there is one, else the only one."""
     found = {}
     for entry in assessments:
-        expectation = entry.get("expectation")
-        if isinstance(expectation, dict):
+        if isinstance(expectation := entry.get("expectation"), dict):
             value = expectation.get("value")
-            if value is None and isinstance(text := expectation.get("serialized_value"), dict):
-                value = _read(text.get("value"))
+            if value is None:
+                value = _read(held(expectation, "serialized_value").get("value"))
             found[entry.get("assessment_name", entry.get("name"))] = value
     for name in ("expected_response", "expected_output", "expected", "ground_truth"):
         if name in found:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks
+from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
 
 
 def _attribute(name: str) -> Iterator[str]:
@@ -111,15 +110,8 @@ def _has_output(span: Record) -> bool:
 def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
     """Read the values of an event that are JSON themselves."""
     return {
-        key: _read(value) if key in ("message", "tool_calls") else value for key, value in attributes.items()
+        key: opened(value) if key in ("message", "tool_calls") else value for key, value in attributes.items()
     }
-
-
-def _read(value: Any) -> Any:
-    try:
-        return json.loads(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
-    except ValueError:
-        return value
 
 
 def _log(log: Record) -> Record:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, marks, number
+from polars_evals.traces.platforms.base import Platform, Record, as_number, held, listed, marks, number
 
 # The kinds of assertion whose value is a text to compare with, not code or a rubric.
 _REFERENCES = (
@@ -82,21 +82,14 @@ def _table(record: Record) -> Iterator[Record]:
             "response": {"output": None if failed else said},
             "expected": next((variables[name] for name in _EXPECTED if variables.get(name)), None),
             "failed": (about.get("Grader Reason") or said or "error") if failed else None,
-            "scores": {name[len("Metric: ") :]: _as_number(about[name]) for name in metrics}
-            | {"promptfoo": _as_number(about.get("Score"))},
+            "scores": {name[len("Metric: ") :]: as_number(about[name]) for name in metrics}
+            | {"promptfoo": as_number(about.get("Score"))},
         }
 
 
 def _rendered(prompt: str, variables: Record) -> str:
     """Fill in a prompt's variables."""
     return re.sub(r"{{\s*(\w+)\s*}}", lambda found: str(variables.get(found[1], found[0])), prompt)
-
-
-def _as_number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _named(variables: Any) -> str:
@@ -107,20 +100,14 @@ def _named(variables: Any) -> str:
 
 def _expected(record: Record, test: Record) -> Any:
     """Take the value of the first assertion that compares texts, with its variables filled in."""
-    graded = held(record, "gradingResult")
-    parts = graded.get("componentResults")
-    parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    asserted = [a for a in test.get("assert") or [] if isinstance(a, dict)]
-    for kind in _REFERENCES:
-        for part in parts:
-            assertion = part.get("assertion")
-            if isinstance(assertion, dict) and assertion.get("type") == kind:
-                metadata = held(part, "metadata")
-                return metadata.get("renderedAssertionValue", assertion.get("value"))
-        for assertion in asserted:
-            if assertion.get("type") == kind:
-                return assertion.get("value")
-    return None
+    graded = [
+        (assertion.get("type"), held(part, "metadata").get("renderedAssertionValue", assertion.get("value")))
+        for part in listed(held(record, "gradingResult"), "componentResults")
+        if (assertion := held(part, "assertion"))
+    ]
+    asserted = [(one.get("type"), one.get("value")) for one in listed(test, "assert")]
+    known = [(kind, value) for kind, value in [*graded, *asserted] if kind in _REFERENCES]
+    return min(known, key=lambda one: _REFERENCES.index(one[0]), default=(None, None))[1]
 
 
 PROMPTFOO = Platform(
