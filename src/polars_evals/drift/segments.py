@@ -234,8 +234,8 @@ class Monitor:
 
     def against_reference(self, segment: Segment) -> float:
         """Return the always-valid p-value of a segment's level against that of the reference."""
-        arms = (self._arm(np.array([one.first]), one.end) for one in (self.before, segment))
-        return float(np.exp(-max(self._log_ratio(*arms)[0], 0.0)))
+        before, after = (self._arm(np.array([one.first]), one.end) for one in (self.before, segment))
+        return float(np.exp(-max(self._log_ratio(before, after)[0], 0.0)))
 
     def autocorrelation(self, segments: list[Segment]) -> tuple[float, bool]:
         """Return how much a window resembles the one before, and whether that is more than chance."""
@@ -277,7 +277,7 @@ class Monitor:
 
     def _pooled(self, segments: list[Segment]) -> Arm:
         """Add up the arms of segments, each about its own mean."""
-        return Arm(*map(sum, zip(*(self._arm(one.first, one.end) for one in segments), strict=True)))
+        return Arm(*np.sum([self._arm(one.first, one.end) for one in segments], axis=0))
 
     def _arm(self, first: Places | int, end: Places | int) -> Arm:
         weight, total, square, windows, rows, summed, inner, possible = (
