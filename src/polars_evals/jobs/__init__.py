@@ -7,12 +7,11 @@ from polars_evals._lazy import import_lazily
 if TYPE_CHECKING:
     from polars_evals._errors import ConfigError, InputError, JobError, StoreError
     from polars_evals.jobs.config import Job
+    from polars_evals.jobs.ingest import scan_scored, score_files
     from polars_evals.jobs.inputs import Input
     from polars_evals.jobs.outcome import Outcome
-    from polars_evals.jobs.runner import run
-    from polars_evals.jobs.scoring import scan_scored, score_files
+    from polars_evals.jobs.runner import Status, maintain, run, status
     from polars_evals.jobs.store import scan_store
-    from polars_evals.jobs.upkeep import Status, maintain, status
 
 __all__ = [
     "ConfigError",
@@ -41,14 +40,14 @@ if not TYPE_CHECKING:
             "Job": "config",
             "JobError": "._errors",
             "Outcome": "outcome",
-            "Status": "upkeep",
+            "Status": "runner",
             "StoreError": "._errors",
-            "maintain": "upkeep",
+            "maintain": "runner",
             "run": "runner",
-            "scan_scored": "scoring",
+            "scan_scored": "ingest",
             "scan_store": "store",
-            "score_files": "scoring",
-            "status": "upkeep",
+            "score_files": "ingest",
+            "status": "runner",
         },
         __all__,
     )

@@ -11,21 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
 
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.schema import SOURCE
-from polars_evals.jobs.store import Part, Snapshot, scan_parts, write_parts
+from polars_evals.jobs.store import HASH, PART, SOURCE, Part, Snapshot, scan_parts, write_parts
 from polars_evals.wording import counted, listed, verb
 
 # The time of a row, unless `time` in [store] names another column; without one, that of its file counts.
 TIME, FILE_TIME = "ts", "source_time"
 
 ROW = list(SOURCE)
-HASH, PART = "__key_hash", "__part"
 
 
 def outdated(
@@ -101,8 +98,7 @@ def without(
         kept = kept.join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
     if wanted is not None:
         kept = kept.filter(wanted)
-    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part])
-    return [part for part in written if part.rows]
+    return write_parts(kept, folder, metadata, read=[part])
 
 
 @dataclass(frozen=True)
@@ -189,14 +185,22 @@ class Expiry:
         day = self.forgotten["before"][:10]
         return [f"deleted {counted(self.total, 'row')} older than {day} (by {self.forgotten['time']})"]
 
-    def remains(
-        self, part: Part, schema: Mapping[str, pl.DataType], folder: Path, metadata: Mapping[str, str]
+    def remaining(
+        self,
+        parts: Sequence[Part],
+        schema: Mapping[str, pl.DataType],
+        folder: Path,
+        metadata: Mapping[str, str],
     ) -> list[Part]:
-        """Return a data file without the deleted rows: unchanged, rewritten, or not at all."""
-        gone = self.counts.get(part.path, 0)
-        if not gone:
-            return [part]
-        return [] if gone == part.rows else without(part, schema, folder, metadata, wanted=~self.rows)
+        """Return data files without the deleted rows: each unchanged, rewritten, or not at all."""
+        kept = list[Part]()
+        for part in parts:
+            gone = self.counts.get(part.path, 0)
+            if not gone:
+                kept.append(part)
+            elif gone < part.rows:
+                kept += without(part, schema, folder, metadata, wanted=~self.rows)
+        return kept
 
 
 def expire(
