@@ -36,6 +36,7 @@ from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.detect import UNKNOWN
 from polars_evals.traces.scan import Reading, is_broken
+from polars_evals.traces.tables import SOURCE as READ_FROM
 from polars_evals.wording import counted, listed, verb, without_query
 
 if TYPE_CHECKING:
@@ -417,7 +418,7 @@ def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Rea
     """Read all files to one frame; one that cannot be read is an error."""
     reading = source.read(paths, _columns_of(suite), name_models=True)
     frame = reading.require(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
-    return reading, frame.drop([name for name in SOURCE if name not in source.keep])
+    return reading, frame.drop([name for name in READ_FROM if name not in source.keep])
 
 
 def _score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
