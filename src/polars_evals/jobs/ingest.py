@@ -22,11 +22,13 @@ from polars_evals.jobs.store import (
     PART_BYTES,
     SOURCE,
     Part,
+    Parts,
+    Schema,
+    Writer,
     conform,
     find_store,
     merge_schemas,
     scan_parts,
-    write_parts,
 )
 from polars_evals.storage import atomic
 from polars_evals.storage.objects import CHANGED, Entry, is_remote, open_folder
@@ -110,7 +112,7 @@ class Ingest:
     """Scores files of a job into a staging folder, and keeps account of them."""
 
     job: Job
-    staging: Path
+    writer: Writer
     progress: Callable[[int], None] = lambda _: None
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     score_columns: set[str] = field(default_factory=set)
@@ -134,7 +136,10 @@ class Ingest:
         """Score the files; one that cannot be read or does not fit is in `failures`."""
         for batch in _batches(sources):
             entries = {one.file: one.entry for one in batch}
-            with self.job.input.copies(entries, self.staging / f"{uuid4().hex}-inputs") as (paths, unread):
+            with self.job.input.copies(entries, self.writer.folder / f"{uuid4().hex}-inputs") as (
+                paths,
+                unread,
+            ):
                 for one in batch:
                     if one.file in unread:
                         self.failures[one.name] = one.change() or unread[one.file]
@@ -173,7 +178,7 @@ class Ingest:
             frame, schema, added = self._query(reading, sources)
             # The rows of other small files are few, however long they are.
             longest = [paths[one.file] for one in sources if one.entry.size > SMALL_BYTES or one._is_packed]
-            parts = write_parts(frame, self.staging, self.job.suite.metadata, read=longest)
+            parts = self.writer.write(frame, longest)
         except (InputError, *READ_ERRORS) as error:
             if len(sources) > 1:
                 middle = len(sources) // 2
@@ -242,9 +247,7 @@ class Ingest:
             return True
         return False
 
-    def _unfit_files(
-        self, sources: Sequence[Source], parts: Sequence[Part], schema: Mapping[str, pl.DataType]
-    ) -> dict[str, str]:
+    def _unfit_files(self, sources: Sequence[Source], parts: Parts, schema: Schema) -> dict[str, str]:
         """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
         known = {one.name: change for one in sources if (change := one.change())}
         columns = [name for name in self.job.store.key if name not in SOURCE]
@@ -267,7 +270,7 @@ class Ingest:
             )
         return known
 
-    def _account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
+    def _account(self, sources: Sequence[Source], parts: Parts) -> None:
         """Count the rows of each file, and leave out broken records, which have no key."""
         columns = {**self.schema, **SOURCE}
         is_bad = _broken_rows(self.schema)
@@ -309,14 +312,14 @@ class Ingest:
             parts += self._rewrite(part, held, pl.lit(True)) if is_narrow else [part]
         self.parts = parts
 
-    def _rewrite(self, part: Part, held: Mapping[str, pl.DataType], wanted: pl.Expr) -> list[Part]:
+    def _rewrite(self, part: Part, held: Schema, wanted: pl.Expr) -> list[Part]:
         rows = scan_parts([part], {**held, **SOURCE}).filter(wanted)
         return self.rewrite(rows, [part], size=None)
 
-    def rewrite(self, rows: pl.LazyFrame, parts: Sequence[Part], size: int | None = PART_BYTES) -> list[Part]:
+    def rewrite(self, rows: pl.LazyFrame, parts: Parts, size: int | None = PART_BYTES) -> list[Part]:
         """Write rows of data files again, with the columns of now."""
         frame = conform(rows, {**self.schema, **SOURCE})
-        return write_parts(frame, self.staging, self.job.suite.metadata, read=parts, size=size)
+        return self.writer.write(frame, parts, size=size)
 
 
 def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
@@ -329,7 +332,7 @@ def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
     return pl.coalesce(pl.when(file == one).then(pl.lit(value, dtype)) for one, value in values.items())
 
 
-def _broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
+def _broken_rows(schema: Schema) -> pl.Expr:
     return is_broken() if schema.get("error") == pl.String() else pl.lit(False)
 
 
@@ -509,7 +512,7 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
 _SHORT = 64
 
 
-def _cleaning_hint(scored: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> str | None:
+def _cleaning_hint(scored: pl.LazyFrame, columns: Schema) -> str | None:
     """Say so where outputs never equal the expected value, but mostly contain it: "ANSWER: A" and "A"."""
     if columns.get("output") != pl.String() or columns.get("expected") != pl.String():
         return None

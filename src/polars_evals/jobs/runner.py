@@ -29,8 +29,8 @@ from polars_evals.jobs.store import (
     Snapshot,
     State,
     Store,
+    Writer,
     merge_schemas,
-    merge_small,
     scan_parts,
 )
 from polars_evals.report.terminal import status_lines
@@ -133,14 +133,15 @@ def _locked(store: Store, say: Callable[[str], None]) -> AbstractContextManager[
 
 def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
     """Score new files and commit them in one transaction."""
-    before, metadata = store.read(), job.suite.metadata
+    before = store.read()
     changed = before is not None and before.state.signatures != job.suite.signature
     _check_fit(job, before, changed=changed and not rescore)
     sources, beside, failures, notes = _find_new(job, before)
     watch.start(len(sources))
     with store.folder.staging() as staging:
         live, schema = (list(before.parts), dict(before.schema)) if before else ([], {})
-        ingest = Ingest(job, staging, watch.advance)
+        writer = Writer(staging, job.suite.metadata)
+        ingest = Ingest(job, writer, watch.advance)
         if before is not None and changed:
             watch.say(f"scoring {counted(before.rows, 'row')} again")
             live, schema = _score_again(before, ingest)
@@ -156,18 +157,16 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
             live = ingest.rewrite(scan_parts(live, schema), live)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         version = None if job.compare is None else job.compare.version
-        lost = outdated(
-            live, ingest.parts, schema, key=job.store.key, newest=job.store.newest, version=version
-        )
+        lost = outdated(live, ingest.parts, schema, job.store, version)
         by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
         current = list[Part]()
         for part in (*live, *ingest.parts):
             gone = by_part.get(part.path)
-            current += [part] if gone is None else without(part, schema, staging, metadata, rows=gone)
+            current += [part] if gone is None else without(writer, part, schema, gone)
         expiry = expire(job.retention, before, current, schema, list(ingest.rows))
-        after = expiry.remaining(current, schema, staging, metadata)
+        after = expiry.remaining(writer, current, schema)
         if ingest.parts:
-            after = merge_small(after, schema, staging, metadata, least=SMALL_FILES)
+            after = writer.merged(after, schema, least=SMALL_FILES)
         replaced = lost.filter(pl.col(PART).is_in([part.path for part in ingest.parts])).height
         outcome = Outcome(
             store=store.address,
@@ -514,9 +513,9 @@ def maintain(
         before = _read_existing(store)
         forgotten = _delete_old(store, before, retention)
         current = _read_existing(store)
-        metadata = to_metadata(current.state.signatures)
         with store.folder.staging() as staging:
-            merged = merge_small(current.parts, current.schema, staging, metadata, least=2)
+            writer = Writer(staging, to_metadata(current.state.signatures))
+            merged = writer.merged(current.parts, current.schema, least=2)
             if merged != list(current.parts):
                 store.commit(current, current.state, current.schema, merged)
         try:
@@ -543,7 +542,7 @@ def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> 
         raise StoreError(f"{store.address}: {expiry.notes[0]}")
     if expiry.counts:
         with store.folder.staging() as staging:
-            metadata = to_metadata(before.state.signatures)
-            after = expiry.remaining(before.parts, before.schema, staging, metadata)
+            writer = Writer(staging, to_metadata(before.state.signatures))
+            after = expiry.remaining(writer, before.parts, before.schema)
             store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, after)
     return expiry.total

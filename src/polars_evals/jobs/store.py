@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 from weakref import finalize
 
@@ -98,6 +98,9 @@ SOURCE: dict[str, pl.DataType] = {
 }
 
 
+Schema: TypeAlias = Mapping[str, pl.DataType]
+
+
 @dataclass(frozen=True)
 class State:
     """What the store knows beside its rows."""
@@ -162,6 +165,9 @@ class Part:
         return UNPACKED * self.size / max(self.rows, 1) if self.is_remote else row_bytes(self.path)
 
 
+Parts: TypeAlias = Sequence[Part]
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """What one commit made of the store."""
@@ -169,7 +175,7 @@ class Snapshot:
     version: int
     state: State
     parts: tuple[Part, ...]
-    schema: Mapping[str, pl.DataType]
+    schema: Schema
 
     @property
     def rows(self) -> int:
@@ -181,9 +187,7 @@ class Snapshot:
         return scan_parts(self.parts, self.schema)
 
 
-def scan_parts(
-    parts: Sequence[Part], schema: Mapping[str, pl.DataType], *, include_file_paths: str | None = None
-) -> pl.LazyFrame:
+def scan_parts(parts: Parts, schema: Schema, *, include_file_paths: str | None = None) -> pl.LazyFrame:
     """Scan data files; a column that came later is null in the older ones."""
     if not parts:
         path = {include_file_paths: pl.String()} if include_file_paths else {}
@@ -203,44 +207,47 @@ def scan_parts(
     )
 
 
-def write_parts(
-    frame: pl.LazyFrame,
-    staging: Path,
-    metadata: Mapping[str, str],
-    *,
-    read: Sequence[str | Part],
-    size: int | None = PART_BYTES,
-) -> list[Part]:
-    """Write a frame that reads some files to data files of about a size, complete on disk when done."""
-    folder = staging / uuid4().hex
-    folder.mkdir()
-    longest = max((row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read), default=1.0)
-    try:
-        with small_steps(longest) as rows:
-            written = sink_parts(
-                frame, folder, part_bytes=size, row_bytes=longest, metadata=metadata, row_group_size=rows
-            )
-    except BaseException:
-        # Whoever tries again with less needs the room.
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return [Part(*part) for part in written if part[1]]
+@dataclass(frozen=True)
+class Writer:
+    """Writes data files to a staging folder, complete on disk when done."""
 
+    folder: Path
+    metadata: Mapping[str, str]
 
-def merge_small(
-    parts: Sequence[Part],
-    schema: Mapping[str, pl.DataType],
-    staging: Path,
-    metadata: Mapping[str, str],
-    *,
-    least: int,
-) -> list[Part]:
-    """Put small data files together where there are so many of them."""
-    small = [part for part in parts if part.size < SMALL_BYTES]
-    if len(small) < least:
-        return list(parts)
-    joined = write_parts(scan_parts(small, schema), staging, metadata, read=small)
-    return [part for part in parts if part not in small] + joined
+    def write(
+        self, frame: pl.LazyFrame, read: Sequence[str | Part], *, size: int | None = PART_BYTES
+    ) -> list[Part]:
+        """Write a frame that reads some files to data files of about a size."""
+        folder = self.folder / uuid4().hex
+        folder.mkdir()
+        sizes = (row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read)
+        longest = max(sizes, default=1.0)
+        try:
+            with small_steps(longest) as rows:
+                written = sink_parts(
+                    frame,
+                    folder,
+                    part_bytes=size,
+                    row_bytes=longest,
+                    metadata=self.metadata,
+                    row_group_size=rows,
+                )
+        except BaseException:
+            # Whoever tries again with less needs the room.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return [Part(*part) for part in written if part[1]]
+
+    def filtered(self, part: Part, schema: Schema, wanted: pl.Expr) -> list[Part]:
+        """Write a data file again with some of its rows."""
+        return self.write(scan_parts([part], schema).filter(wanted), [part])
+
+    def merged(self, parts: Parts, schema: Schema, *, least: int) -> list[Part]:
+        """Put small data files together where there are so many of them."""
+        small = [part for part in parts if part.size < SMALL_BYTES]
+        if len(small) < least:
+            return list(parts)
+        return [part for part in parts if part not in small] + self.write(scan_parts(small, schema), small)
 
 
 class Store:
@@ -307,12 +314,7 @@ class Store:
         return Snapshot(table.version(), state, parts, dict(pl.Schema(table.schema().to_arrow())))
 
     def write_commit(
-        self,
-        before: Snapshot | None,
-        state: State,
-        schema: Mapping[str, pl.DataType],
-        added: Sequence[Part],
-        removed: Sequence[Part],
+        self, before: Snapshot | None, state: State, schema: Schema, added: Parts, removed: Parts
     ) -> None:
         """Write one transaction."""
         number = randbits(62)
@@ -343,12 +345,7 @@ class Store:
             raise
 
     def transact(
-        self,
-        before: Snapshot | None,
-        number: int,
-        schema: Mapping[str, pl.DataType],
-        added: Sequence[Part],
-        removed: Sequence[Part],
+        self, before: Snapshot | None, number: int, schema: Schema, added: Parts, removed: Parts
     ) -> None:
         """Commit files by their names."""
         from deltalake.transaction import (
@@ -532,13 +529,7 @@ class Store:
                     self.folder.create(f"_evals/{FIRST}", b"")
             yield
 
-    def commit(
-        self,
-        before: Snapshot | None,
-        state: State,
-        schema: Mapping[str, pl.DataType],
-        after: Sequence[Part],
-    ) -> None:
+    def commit(self, before: Snapshot | None, state: State, schema: Schema, after: Parts) -> None:
         """Commit what the store holds from now on: data files that it had, and staged files."""
         old = before.parts if before else ()
         held, kept = {part.path for part in old}, {part.path for part in after}
@@ -667,9 +658,7 @@ def _is_void(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.Null)
 
 
-def merge_schemas(
-    known: Mapping[str, pl.DataType], found: Mapping[str, pl.DataType]
-) -> dict[str, pl.DataType]:
+def merge_schemas(known: Schema, found: Schema) -> dict[str, pl.DataType]:
     """Add the columns of a frame to those that are known, or say which one a store cannot hold."""
     merged = dict(known)
     for name, dtype in found.items():
@@ -713,7 +702,7 @@ def _widen(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
     return None
 
 
-def conform(frame: pl.LazyFrame, schema: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def conform(frame: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
     """Give a frame exactly these columns, in this order; those that it lacks are null."""
     present = frame.collect_schema()
     return frame.select(
