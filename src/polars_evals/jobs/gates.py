@@ -21,8 +21,8 @@ from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spe
 from polars_evals.drift.answers import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.drift.comparison import TOLERANCE, falls
+from polars_evals.drift.components import MEAN
 from polars_evals.drift.inference.decide import VERDICTS
-from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.suite.declared import Fraction, Table, Text, read_table
 from polars_evals.suite.declared import listed as as_tuple
