@@ -221,7 +221,6 @@ def compare(given: SimpleNamespace) -> None:
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
         from polars_evals.jobs.ingest import scan_scored
-        from polars_evals.jobs.runner import timeline_of
 
         spec = options.comparison_spec(vars(given))
         if given.time is not None and given.html is None:
@@ -230,6 +229,8 @@ def compare(given: SimpleNamespace) -> None:
         comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
         if given.time is not None:
+            from polars_evals.jobs.runner import timeline_of
+
             when, found = {"time": given.time, "every": given.every}, comparison.spec
             page["timeline"] = timeline_of(scan_scored(given.scored), found, found.slices, **when)
         show_result(comparison, deliver(comparison, given, **page), given)
