@@ -226,7 +226,12 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
     averaged = (
         rows.lazy()
         .group_by("item", maintain_order=True)
-        .agg(*(e.mean() for e in named), *_lowest_and_highest(traits), many=pl.len() > 1)
+        .agg(
+            *(e.mean() for e in named),
+            *(pl.col(one).min() for one in traits),
+            *(pl.col(one).max().alias(one + HIGHEST) for one in traits),
+            many=pl.len() > 1,
+        )
     )
     frame = aggregated(averaged)
     for name in traits:
@@ -263,10 +268,6 @@ def _sliced_as_items(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     known = items.select("item", pl.struct(lacking).alias("known"))
     filled = (pl.coalesce(trait, pl.col("known").struct.field(trait)).alias(trait) for trait in lacking)
     return rows.join(known, on="item", how="left", maintain_order="left").with_columns(filled).drop("known")
-
-
-def _lowest_and_highest(traits: Sequence[str]) -> list[pl.Expr]:
-    return [e for t in traits for e in (pl.col(t).min(), pl.col(t).max().alias(t + HIGHEST))]
 
 
 def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> None:

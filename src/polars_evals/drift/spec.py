@@ -107,7 +107,8 @@ class ComparisonSpec:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
         self._put("candidate", None if self.candidate is None else _versions(self.candidate))
-        self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
+        automatic = isinstance(self.by, str) and self.by == "auto"
+        self._put("by", "auto" if automatic else slice_sets(self.by))
         if self.metrics is not None and not (self.metrics == () and self.aggregates):
             self._put("metrics", _metrics(self.metrics))
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
@@ -347,33 +348,24 @@ def counts_in(schema: Schema, aggregates: Sequence[str | Aggregate] | None) -> d
 def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
     """Return the frame with a column for each expression to slice by, and the names of what to slice by."""
     table = columns.lazy(frame)
-    schema = None
+    if by is None or isinstance(by, str):
+        return table, by
+    groups = [by] if isinstance(by, pl.Expr) else list(by)
     made: dict[str, pl.Expr] = {}
-
-    def named(one: Any) -> Any:
-        nonlocal schema
-        if not isinstance(one, pl.Expr):
-            return one
+    for one in slice_expressions(groups):
         name = one.meta.output_name()
         if one.meta.is_column():
-            return name
-        schema = table.collect_schema() if schema is None else schema
-        if name in schema or (name in made and not made[name].meta.eq(one)):
+            continue
+        if name in table.collect_schema() or not made.setdefault(name, one).meta.eq(one):
             raise ValueError(
                 f'by: the name {name!r} of an expression is taken; give it another, such as .alias("length")'
             )
-        made[name] = one
-        return name
 
-    if isinstance(by, pl.Expr):
-        names: Any = named(by)
-    elif by is None or isinstance(by, str):
-        names = by
-    else:
-        names = [
-            tuple(map(named, group)) if isinstance(group, list | tuple) else named(group) for group in by
-        ]
-    return (table.with_columns(**made) if made else table), names
+    def named(one: Any) -> Any:
+        return one.meta.output_name() if isinstance(one, pl.Expr) else one
+
+    names = [tuple(map(named, one)) if isinstance(one, list | tuple) else named(one) for one in groups]
+    return table.with_columns(**made), names[0] if isinstance(by, pl.Expr) else names
 
 
 def slice_sets(by: By) -> Slices:
@@ -407,10 +399,6 @@ def require_slices(schema: Schema, sets: Slices) -> None:
     for group in sets:
         for name in group:
             columns.require(schema, name, "by")
-
-
-def _is_auto(by: By) -> bool:
-    return isinstance(by, str) and by == "auto"
 
 
 def _versions(candidates: Any) -> tuple[Any, ...]:
