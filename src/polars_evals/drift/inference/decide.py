@@ -79,30 +79,35 @@ class Means:
         # Student's t; 0 without spread, which is judged by itself.
         self.statistic = np.where(self.constant, 0.0, self.difference / self.se)
 
-    def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
-        """Keep intervals within what is possible."""
-        return tuple(np.clip(end, -self.most, self.most) for end in ends)
+    def clipped(self, end: Floats) -> Floats:
+        """Keep ends of intervals within what is possible."""
+        return np.clip(end, -self.most, self.most)
 
-    def safe(self, quantile: Floats) -> tuple[Floats, Floats]:
-        """Return the interval that also allows for rare changes that no unit shows."""
-        reach = np.where(np.isnan(self.reach), np.where(self.constant, np.inf, 0.0), self.reach)
-        with np.errstate(invalid="ignore"):
-            low, high = score_interval(self.difference, self.se, quantile, self.effective, reach)
-        # Where nothing can be told yet the quantile is infinite.
-        known = np.isfinite(quantile)
-        return np.where(known, low, -np.inf), np.where(known, high, np.inf)
+    def intervals(self, alpha: float, *, sequential: bool = False) -> tuple[Floats, ...]:
+        """
+        Return an interval, and the one that also allows for rare changes that no unit shows.
 
-    def intervals(self, alpha: float) -> tuple[Floats, ...]:
-        """Return the t interval, and the one that also allows for what is unseen."""
+        It is the t interval, or the one for all looks together, while units are added.
+        """
         from scipy.special import stdtrit
 
-        low, high, _ = t_interval(self.difference, self.se, self.df, alpha)
-        quantile = -stdtrit(np.where(self.constant, np.maximum(self.effective - 1, 1), self.df), alpha / 2)
-        safe_low, safe_high = self.safe(np.where(np.isnan(self.se), np.nan, quantile))
-        unknown = np.isnan(self.se)
-        safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
+        df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
+        if sequential:
+            nothing = np.zeros_like(df)
+            _, quantile = sequential_interval(nothing, nothing + 1, df, self.effective, alpha=alpha)
+        else:
+            quantile = -stdtrit(df, alpha / 2)
+        # Where nothing can be told yet the quantile is infinite.
+        known = np.isfinite(quantile) & ~np.isnan(self.se)
+        low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
+        reach = np.where(np.isnan(self.reach), np.where(self.constant, np.inf, 0.0), self.reach)
+        safe = score_interval(self.difference, self.se, quantile, self.effective, reach)
+        safe_low, safe_high = np.where(known, safe[0], -np.inf), np.where(known, safe[1], np.inf)
         low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
-        return self.clipped(low, high, safe_low, safe_high)
+        low, high, safe_low, safe_high = map(self.clipped, (low, high, safe_low, safe_high))
+        both = np.isfinite(low) & np.isfinite(high) & (known | (self.constant & (self.difference != 0)))
+        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
+        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
 
     def without_spread(
         self, low: Floats, high: Floats, safe_low: Floats, safe_high: Floats, alpha: float
@@ -123,20 +128,6 @@ class Means:
             fell & bounded, np.fmin(high, near_high), np.where(changed & ~bounded, near_high, high)
         )
         return low, high
-
-    def sequence(self, alpha: float) -> tuple[Floats, ...]:
-        """Return the same for all looks together, while units are added."""
-        one = np.where(np.isnan(self.se), np.nan, 1.0)
-        df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
-        _, quantile = sequential_interval(np.zeros_like(one), one, df, self.effective, alpha=alpha)
-        low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
-        safe_low, safe_high = self.safe(quantile)
-        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
-        low, high, safe_low, safe_high = self.clipped(low, high, safe_low, safe_high)
-        known, both = np.isfinite(quantile), np.isfinite(low) & np.isfinite(high)
-        both &= known | (self.constant & (self.difference != 0))
-        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
-        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
 
     def p_value(self) -> Floats:
         """Return the p-value of the t test; without spread, of the same change in all units."""
@@ -168,13 +159,13 @@ class Means:
 def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
     about = facts[rows["row"]]
-    one = Means(rows)
+    one, wider = Means(rows), min(2 * spec.alpha, 0.999)
     own = rows["quantile"].is_not_null().to_numpy()
     small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
     low, high, safe_low, safe_high = _intervals(rows, about, one, spec.alpha)
-    _, _, bound_low, bound_high = _intervals(rows, about, one, min(2 * spec.alpha, 0.999))
-    wide_low, wide_high, _, _ = one.sequence(spec.alpha)
-    _, _, far_low, far_high = one.sequence(min(2 * spec.alpha, 0.999))
+    _, _, bound_low, bound_high = _intervals(rows, about, one, wider)
+    wide_low, wide_high, _, _ = one.intervals(spec.alpha, sequential=True)
+    _, _, far_low, far_high = one.intervals(wider, sequential=True)
     outweighs = outweighs_unseen(one.difference, one.se, one.units, *one.room, alpha=spec.alpha)
     made = {
         "ci_low": low, "ci_high": high, "safe_low": safe_low, "safe_high": safe_high,
@@ -195,7 +186,7 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
         for name, values in made.items()
     }
     for name in made.keys() - {"p_value", "p_test", "p_sequential"}:
-        (made[name],) = one.clipped(made[name])
+        made[name] = one.clipped(made[name])
     for name in ("p_value", "p_test", "p_sequential"):
         # A probability too small for a float is not 0.
         made[name] = np.maximum(made[name], np.finfo(np.float64).tiny)
