@@ -15,6 +15,7 @@ from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
+from polars_evals.drift.inference.shape import histogram
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
 from polars_evals.drift.labels import join_labels
@@ -229,7 +230,10 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         for name in (*names, *resolved.aggregate_names):
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
-        distributions += [one for name in names for one in pairs.histogram(name, resolved.baseline)]
+        for name in names:
+            [values] = pairs.samples(name, slicings[0])
+            spread = histogram(dict(zip((resolved.baseline, candidate), values, strict=True)))
+            distributions += [{"candidate": candidate, "metric": name} | one for one in spread]
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))

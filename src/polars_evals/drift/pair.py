@@ -13,11 +13,10 @@ from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.estimate import split
-from polars_evals.drift.inference.shape import histogram
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -105,12 +104,6 @@ class Observations:
     @cached_property
     def _whole(self) -> dict[str, list[tuple[Floats, Floats]]]:
         return {}
-
-    def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
-        """Return how the scores of both versions are spread, all rows of them, bin by bin."""
-        [values] = self.samples(metric, self.slicing())
-        for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
-            yield {"candidate": self.candidate, "metric": metric} | row
 
 
 def _codes(column: pl.Series, known: pl.Series) -> Codes:

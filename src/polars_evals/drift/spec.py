@@ -16,8 +16,6 @@ from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_
 from polars_evals.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from polars_evals.drift.columns import Frame, Schema
 
 By = Sequence[str | Sequence[str]] | str | None
@@ -110,7 +108,9 @@ class ComparisonSpec:
         automatic = isinstance(self.by, str) and self.by == "auto"
         self._put("by", "auto" if automatic else slice_sets(self.by))
         if self.metrics is not None and not (self.metrics == () and self.aggregates):
-            self._put("metrics", _metrics(self.metrics))
+            names = (self.metrics,) if isinstance(self.metrics, str) else tuple(self.metrics)
+            columns.require_distinct(names)
+            self._put("metrics", names)
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
         self._put("aggregates", None if self.aggregates is None else aggregates_of(self.aggregates))
         self._put("truth", _truth(self.truth))
@@ -166,7 +166,7 @@ class ComparisonSpec:
         """Return the measures; where they are left to the table, those that it has."""
         return measures_of(self.measures, schema)
 
-    def resolve(self, schema: Schema, present: Collection[str]) -> ResolvedSpec:
+    def resolve(self, schema: Schema, present: Sequence[str]) -> ResolvedSpec:
         """Check against the columns of a table and its versions, as text, and fill in what was left to it."""
         metrics = self.require_columns(schema)
         before = columns.version_text(schema, self.version, self.baseline)
@@ -174,7 +174,13 @@ class ComparisonSpec:
             after = [columns.version_text(schema, self.version, one) for one in self.candidate]
         else:
             after = [one for one in present if one != before]
-        _require_versions(before, after, self.version, present)
+        for role, one in (("baseline", before), *(("candidate", one) for one in after)):
+            if one not in present:
+                raise columns.absent(role, one, self.version, present)
+        if not after:
+            raise ValueError(
+                f"column {self.version!r} holds only {before!r}: there is nothing to compare it with"
+            )
         if before in after or len(set(after)) < len(after):
             raise ValueError(
                 f"baseline and candidates must all differ, got baseline {before!r}, candidates {after!r}"
@@ -412,12 +418,6 @@ def _versions(candidates: Any) -> tuple[Any, ...]:
     return tuple(sorted(versions, key=str) if isinstance(candidates, set | frozenset) else versions)
 
 
-def _metrics(metrics: Sequence[str] | str) -> tuple[str, ...]:
-    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    columns.require_distinct(names)
-    return names
-
-
 def aggregates_of(given: Any) -> tuple[str | Aggregate, ...]:
     """Return the aggregates that are asked for, each once."""
     alone = isinstance(given, str | Aggregate | Mapping) or not isinstance(given, Iterable)
@@ -440,17 +440,6 @@ def _truth(given: Any) -> str | tuple[tuple[str, str], ...] | None:
         "truth takes a column, a mapping of metrics and columns, or a frame of read_labels, "
         f"got {shown(given)}"
     )
-
-
-def _require_versions(
-    baseline: str, candidates: Sequence[str], column: str, present: Collection[str]
-) -> None:
-    there = list(present)
-    for role, one in (("baseline", baseline), *(("candidate", one) for one in candidates)):
-        if one not in there:
-            raise columns.absent(role, one, column, there)
-    if not candidates:
-        raise ValueError(f"column {column!r} holds only {baseline!r}: there is nothing to compare it with")
 
 
 class Written(NamedTuple):
