@@ -220,7 +220,6 @@ def compare(given: SimpleNamespace) -> None:
     with explained():
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.runner import timeline_of
         from polars_evals.jobs.scoring import scan_scored
 
         spec = options.comparison_spec(vars(given))
@@ -230,6 +229,8 @@ def compare(given: SimpleNamespace) -> None:
         comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
         if given.time is not None:
+            from polars_evals.jobs.runner import timeline_of
+
             when, found = {"time": given.time, "every": given.every}, comparison.spec
             page["timeline"] = timeline_of(scan_scored(given.scored), found, found.slices, **when)
         show_result(comparison, deliver(comparison, given, **page), given)

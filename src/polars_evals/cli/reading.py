@@ -197,6 +197,9 @@ def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
 
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    if comparison.summary["n"].min() and comparison.spec.paired:
+        return
+    # Gates are declared with pydantic, which takes a while to import.
     from polars_evals.jobs.gates import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
