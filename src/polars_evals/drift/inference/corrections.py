@@ -213,7 +213,7 @@ def adjust_sides(b: Floats, b_strata: Whole, c: Floats, c_strata: Whole, size: i
     """
     before, after = np.full(len(b), np.nan), np.full(len(c), np.nan)
     both = np.stack([np.bincount(one[one >= 0], minlength=size) for one in (b_strata, c_strata)])
-    counted: Flags = (both >= FEWEST_ROWS).all(axis=0)
+    counted = np.asarray((both >= FEWEST_ROWS).all(axis=0))
     used_b, used_c = ((one >= 0) & counted[np.maximum(one, 0)] for one in (b_strata, c_strata))
     if not counted.any():
         return before, after
