@@ -415,10 +415,7 @@ class Ranking(Plotted["RankingPlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     pairs: pl.DataFrame
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:
