@@ -123,8 +123,7 @@ def timeline(
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the test detects fastest. For a measure, a share of its level in the
-        reference period.
+        The size of change that the test detects fastest. For a measure, in standard deviations of a row.
 
     Returns
     -------
