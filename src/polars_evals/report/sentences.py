@@ -92,8 +92,7 @@ def story(comparison: Comparison) -> Story:
 def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate, worst first."""
     rows = [row for row in rows_of(comparison) if row.candidate == candidate]
-    sure = comparison.verdicts[candidate] == "regressed"
-    return _claims(rows, sure=sure)
+    return _claims(rows, sure=comparison.verdicts[candidate] == "regressed")
 
 
 def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
@@ -109,20 +108,20 @@ def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
         is_ = f"may be {way}" if verdict == "regressed" and not sure else f"is {way}"
         scored = [row for row in over_all.values() if row.is_score]
         if scored:
-            text = f"overall {way if sure or verdict == 'improved' else is_}{_evidence(scored, metrics)}"
+            text = f"overall {way if sure or verdict == 'improved' else is_}{_what_moved(scored, metrics)}"
             found.append(Claim(text, verdict, (scored[0].candidate,), _lead(scored)))
         found += [
             Claim(_move(row), verdict, (row.candidate,), row) for row in _others(list(over_all.values()))
         ]
         slices: dict[str, list[Row]] = {}
-        told = [row for row in mine if row.is_score] + _others(mine)
+        named = [row for row in mine if row.is_score] + _others(mine)
         for row in mine:
-            if row.slice is not None and row in told and _says_more(row, over_all.get(row.name)):
+            if row.slice is not None and row in named and _says_more(row, over_all.get(row.name)):
                 slices.setdefault(row.slice, []).append(row)
         for name, parts in sorted(slices.items(), key=lambda one: (-max(r.weight for r in one[1]), one[0])):
             scored = [row for row in parts if row.is_score]
             word = _slice_word(name, short=short)
-            text = f"{word} {is_}{_evidence(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
+            text = f"{word} {is_}{_what_moved(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
             found.append(Claim(text, verdict, (parts[0].candidate,), _lead(scored or parts)))
     return found
 
@@ -146,33 +145,31 @@ def _says_more(row: Row, over_all: Row | None) -> bool:
 
 def _lead(rows: Sequence[Row]) -> Row:
     """Return the row that says most to a person: one with labels that flipped, else the largest change."""
-    flipped = [row for row in rows if row.newly_failing is not None and _flips(row)]
-    return max(flipped or rows, key=lambda row: row.weight)
+    return max([row for row in rows if _flips(row)] or rows, key=lambda row: row.weight)
 
 
 def _flips(row: Row) -> str:
     """Return how many items flipped in the direction of the verdict, if that is what happened."""
-    failing, passing = row.newly_failing or 0, row.newly_passing or 0
-    first, second = (failing, passing) if row.verdict == "regressed" else (passing, failing)
-    words = ("fail", "pass") if row.verdict == "regressed" else ("pass", "fail")
+    sides = [(row.newly_failing or 0, "fails", "fail"), (row.newly_passing or 0, "passes", "pass")]
+    (first, *words), (second, *others) = sides if row.verdict == "regressed" else sides[::-1]
     if first <= second:
         return ""
-    more = f", {second:,} newly {verb(second, f'{words[1]}es' if words[1] == 'pass' else 'fails', words[1])}"
-    one = "passes" if words[0] == "pass" else "fails"
-    return f"{first:,} of {counted(row.n, 'item')} newly {verb(first, one, words[0])}{more if second else ''}"
+    more = f", {second:,} newly {verb(second, *others)}" if second else ""
+    return f"{first:,} of {counted(row.n, 'item')} newly {verb(first, *words)}{more}"
 
 
-def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+def _what_moved(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     """Return which metrics moved, and what that means in items or in the score."""
     names = list(dict.fromkeys(row.metric for row in rows))
     row = _lead(rows)
-    told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
+    flips = _flips(row)
+    change = flips or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {_named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
-    elif row.part == "pass rate" and not _flips(row):
-        told = f"pass rate {told}"
-    return f"{where}: {told}"
+        change += f" ({middle_cut(row.metric if flips else row.name)})"
+    elif row.part == "pass rate" and not flips:
+        change = f"pass rate {change}"
+    return f"{where}: {change}"
 
 
 def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
@@ -221,9 +218,10 @@ def _move(row: Row) -> str:
 
 def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """Return what is known of the rows that did not move."""
-    scored = [row for row in rows if row.is_score]
     open_ = [row for row in rows if row.verdict == "inconclusive"]
-    whole = [row for row in scored if row.slice is None]
+    count = f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."
+    unclear = [count] if open_ and len(rows) > 1 else []
+    whole = [row for row in rows if row.is_score and row.slice is None]
     if not any(row.moved for row in rows):
         if not any(row.judged for row in rows):
             return [f"No verdict: {whole[0].reason}." if whole else "No verdict."]
@@ -233,18 +231,12 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
             least = min((row.min_effect for row in whole), default=0.0)
             return [f"No change: every difference is smaller than {least:g}."]
         known = _worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
-        return [f"No clear change. {known}", *_unclear(open_, rows)]
+        return [f"No clear change. {known}", *unclear]
     left = [row for row in whole if row.verdict == "inconclusive"]
     if not left or any(row.moved for row in whole):
-        return _unclear(open_, rows)
+        return unclear
     known = _worst_case(left)
-    return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *_unclear(open_, rows)]
-
-
-def _unclear(open_: Sequence[Row], rows: Sequence[Row]) -> list[str]:
-    if not open_ or len(rows) == 1:
-        return []
-    return [f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."]
+    return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *unclear]
 
 
 def _worst_case(rows: Sequence[Row]) -> str:
@@ -311,8 +303,8 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     kept = claims[:MOST_CLAIMS]
     if best is not None and best not in kept:
         kept = [*kept[: MOST_CLAIMS - 1], best]
-    told = [f"{counts[kind]:,} {word}" for kind, word in WORDS.items() if counts[kind]]
-    title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {', '.join(told)}"
+    verdicts = ", ".join(f"{counts[kind]:,} {word}" for kind, word in WORDS.items() if counts[kind])
+    title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {verdicts}"
     return Story(title, counts, tuple(kept), (), tuple(rows))
 
 
