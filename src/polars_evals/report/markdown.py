@@ -7,15 +7,15 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from polars_evals.drift import Comparison
 from polars_evals.report.numbers import middle_cut, score, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import SIGNS, Row, Table, by_importance, place_of, tables_of
+from polars_evals.report.tables import SIGNS, Row, Table, by_importance, is_comparison, place_of, tables_of
 from polars_evals.wording import cell, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polars_evals.drift import Comparison
     from polars_evals.drift.result import Result
 
 # Rows that stand open, rows in all, and characters of a text.
@@ -33,7 +33,7 @@ def markdown(result: Result, page: str | None = None) -> str:
     lines = [f"**{inert(sentence(result))}**", ""]
     if page is not None:
         lines += [f"Charts and all items: {inert(line(page, 400))}", ""]
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         lines += [*_folded(result), "", *_worst(result)]
     else:
         for table in tables_of(result):

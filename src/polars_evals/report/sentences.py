@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
 from polars_evals.report.tables import MOVED, ORDER, WORDS, Row, outcome_name, rows_of, series_of
 from polars_evals.wording import counted, line, spoken, verb
@@ -16,6 +15,7 @@ from polars_evals.wording import counted, line, spoken, verb
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
     from polars_evals.drift.result import Result
 
 # Claims of a page, and things that are named one by one before the others are only counted.
@@ -60,16 +60,11 @@ class Story:
 
 def sentence(result: Result) -> str:
     """Return what any result found in a sentence."""
-    makers: dict[type[Any], Callable[[Any], str]] = {
-        Comparison: lambda one: story(one).sentence,
-        Timeline: _timeline,
-        Ranking: _ranking,
-        Calibration: _calibration,
-        SamplePlan: _plan,
-        Runs: _runs,
-        Agreement: _agreement,
-    }
-    return line(makers[type(result)](result), 2_000)
+    makers: dict[str, Callable[[Any], str]] = {
+        "Agreement": _agreement, "Calibration": _calibration, "Comparison": lambda one: story(one).sentence,
+        "Ranking": _ranking, "Runs": _runs, "SamplePlan": _plan, "Timeline": _timeline,
+    }  # fmt: skip
+    return line(makers[type(result).__name__](result), 2_000)
 
 
 def story(comparison: Comparison) -> Story:
@@ -193,6 +188,12 @@ def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
     else:
         shown = [middle_cut(one) for one in own]
     return spoken([*shown, *(middle_cut(outcome_name(one)) for one in others)])
+
+
+def _first(things: Sequence[str], most: int, noun: str) -> list[str]:
+    """Return the first of some things, and how many more there are."""
+    more = len(things) - most
+    return [*things[:most], *([counted(more, noun)] if more > 0 else [])]
 
 
 def _slice_word(name: str, *, short: bool = True) -> str:
@@ -321,9 +322,8 @@ def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Cla
         )
         names = list(dict.fromkeys(row.slice for row in hidden if row.slice is not None))
         if names:
-            words = [_slice_word(name, short=short) for name in names[:MOST_NAMED]]
-            more = len(names) - MOST_NAMED
-            where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
+            words = [_slice_word(name, short=short) for name in names]
+            where = spoken(_first(words, MOST_NAMED, "more slice"))
             found.append(Claim(f"{who} is worse in {where}", "regressed", (candidate,), hidden[0]))
     if len(found) > MOST_NAMED:
         names = [claim.candidates[0] for claim in found]
@@ -389,9 +389,7 @@ def period_of(timeline: Timeline) -> str:
 def _timeline(timeline: Timeline) -> str:
     found, about = changes(timeline), period_of(timeline)
     if found:
-        more = len(found) - MOST_CLAIMS
-        said = [claim.text for claim in found[:MOST_CLAIMS]]
-        return f"{'; '.join([*said, *([counted(more, 'more change')] if more > 0 else [])])}. {about}."
+        return f"{'; '.join(_first([claim.text for claim in found], MOST_CLAIMS, 'more change'))}. {about}."
     unclear = timeline.summary.filter(pl.col("verdict") == "inconclusive").height
     known = f"No clear change: {unclear:,} of" if unclear else "No change in"
     return f"{known} {about}{', unclear' if unclear else ''}."
@@ -406,8 +404,7 @@ def _ranking(ranking: Ranking) -> str:
         leaders.append(
             f"{middle_cut(str(metric))}: {middle_cut(first['version'])} leads with {first['mean']:.3f}{doubt}"
         )
-    more = len(leaders) - 2 * MOST_NAMED
-    return "; ".join([*leaders[: 2 * MOST_NAMED], *([counted(more, "more metric")] if more > 0 else [])])
+    return "; ".join(_first(leaders, 2 * MOST_NAMED, "more metric"))
 
 
 def _calibration(calibration: Calibration) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
 
-from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, digits_for, percent, score, signed
 from polars_evals.suite.measure import measures_of
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
     from polars_evals.drift.result import Result
     from polars_evals.suite.measure import Measure
 
@@ -168,6 +167,8 @@ class Row:
 
 def series_of(timeline: Timeline) -> list[Row]:
     """Return the series of a timeline, what moved first, the worst first, scores before measures."""
+    from polars_evals.drift.timeline import deciding
+
     measures = measures_of(timeline.settings["measures"])
     columns = {"before": "reference_mean", "after": "current_mean", "low": "ci_low", "high": "ci_high"}
     same = ("metric", "slice", "by", "value", "verdict", "reason", "n", "q_value", "difference", "began")
@@ -375,14 +376,23 @@ def place_of(row: Row, head: str) -> str:
 
 def tables_of(result: Result) -> list[Table]:
     """Return the tables of any result but a comparison's, most important first."""
-    makers: dict[type[Any], Callable[[Any], list[Table]]] = {
-        Timeline: _timeline, Ranking: _ranking, Calibration: _calibration, SamplePlan: _plan, Runs: _runs,
-        Agreement: _agreement,
-    }  # fmt: skip
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         rows = by_importance(rows_of(result))
         return [compared(rows, "rows", versions=len(result.spec.candidates) > 1)]
-    return [table for table in makers[type(result)](result) if table.rows]
+    makers: dict[str, Callable[[Any], list[Table]]] = {
+        "Agreement": _agreement, "Calibration": _calibration, "Ranking": _ranking, "Runs": _runs,
+        "SamplePlan": _plan, "Timeline": _timeline,
+    }  # fmt: skip
+    return [table for table in makers[type(result).__name__](result) if table.rows]
+
+
+def is_comparison(result: Result) -> TypeGuard[Comparison]:
+    """Say whether a result is a comparison.
+
+    Results are known by the names of their classes: `polars-evals score` shows a table, and should not wait
+    for the import of everything that compares.
+    """
+    return type(result).__name__ == "Comparison"
 
 
 def _timeline(result: Timeline) -> list[Table]:

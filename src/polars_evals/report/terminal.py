@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import replace
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from polars_evals.drift import Comparison
 from polars_evals.report.numbers import middle_cut, number_of, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import ORDER, Row, Table, by_importance, compared, digits_of, tables_of
+from polars_evals.report.tables import (
+    ORDER,
+    Row,
+    Table,
+    by_importance,
+    compared,
+    digits_of,
+    is_comparison,
+    tables_of,
+)
 from polars_evals.wording import LEAD, apart, cell, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from polars_evals.drift import Comparison
     from polars_evals.drift.result import Result
 
 # Columns where the terminal is unknown, and the most that a result takes of a wider one.
@@ -95,7 +105,7 @@ def text(
     width = width or width_of()
     last = [f"{kind}: {path}" for kind, path in (paths or {}).items()]
     head = _paragraph(sentence(result), width)
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         if not everything:
             head = head if len(head) <= 6 else [*head[:5], f"{head[5][: width - 1]}…"]
         body = _comparison(result, width, more, everything, lines - len(head) - len(last))
@@ -110,7 +120,7 @@ def short(result: Result) -> str:
     width = width_of()
     head = _paragraph(sentence(result), width)[:5]
     room = FEW_LINES - len(head) - 1
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         rows = by_importance(story(result).rows)
         moved = [row for row in rows if row.moved] or rows
         shown = _versions(result, rows) if len(result.spec.candidates) > 1 else compared(moved)
@@ -122,7 +132,7 @@ def short(result: Result) -> str:
 def explain(result: Result) -> str:
     """Return every row of a result with its reason, and every note."""
     lines = [sentence(result), ""]
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         several = len(result.spec.candidates) > 1
         for row in by_importance(story(result).rows):
             who = f"{_whole(row.candidate)}, " if several else ""
@@ -364,13 +374,11 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
             "added": run.added,
             "updated": run.updated,
             "files": run.files,
-            "not read": len(run.failures),
+            **({"not read": len(run.failures)} if any(one.failures for one in status.runs) else {}),
             "verdicts": _verdicts(run.verdicts),
         }
         for run in status.runs
     ]
-    if not any(run["not read"] for run in runs):
-        runs = [{key: value for key, value in run.items() if key != "not read"} for run in runs]
     lines = [*_paragraph(_state(status.now), width), *_details(status.now, fold), ""]
     lines += _fitted(Table.of(runs), width, None, "") or ["no run is on record"]
     for run in status.runs:
@@ -391,22 +399,20 @@ def _verdicts(found: Mapping[str, str]) -> str:
     """Name the verdict of one version, and count those of several."""
     if len(found) < 2:
         return "".join(f"{name} {verdict}" for name, verdict in found.items()) or "–"
-    kinds = list(found.values())
-    return ", ".join(f"{kinds.count(kind):,} {kind}" for kind in ORDER if kind in kinds)
+    kinds = Counter(found.values())
+    return ", ".join(f"{kinds[kind]:,} {kind}" for kind in ORDER if kind in kinds)
 
 
 def _state(outcome: Any) -> str:
     """Say how a job stands: its gates, its inputs, and what the comparison found."""
-    states = [one.status for one in outcome.gates]
-    failed = states.count("failed")
+    states = Counter(one.status for one in outcome.gates)
+    failed, total = states["failed"], states.total()
     sentences = [f"Nothing new since {_minute(outcome.same_as)}."] if outcome.same_as else []
     if failed:
-        count = f"{failed:,} of {len(states):,} gates"
-        sentences.append("The gate failed." if len(states) == 1 else f"{count} failed.")
+        sentences.append("The gate failed." if total == 1 else f"{failed:,} of {total:,} gates failed.")
     elif states:
-        kinds = {kind: states.count(kind) for kind in dict.fromkeys(states)}
-        said = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-        sentences.append("All gates passed." if set(kinds) == {"passed"} else f"Gates: {said}.")
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in states.items())
+        sentences.append("All gates passed." if set(states) == {"passed"} else f"Gates: {counts}.")
     if outcome.failures:
         sentences.append(f"{counted(len(outcome.failures), 'input')} not taken.")
     if outcome.comparison is not None:
