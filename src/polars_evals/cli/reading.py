@@ -14,8 +14,8 @@ import polars as pl
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
 from polars_evals.cli.options import AUTO
+from polars_evals.jobs.ingest import read_all, score_files, summary
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
