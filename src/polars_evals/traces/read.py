@@ -21,12 +21,13 @@ from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,
-    Kind,
+    TraceFile,
     guarded,
     pieces,
     too_long,
 )
-from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Platform, Record
+from polars_evals.traces.platforms import PLATFORMS
+from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Record
 from polars_evals.wording import line
 
 # Where a row comes from: its file, its record as text, and the record's number in the file.
@@ -46,44 +47,31 @@ KEPT = "@kept"
 
 
 def record_frames(
-    file: str,
-    kind: Kind,
+    file: TraceFile,
     lists: Sequence[Sequence[str]],
-    unpack: Callable[[Record, Record], Iterable[Record]] | None,
+    unpack: Callable[[Record, Record], Iterable[Record]] | None = None,
     *,
-    name: str | None = None,
     kept: Sequence[str] = (),
     storage_options: dict[str, Any] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Read a file's records, in frames of some megabytes.
 
-    `name` is what the file is called where the bytes are in a copy.
-
     A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
     should keep of it stands under `KEPT`.
     """
     around: Record = {}
-    for frame in _frames(file, kind, lists, around, storage_options):
-        about = around | {"file": name or file}
-        yield frame if unpack is None else _unpacked(frame, unpack, about, around, kept)
-
-
-def _frames(
-    file: str,
-    kind: Kind,
-    lists: Sequence[Sequence[str]],
-    around: Record,
-    storage_options: dict[str, Any] | None,
-) -> Iterator[pl.DataFrame]:
-    if kind == "lines":
-        return _lines(file, storage_options)
-    if kind in ("parquet", "csv"):
-        return _rows(file, kind, storage_options)
-    if kind == "eval":
-        return _batched(_archive(file, around))
-    if kind == "yaml":
-        return _batched(_yaml(file, lists, around))
-    return _batched(_documents(file, lists, around, storage_options))
+    if file.kind == "lines":
+        frames = _lines(file.path, storage_options)
+    elif file.kind in ("parquet", "csv"):
+        frames = _rows(file, storage_options)
+    elif file.kind == "eval":
+        frames = _batched(_archive(file.path, around))
+    elif file.kind == "yaml":
+        frames = _batched(_yaml(file.path, lists, around))
+    else:
+        frames = _batched(_documents(file.path, lists, around, storage_options))
+    for frame in frames:
+        yield frame if unpack is None else _unpacked(frame, unpack, file.name, around, kept)
 
 
 def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
@@ -300,19 +288,20 @@ def _refuse_expanding(file: str, text: bytes) -> None:
             raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
-def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan a Parquet file, or a CSV file as texts."""
-    if kind == "parquet":
-        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
-    separator = "\t" if ".tsv" in file.lower() else ","
-    return pl.scan_csv(
-        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
-    )
+def scan_table(file: TraceFile, storage_options: dict[str, Any] | None, **csv_options: Any) -> pl.LazyFrame:
+    """Scan a Parquet file, or a CSV file: as texts, unless other options are given."""
+    if file.kind == "parquet":
+        return pl.scan_parquet(
+            file.path, glob=False, hive_partitioning=False, storage_options=storage_options
+        )
+    separator = "\t" if ".tsv" in file.name.lower() else ","
+    options = {"glob": False, "separator": separator, "storage_options": storage_options}
+    return pl.scan_csv(file.path, **options, **(csv_options or {"infer_schema": False}))
 
 
-def _rows(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+def _rows(file: TraceFile, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     """Read the rows of a table as records, for platforms whose rows must be unpacked."""
-    table = scan_table(file, kind, storage_options)
+    table = scan_table(file, storage_options)
     record = as_record(table.collect_schema())
     start = 0
     while True:
@@ -330,47 +319,55 @@ def _written(record: Any) -> str:
 def _unpacked(
     frame: pl.DataFrame,
     unpack: Callable[[Record, Record], Iterable[Record]],
-    shown: Record,
+    file: str,
     around: Record,
     kept: Sequence[str],
 ) -> pl.DataFrame:
+    """Have a platform take records apart; it may add to what stands around them."""
+    context = around | {"file": file}
     numbers, texts = list[int](), list[str | None]()
     for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
-        try:
-            record = None if text is None else json.loads(text)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            numbers.append(number)
-            texts.append(text)
-            continue
-        held = {name: record[name] for name in kept if name in record}
-        try:
-            made = [_written(each | {KEPT: held} if held else each) for each in unpack(record, shown)]
-        except BrokenRecordError:
-            made = ["broken"]
+        record = parsed(text)
+        made = [text]
+        if isinstance(record, dict):
+            own = {name: record[name] for name in kept if name in record}
+            try:
+                made = [_written(each | {KEPT: own} if own else each) for each in unpack(record, context)]
+            except BrokenRecordError:
+                made = ["broken"]
         numbers += [number] * len(made)
         texts += made
-    around.update({key: value for key, value in shown.items() if key != "file"})
+    around.update({key: value for key, value in context.items() if key != "file"})
     return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
 
 
-def sample(
-    file: str, kind: Kind, platforms: Iterable[Platform], storage_options: dict[str, Any] | None
-) -> list[str | None]:
-    """Read a file's first records, before its platform is known; one that is not valid UTF-8 is null."""
-    lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
+def sample(file: TraceFile, storage_options: dict[str, Any] | None) -> list[Any]:
+    """Read a file's first records, before its platform is known; one that cannot be read is None."""
+    lists = list(dict.fromkeys(keys for platform in PLATFORMS.values() for keys in platform.lists))
     found = list[str | None]()
-    for frame in islice(record_frames(file, kind, lists, None, storage_options=storage_options), 3):
+    for frame in islice(record_frames(file, lists, storage_options=storage_options), 3):
         found += frame.get_column(LINE).head(SAMPLE_RECORDS - len(found)).to_list()
         if len(found) == SAMPLE_RECORDS:
             break
-    return found
+    return [parsed(text) for text in found]
+
+
+def parsed(text: str | None) -> Any:
+    """Read JSON; what is broken is None, which the scan itself keeps and counts."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def stable_hash(text: pl.Expr) -> pl.Expr:
     """Hash each text with BLAKE2b (16 bytes, in hexadecimal) of its UTF-8 bytes; null stays null."""
-    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
+    return read_value(text, "hash")
+
+
+def read_value(text: pl.Expr, reading: str) -> pl.Expr:
+    """Read texts as if each stood in a record."""
+    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)])
 
 
 def read_records(

@@ -9,81 +9,64 @@ from typing import Any
 import polars as pl
 
 from polars_evals.expressions.python import elementwise
-from polars_evals.traces.detect import look, scores_of
-from polars_evals.traces.plan import Group, ScanPlan
-from polars_evals.traces.platforms.base import Candidate, Platform, Scores, ScoreTable, read_scores
+from polars_evals.traces.detect import look, score_table_of
+from polars_evals.traces.platforms.base import Candidate, Platform, Scores, as_number, read_scores
+from polars_evals.traces.query import TraceQuery
 from polars_evals.traces.read import LINE, read_records, record_frames
-from polars_evals.traces.rows import CANONICAL, SCORES, Rows, finished, kept_name
+from polars_evals.traces.rows import CANONICAL, SCORES, Rows, with_values
+from polars_evals.traces.source import Stream, Table
 
 
-def with_scores(plan: ScanPlan, rows: Rows) -> pl.LazyFrame:
+def with_scores(query: TraceQuery, rows: Rows) -> pl.LazyFrame:
     """Scan with `<name>_score` and `<name>_label` for each score that the files hold."""
-    kept = [kept_name(name) for name in plan.keep]
-    frames = [(group, _with_tables(plan, group, rows)) for group in plan.groups]
-    names = sorted({name for group, frame in frames for name in _names(group, frame)})
+    frames = [(group.platform, _with_tables(query, group, rows)) for group in query.groups]
+    names = sorted({name for platform, frame in frames for name in _names(platform, frame)})
     columns = [f"{name}_{part}" for name in names for part in ("score", "label")]
-    taken = sorted({*columns} & {*CANONICAL, *kept})
+    taken = sorted({*columns} & {*CANONICAL, *query.kept})
     if taken:
         raise ValueError(f"the platform's scores would overwrite {', '.join(taken)}; leave it out of keep=")
-    finish = [
-        finished(
-            frame.with_columns(_read(group.platform, names).struct.unnest()) if names else frame,
-            [*kept, *columns],
-            **plan.options,
-        )
-        for group, frame in frames
+    scored = [
+        frame.with_columns(_read(platform, names).struct.unnest()) if names else frame
+        for platform, frame in frames
     ]
-    return finish[0] if len(finish) == 1 else pl.concat(finish, how="vertical_relaxed")
+    return query.finish(scored, [*query.kept, *columns])
 
 
-def _with_tables(plan: ScanPlan, group: Group, rows: Rows) -> pl.LazyFrame:
+def _with_tables(query: TraceQuery, group: Table | Stream, rows: Rows) -> pl.LazyFrame:
     """Add the scores of tables that stand beside the traces: by span, or else by trace."""
-    beside = _tables(plan, group.platform)
-    frame = plan.rows(group, rows, scores=beside.get("span_id"))
-    by_trace = beside.get("trace_id")
-    if not by_trace:
-        return frame
-    found = pl.col("trace_id").replace_strict(by_trace, default=None, return_dtype=pl.String)
-    return frame.with_columns(pl.coalesce(SCORES, found).alias(SCORES))
+    spans, traces = _tables(query, group.platform)
+    return with_values(query.rows(group, rows, scores=spans), SCORES, "trace_id", traces)
 
 
-def _tables(plan: ScanPlan, platform: Platform) -> dict[str, dict[str, str]]:
+def _tables(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
     """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
-    if platform.score_table is None:
-        return {}
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for file in plan.detection.left_out:
-        seen = look(file, plan.storage_options)
-        if scores_of(seen) is not platform:
+    found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    table = platform.score_table
+    for name in query.detection.left_out if table else ():
+        file = look(name, query.storage_options)
+        if table is None or score_table_of(file) is not platform:
             continue
-        for frame in record_frames(file, seen.kind, (("data",),), None, storage_options=plan.storage_options):
-            for row in _entries(platform.score_table, frame).iter_rows(named=True):
-                key = "span_id" if row["span_id"] else "trace_id"
-                if row[key] and row["name"]:
-                    held = found.setdefault(key, {}).setdefault(row[key], {})
-                    held[row["name"]] = {"score": _number(row["value"]), "label": row["label"]}
-    return {
-        key: {owner: json.dumps(held) for owner, held in entries.items()} for key, entries in found.items()
-    }
+        places = {
+            field: [Candidate(path, "word") for path in table.places.get(field, ())]
+            for field in ("trace_id", "span_id", "name", "value", "label")
+        }
+        for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
+            for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
+                owner = row["span_id"] or row["trace_id"]
+                if owner and row["name"]:
+                    held = found[not row["span_id"]].setdefault(owner, {})
+                    held[row["name"]] = {
+                        "score": as_number({"true": 1, "false": 0}.get(row["value"], row["value"])),
+                        "label": row["label"],
+                    }
+    spans, traces = ({owner: json.dumps(held) for owner, held in one.items()} for one in found)
+    return spans, traces
 
 
-def _entries(table: ScoreTable, frame: pl.DataFrame) -> pl.DataFrame:
-    names = ("trace_id", "span_id", "name", "value", "label")
-    places = {name: [Candidate(path, "word") for path in table.places.get(name, ())] for name in names}
-    return read_records(frame.get_column(LINE), places)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float({"true": "1", "false": "0"}.get(text, text))
-    except ValueError:
-        return None
-
-
-def _names(group: Group, frame: pl.LazyFrame) -> set[str]:
+def _names(platform: Platform, frame: pl.LazyFrame) -> set[str]:
     """Look up the names of the scores."""
     held = frame.select(pl.col(SCORES).unique()).collect(engine="streaming").to_series()
-    return {name for text in held.drop_nulls() for name in _parsed(group.platform, text)}
+    return {name for text in held.drop_nulls() for name in _parsed(platform, text)}
 
 
 def _parsed(platform: Platform, text: str) -> Scores:

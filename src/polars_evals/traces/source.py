@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from polars_evals._polars import TIME_CASTS, is_map
 from polars_evals.expressions.python import json_text
-from polars_evals.traces.content import Kind
-from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.platforms.base import Candidate
+from polars_evals.traces.content import Kind, TraceFile, beginnings
+from polars_evals.traces.platforms.base import Candidate, Platform
 from polars_evals.traces.read import (
     BATCH_BYTES,
     BROKEN,
@@ -64,40 +63,61 @@ def as_text(field: Field) -> pl.Expr:
     return expr.cast(pl.String)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Files of one kind whose columns have types that agree, so that one scan reads them."""
+@dataclass
+class Group:
+    """Files of one platform that one scan reads."""
 
-    kind: Kind
-    hive: tuple[str, ...]
-    files: list[str] = field(default_factory=list)
-    schema: dict[str, pl.DataType] = field(default_factory=dict)
-    # Where the bytes of files are that are read from a copy.
-    copies: dict[str, str] = field(default_factory=dict)
-    platform: Platform = GENERIC
+    platform: Platform
+    members: list[TraceFile]
+    # The columns or keys of all of them.
+    schema: dict[str, pl.DataType]
 
-    def only(self, files: Sequence[str]) -> Table:
+    @property
+    def files(self) -> list[str]:
+        """The names of the files."""
+        return [member.name for member in self.members]
+
+    @property
+    def hive(self) -> tuple[str, ...]:
+        """The folders named `key=value`, the same for all files."""
+        return self.members[0].hive if self.members else ()
+
+    def only(self, files: Collection[str]) -> Self:
         """Take some of the files."""
-        return replace(self, files=list(files))
+        wanted = set(files)
+        return replace(self, members=[member for member in self.members if member.name in wanted])
+
+    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add what folders named `key=value` say."""
+        return rows.with_columns(
+            pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key) for key in self.hive
+        )
+
+
+class Table(Group):
+    """Files of one kind whose columns have types that agree."""
+
+    @property
+    def kind(self) -> Kind:
+        """What the files are: all Parquet or all CSV."""
+        return self.members[0].kind
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
-                scan_table(self.copies.get(file, file), "csv", storage_options).with_columns(
-                    pl.lit(file).alias(FILE)
-                )
-                for file in self.files
+                scan_table(member, storage_options).with_columns(pl.lit(member.name).alias(FILE))
+                for member in self.members
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        read = [self.copies.get(file, file) for file in self.files]
-        copied = read != self.files
+        names = {member.path: member.name for member in self.members}
+        are_copies = list(names) != self.files
         table = pl.scan_parquet(
-            read,
+            list(names),
             schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
             glob=False,
-            hive_partitioning=bool(self.hive) and not copied,
-            hive_schema=None if copied else dict.fromkeys(self.hive, pl.String()) or None,
+            hive_partitioning=bool(self.hive) and not are_copies,
+            hive_schema=None if are_copies else dict.fromkeys(self.hive, pl.String()) or None,
             missing_columns="insert",
             extra_columns="ignore",
             # Times are converted by the scan itself, so that a filter on them can skip row groups.
@@ -109,36 +129,19 @@ class Table:
             storage_options=storage_options,
             include_file_paths=FILE,
         )
-        if not copied:
-            return table
-        names = pl.col(FILE).replace(dict(zip(read, self.files, strict=True)))
-        return self._with_folders(table.with_columns(names))
+        return self._with_folders(table.with_columns(pl.col(FILE).replace(names))) if are_copies else table
 
-    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.with_columns(_folder_value(key) for key in self.hive)
-
-    def column_of(self, path: str) -> str | None:
-        """Find the column that a path begins with: the longest, for columns may have dots in their names."""
-        known = [
-            column
-            for column in (*self.schema, *self.hive, FILE)
-            if path.startswith(column) and path[len(column) :][:1] in ("", ".", "[")
-        ]
-        return max(known, key=len, default=None)
-
-    def columns_of(self, path: str) -> list[str]:
+    def _columns_of(self, path: str) -> list[str]:
         """List the columns that a path may lead to: its own, and those that have counted names."""
         if path == "$":
             return list(self.schema)
-        column = self.column_of(path)
-        if column is not None:
-            return [column]
+        known = beginnings(path, (*self.schema, *self.hive, FILE))
         counted = re.compile(rf"{re.escape(path)}\.\d+\.")
-        return [name for name in self.schema if counted.match(name)]
+        return [max(known, key=len)] if known else [name for name in self.schema if counted.match(name)]
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field: a column itself where that is all there is to it, so that filters reach the scan."""
-        present = [(place, columns) for place in places if (columns := self.columns_of(place.path))]
+        present = [(place, columns) for place in places if (columns := self._columns_of(place.path))]
         if not present:
             return None
         whole = [
@@ -155,6 +158,10 @@ class Table:
         record = as_record({name: self.schema.get(name, pl.String()) for name in used})
         return Field(read_text(record, [place for place, _ in present]), pl.String())
 
+    def source_field(self, path: str, reading: str = "text") -> Field | None:
+        """Find what a user names: a column or a path into one."""
+        return self.field([Candidate(path, reading)])
+
     def _plain(self, place: Candidate) -> pl.Expr:
         """Take a column as text, without the ways to write that there is none."""
         text = as_text(Field(pl.col(place.path), self.schema.get(place.path, pl.String())))
@@ -162,50 +169,26 @@ class Table:
 
     def knows(self, name: str) -> bool:
         """Say whether a path begins with a column of these files."""
-        return bool(self.columns_of(name))
+        return bool(self._columns_of(name))
 
 
-def _folder_value(key: str) -> pl.Expr:
-    """Read what a folder named `key=value` says."""
-    return pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
+@dataclass
+class Stream(Group):
+    """Files of records."""
 
-
-def numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Tables have no line numbers to tell."""
-    return frame.with_columns(pl.lit(None, pl.Int64).alias(NUMBER))
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Files of one platform's records."""
-
-    hive: tuple[str, ...]
-    # The files, and what kind of file each is.
-    kinds: dict[str, Kind] = field(default_factory=dict)
-    schema: dict[str, pl.DataType] = field(default_factory=dict)
-    platform: Platform = GENERIC
     # Whether the platform must take the records apart.
     unpacks: bool = False
+    constant: set[str] = field(default_factory=set)
     # The fields that were asked for, and so must be read from the records.
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
     kept: list[str] = field(default_factory=list)
-    # Where the bytes of files are that are read from a copy.
-    copies: dict[str, str] = field(default_factory=dict)
-    # Keys that say the same in all records, and so name no item.
-    constant: set[str] = field(default_factory=set)
     # Fields that are not needed where another one is there: hashes in the place of ids.
     unless: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self.kinds)
-
-    def only(self, files: Sequence[str]) -> Stream:
+    def only(self, files: Collection[str]) -> Self:
         """Take some of the files, as they were before fields were asked of them."""
-        kinds = {file: self.kinds[file] for file in files}
-        return replace(self, kinds=kinds, used={}, kept=[], unless={})
+        return replace(super().only(files), used={}, kept=[], unless={})
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -216,7 +199,7 @@ class Stream:
         folders = [pl.col(place.path) for place in places if place.path in self.hive]
         return Field(pl.coalesce(pl.col(name), *folders) if folders else pl.col(name), pl.String())
 
-    def source_field(self, path: str, reading: str = "text") -> Field:
+    def source_field(self, path: str, reading: str = "text") -> Field | None:
         """Find what a user names: a key or a path of the records as they are in the file."""
         if path in (FILE, LINE) or path in self.hive:
             return Field(pl.col(path), pl.String())
@@ -224,33 +207,27 @@ class Stream:
         if self.unpacks:
             self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
             places = [Candidate(f"{KEPT}.{path}", reading), *places]
-        found = self.field(places)
-        assert found is not None
-        return found
+        return self.field(places)
 
     def knows(self, name: str) -> bool:
         """Say whether a path begins with a key that was seen."""
-        known = (*self.schema, *self.hive, FILE, LINE)
-        return any(name.startswith(key) and name[len(key) :][:1] in ("", ".", "[") for key in known)
+        return bool(beginnings(name, (*self.schema, *self.hive, FILE, LINE)))
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files: the fields that are used, as texts."""
         text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
-        schema = pl.Schema({**text, NUMBER: pl.Int64()})
-        scan = scan_frames(schema, lambda wanted, at_once: self._frames(wanted, storage_options, at_once))
-        return scan.with_columns(_folder_value(key) for key in self.hive)
 
-    def _frames(
-        self, wanted: Sequence[str], storage_options: dict[str, Any] | None, at_once: int
-    ) -> Iterator[pl.DataFrame]:
-        fields = {name: places for name, places in self.used.items() if name in wanted}
-        for found in self.records(storage_options, at_once=at_once):
-            if fields or BROKEN in wanted:
-                read = read_records(found.get_column(LINE), fields, self.unless)
-                refuse_deep(found, read)
-                yield found.hstack(read)
-            else:
-                yield found
+        def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+            fields = {name: places for name, places in self.used.items() if name in wanted}
+            for records in self.records(storage_options, at_once=at_once):
+                if not fields and BROKEN not in wanted:
+                    yield records
+                    continue
+                values = read_records(records.get_column(LINE), fields, self.unless)
+                refuse_deep(records, values)
+                yield records.hstack(values)
+
+        return self._with_folders(scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
 
     def records(
         self,
@@ -264,19 +241,14 @@ class Stream:
         Of a file that is in `passed` by then, no more is read.
         """
         held, size = list[pl.DataFrame](), 0
-        for file, kind in self.kinds.items():
+        unpack = self.platform.unpack if self.unpacks else None
+        for member in self.members:
             for frame in record_frames(
-                self.copies.get(file, file),
-                kind,
-                self.platform.lists,
-                self.platform.unpack if self.unpacks else None,
-                name=file,
-                kept=self.kept,
-                storage_options=storage_options,
+                member, self.platform.lists, unpack, kept=self.kept, storage_options=storage_options
             ):
-                if file in passed:
+                if member.name in passed:
                     break
-                name = pl.Series(FILE, [file], pl.String).new_from_index(0, frame.height)
+                name = pl.Series(FILE, [member.name], pl.String).new_from_index(0, frame.height)
                 held.append(frame.insert_column(frame.width, name))
                 size += int(frame.estimated_size())
                 if size >= at_once:

@@ -11,10 +11,20 @@ import polars as pl
 
 from polars_evals import _native
 from polars_evals._polars import format_text
-from polars_evals.traces.detect import Seen
+from polars_evals.traces.content import TraceFile
+from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate
-from polars_evals.traces.read import BROKEN, FILE, LINE, NUMBER, read_records, refuse_deep, too_deep
-from polars_evals.traces.rows import CANONICAL, as_time, with_text_as_time
+from polars_evals.traces.read import (
+    BROKEN,
+    FILE,
+    LINE,
+    NUMBER,
+    read_records,
+    refuse_deep,
+    scan_table,
+    too_deep,
+)
+from polars_evals.traces.rows import CANONICAL, as_time
 from polars_evals.traces.source import Field, Stream, as_text, merge_types, scan_frames
 
 # Where a row is from: its file, its number there, and what is wrong with its record.
@@ -24,6 +34,8 @@ SOURCE: Mapping[str, pl.DataType] = {
     "source_broken": pl.String(),
 }
 _TEXTS = [name for name, dtype in CANONICAL.items() if isinstance(dtype, pl.String)]
+
+_NOT_BROKEN = pl.lit(None, pl.String).alias(BROKEN)
 
 # Parquet files up to this size are read with others.
 _SMALL_BYTES = 1 << 20
@@ -40,7 +52,7 @@ _PLAIN: Mapping[int, pl.DataType] = {
 
 
 def scan_tables(
-    seen: Sequence[Seen],
+    files: Sequence[TraceFile],
     texts: Collection[str],
     failed: dict[str, Exception],
     storage_options: dict[str, Any] | None = None,
@@ -49,43 +61,45 @@ def scan_tables(
 
     Parameters
     ----------
-    seen
+    files
         The files.
     texts
         Columns of CSV files that stay text, whatever they look like.
     failed
         Gets the files that cannot be read, with the reason.
     """
-    parquet = [each for each in seen if each.kind == "parquet"]
-    csv = [each for each in seen if each.kind == "csv"]
-    records = [each for each in seen if each.kind not in ("parquet", "csv")]
-    frames = [
-        _scan_parquet({each.path: each.file for each in alike}, storage_options) for alike in _alike(parquet)
-    ]
-    frames += [_scan_csv(each, texts, storage_options) for each in csv]
+    frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
+    for file in files:
+        if file.kind == "csv":
+            kept = {name: pl.String() for name in file.schema if name in {*texts, *_TEXTS}}
+            frames.append(
+                scan_table(file, storage_options, infer_schema_length=None, schema_overrides=kept)
+                .with_row_index(NUMBER)
+                .with_columns(pl.col(NUMBER).cast(pl.Int64), pl.lit(file.name).alias(FILE), _NOT_BROKEN)
+            )
+    records = [file for file in files if file.kind not in ("parquet", "csv")]
     if records:
-        copies = {each.file: each.path for each in records if each.copy}
-        stream = Stream((), {each.file: each.kind for each in records}, copies=copies)
-        frames.append(_scan_records(stream, failed, storage_options))
+        frames.append(_scan_records(Stream(GENERIC, records, {}), failed, storage_options))
     return [_finished(frame) for frame in frames]
 
 
-def _alike(seen: Sequence[Seen]) -> list[list[Seen]]:
-    """Put small files with the same columns together."""
-    groups, found = dict[object, list[Seen]](), list[list[Seen]]()
-    for each in seen:
-        is_small = "://" not in each.path and os.path.getsize(each.path) <= _SMALL_BYTES
-        if is_small:
-            groups.setdefault(tuple(each.schema.items()), []).append(each)
+def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    """Put small Parquet files with the same columns together."""
+    groups, found = dict[object, list[TraceFile]](), list[list[TraceFile]]()
+    for file in files:
+        if file.kind != "parquet":
+            continue
+        if "://" not in file.path and os.path.getsize(file.path) <= _SMALL_BYTES:
+            groups.setdefault(tuple(file.schema.items()), []).append(file)
         else:
-            found.append([each])
+            found.append([file])
     return [*found, *groups.values()]
 
 
-def _scan_parquet(files: Mapping[str, str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan Parquet files: where their bytes are, and what they are called."""
+def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan Parquet files with the same columns."""
     scan = pl.scan_parquet(
-        list(files),
+        [file.path for file in files],
         glob=False,
         hive_partitioning=False,
         include_file_paths=FILE,
@@ -93,28 +107,14 @@ def _scan_parquet(files: Mapping[str, str], storage_options: dict[str, Any] | No
         storage_options=storage_options,
     )
     row = pl.col(NUMBER).cast(pl.Int64)
+    # `replace` holds all rows of a streaming query: large files stand alone.
+    name = pl.lit(files[0].name)
     if len(files) > 1:
         # Asked of the files alone: a window over their rows would hold all of them.
         first = scan.select(FILE, NUMBER).group_by(FILE).agg(row.min()).collect(engine="streaming")
         row -= pl.col(FILE).replace_strict(first[FILE], first[NUMBER], return_dtype=pl.Int64)
-    # `replace` holds all rows of a streaming query: large files stand alone.
-    name = pl.lit(next(iter(files.values()))) if len(files) == 1 else pl.col(FILE).replace(dict(files))
-    return scan.with_columns(row).with_columns(name.alias(FILE), pl.lit(None, pl.String).alias(BROKEN))
-
-
-def _scan_csv(seen: Seen, texts: Collection[str], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    kept = {name: pl.String() for name in seen.schema if name in {*texts, *_TEXTS}}
-    table = pl.scan_csv(
-        seen.path,
-        glob=False,
-        separator="\t" if ".tsv" in seen.file.lower() else ",",
-        infer_schema_length=None,
-        schema_overrides=kept,
-        storage_options=storage_options,
-    )
-    return table.with_row_index(NUMBER).with_columns(
-        pl.col(NUMBER).cast(pl.Int64), pl.lit(seen.file).alias(FILE), pl.lit(None, pl.String).alias(BROKEN)
-    )
+        name = pl.col(FILE).replace({file.path: file.name for file in files})
+    return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
 
 
 def _scan_records(
@@ -162,10 +162,10 @@ def _types(
                     own[name] = _joined(own.get(name), _type(name, kinds & ~1, lines))
         except (pl.exceptions.PolarsError, OSError) as error:
             failed[file] = error
-            del stream.kinds[file]
             continue
         for name, dtype in own.items():
             schema[name] = _joined(schema.get(name), dtype)
+    stream.members[:] = [file for file in stream.members if file.name not in failed]
     return schema
 
 
@@ -191,10 +191,8 @@ def _joined(left: pl.DataType | None, right: pl.DataType) -> pl.DataType:
 def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Read `ts` as UTC, and say of each row where it is from and what is wrong with it."""
     schema = frame.collect_schema()
-    dtype = schema.get("ts")
-    if dtype == pl.String():
-        frame = with_text_as_time(frame, "ts")
-    elif dtype is not None and (time := as_time(Field(pl.col("ts"), dtype))) is not None:
+    held = Field(pl.col("ts"), schema["ts"]) if "ts" in schema else None
+    if held is not None and (time := as_time(held)) is not None:
         frame = frame.with_columns(ts=time)
     broken = format_text("line {}: {}", pl.col(NUMBER) + 1, BROKEN)
     own = as_text(Field(pl.col("error"), schema["error"])) if "error" in schema else pl.lit(None, pl.String)
@@ -206,7 +204,7 @@ def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def together(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+def concat_tables(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
     """Put frames together: columns may come and go, and one that is of two kinds becomes text."""
     if len(frames) == 1:
         return frames[0]
