@@ -99,7 +99,7 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
     for candidate in (platform,) if platform else PLATFORMS.values():
         inside = _matching(named, candidate.folder)
         if inside:
-            others = _tables_beside(named, inside, str(candidate.folder))
+            others = _tables_beside(named, inside, candidate.folder)
             left_out |= dict.fromkeys(others, f"another table of the {candidate.title}")
             unfinished = {file: "no manifest yet" for file in inside if _is_unfinished(file)}
             left_out |= unfinished
@@ -113,10 +113,8 @@ def choose_files(files: Sequence[str], platform: Platform | None) -> tuple[list[
     return list(named), left_out
 
 
-def _matching(named: Mapping[str, str], pattern: str | None) -> dict[str, str]:
-    if pattern is None:
-        return {}
-    return {file: name for file, name in named.items() if re.search(pattern, name)}
+def _matching(named: Mapping[str, str], pattern: str) -> dict[str, str]:
+    return {file: name for file, name in named.items() if pattern and re.search(pattern, name)}
 
 
 def _tables_beside(named: Mapping[str, str], inside: Mapping[str, str], pattern: str) -> list[str]:
@@ -242,8 +240,7 @@ def _fitting(platforms: Iterable[Platform], file: TraceFile) -> dict[str, frozen
 def score_table_of(file: TraceFile) -> Platform | None:
     """Find the platform that wrote a table of scores; None for another file."""
     for platform in PLATFORMS.values():
-        table = platform.score_table
-        if table is not None and any(marks <= file.names for marks in table.marks):
+        if any(marks <= file.names for marks in platform.score_marks):
             return platform
     return None
 

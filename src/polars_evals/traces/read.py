@@ -295,7 +295,7 @@ def scan_table(file: TraceFile, storage_options: dict[str, Any] | None, **csv_op
             file.path, glob=False, hive_partitioning=False, storage_options=storage_options
         )
     separator = "\t" if ".tsv" in file.name.lower() else ","
-    options = {"glob": False, "separator": separator, "storage_options": storage_options}
+    options: dict[str, Any] = {"glob": False, "separator": separator, "storage_options": storage_options}
     return pl.scan_csv(file.path, **options, **(csv_options or {"infer_schema": False}))
 
 

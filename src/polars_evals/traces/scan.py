@@ -332,7 +332,8 @@ def _frames(query: TraceQuery, group: Table | Stream, rows: Rows, *, apart: bool
             frame, row = frame.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
         else:
             row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
-        places = {f"@{name}": place for name, place in zip(SOURCE, (OF_FILE, row, BROKEN), strict=True)}
+        values = (pl.col(OF_FILE), row, pl.col(BROKEN))
+        places = {f"@{name}": value for name, value in zip(SOURCE, values, strict=True)}
         frame = query.finish([frame.with_columns(**places)], [*kept, *places])
         yield frame.rename({f"@{name}": name for name in SOURCE})
 

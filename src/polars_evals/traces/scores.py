@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_evals.expressions.python import elementwise
 from polars_evals.traces.detect import look, score_table_of
-from polars_evals.traces.platforms.base import Candidate, Platform, Scores, as_number, read_scores
+from polars_evals.traces.platforms.base import Platform, Scores, as_number, candidates, read_scores
 from polars_evals.traces.query import TraceQuery
 from polars_evals.traces.read import LINE, read_records, record_frames
 from polars_evals.traces.rows import CANONICAL, SCORES, Rows, with_values
@@ -41,15 +41,14 @@ def _with_tables(query: TraceQuery, group: Table | Stream, rows: Rows) -> pl.Laz
 def _tables(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
     """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
     found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
-    table = platform.score_table
-    for name in query.detection.left_out if table else ():
+    places = {
+        field: candidates(platform, f"score.{field}")
+        for field in ("trace_id", "span_id", "name", "value", "label")
+    }
+    for name in query.detection.left_out if platform.score_marks else ():
         file = look(name, query.storage_options)
-        if table is None or score_table_of(file) is not platform:
+        if score_table_of(file) is not platform:
             continue
-        places = {
-            field: [Candidate(path, "word") for path in table.places.get(field, ())]
-            for field in ("trace_id", "span_id", "name", "value", "label")
-        }
         for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
             for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
                 owner = row["span_id"] or row["trace_id"]

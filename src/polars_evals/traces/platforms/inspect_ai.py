@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
+from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
 
 # How `samples_df` writes the messages of an input.
 _TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
@@ -65,25 +65,20 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     )
 
 
-INSPECT = Platform(
-    "inspect",
-    "Inspect log or samples_df",
-    marks("sample_id eval_id epoch, id epoch messages scores, id epoch input target output"),
+INSPECT = layout(
     """
+    inspect: Inspect log or samples_df
+    marks: sample_id eval_id epoch, id epoch messages scores, id epoch input target output
     item_id: item id  trace_id: uuid sample_id
     ts: started_at created eval_created  end: completed_at  latency_s: total_time working_time
     model: model eval_model output.model  version: task_version eval_version
     input:  output: answer  expected: target|target
     error: error.message error  finish_reason: output.choices[0].stop_reason stop_reason
     input_tokens: usage.input_tokens  output_tokens: usage.output_tokens  tool_calls: calls|calls  scores:
-    """,
-    unpack=_unpack,
-    lists=(("samples",),),
+    is: several  lists: samples
+""",
     grades={"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0},
-    several=True,
-    hint=(
-        "samples_df leaves outputs out unless asked: add "
-        "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "
-        "the log itself (logs/*.eval)"
-    ),
-)
+    hint="samples_df leaves outputs out unless asked: add "
+    "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "
+    "the log itself (logs/*.eval)",
+).unpacked_by(_unpack)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, as_number, held, marks, number
+from polars_evals.traces.platforms.base import Record, as_number, held, layout, number
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -96,16 +96,10 @@ def _pairs(record: Record) -> list[list[Any]]:
     return [pair for pair in given if isinstance(pair, list)] if isinstance(given, list) else []
 
 
-LM_EVAL = Platform(
-    "lm_eval",
-    "lm-eval samples",
-    marks("doc_id filtered_resps, doc_id resps target"),
-    """
-    item_id: item  trace_id: row|hash  span_id: span
-    ts:  model:
-    input: asked  output: answer|text  expected: expected|text
-    scores:
-    """,
-    unpack=_unpack,
-    leave_out=r"/results_[^/]*\.json$",
-)
+LM_EVAL = layout(r"""
+    lm_eval: lm-eval samples
+    marks: doc_id filtered_resps, doc_id resps target
+    item_id: item  trace_id: row|hash  span_id: span  ts:  model:
+    input: asked  output: answer|text  expected: expected|text  scores:
+    leave_out: /results_[^/]*\.json$
+""").unpacked_by(_unpack)

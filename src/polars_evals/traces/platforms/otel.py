@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
+from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
 
 
 def _attribute(name: str) -> Iterator[str]:
@@ -138,17 +138,14 @@ def _log(log: Record) -> Record:
     return span
 
 
-OTEL = Platform(
-    "otel",
-    "OpenTelemetry spans",
-    marks(
-        "gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes, "
-        "resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource, "
-        "attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system, "
-        "trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes, "
-        "attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes"
-    ),
+OTEL = layout(
     """
+    otel: OpenTelemetry spans
+    marks: gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes,
+        resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource,
+        attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system,
+        trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes,
+        attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes
     item_id: @dataset.item.id @dataset_item_id @eval.item_id
     trace_id: trace_id TraceId traceId context.trace_id  span_id: span_id SpanId spanId context.span_id
     parent_id: parent_span_id ParentSpanId parentSpanId parent_id
@@ -180,16 +177,9 @@ OTEL = Platform(
     output_tokens: @gen_ai.usage.output_tokens @gen_ai.usage.completion_tokens @llm.token_count.completion
         @ai.usage.completionTokens @ai.usage.outputTokens
     cost: @gen_ai.usage.cost @llm.cost.total @operation.cost
-    contexts: @retrieval.documents|contexts @gen_ai.retrieval.documents|contexts
-    """,
+    contexts: @retrieval.documents|contexts @gen_ai.retrieval.documents|contexts  is: spans
+    unpack_marks: resourceSpans resource_spans resourceLogs resource_logs context.trace_id events body
+    json: gen_ai.output.messages gen_ai.input.messages
+""",
     expand=_attribute,
-    spans=True,
-    unpack=_unpack,
-    unpack_marks=frozenset(
-        {
-            *("resourceSpans", "resource_spans", "resourceLogs", "resource_logs"),
-            *("context.trace_id", "events", "body"),
-        }
-    ),
-    json=("gen_ai.output.messages", "gen_ai.input.messages"),
-)
+).unpacked_by(_unpack)

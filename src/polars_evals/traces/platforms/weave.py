@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import EVALUATION, SCORER, Platform, Record, held, listed, marks
+from polars_evals.traces.platforms.base import EVALUATION, SCORER, Record, held, layout, listed
 
 # What examples call the question, and the answer that they want.
 ASKED = ("messages", "question", "input", "prompt", "query")
@@ -84,23 +84,18 @@ def _evaluated(scores: Record) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}.{key}" if len(values) > 1 else name, each) for key, each in values.items())
 
 
-WEAVE = Platform(
-    "weave",
-    "Weave calls",
-    marks("op_name trace_id inputs output, op_name project_id inputs output"),
+WEAVE = layout(
     """
+    weave: Weave calls
+    marks: op_name trace_id inputs output, op_name project_id inputs output
     item_id: attributes.dataset_item_id example.id  trace_id:  span_id: id  parent_id:
     session_id: thread_id
     ts: started_at  end: ended_at  latency_ms: latency  model:  version: attributes.version model_version
     input: inputs  output:
     expected: example.expected example.target example.expected_output example.reference example.ground_truth
         inputs.expected inputs.target inputs.expected_output inputs.reference inputs.ground_truth
-    kind:  error: exception
-    input_tokens: usage.prompt_tokens usage.input_tokens
-    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:
-    """,
-    spans=True,
-    unpack=_weave,
-    lists=(("calls",),),
+    kind:  error: exception  input_tokens: usage.prompt_tokens usage.input_tokens
+    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:  is: spans  lists: calls
+""",
     hint='export the examples of an evaluation with expand_columns=["inputs.example"]',
-)
+).unpacked_by(_weave)
