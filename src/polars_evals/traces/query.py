@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,12 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
+from polars_evals.expressions.python import elementwise
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, Recognized, sort_files
+from polars_evals.traces.detect import Detection, Recognized, look, score_table_of, sort_files
 from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.platforms.base import candidates
-from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, refuse_deep
+from polars_evals.traces.platforms.base import Scores, as_number, candidates, read_scores
+from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, record_frames, refuse_deep
 from polars_evals.traces.rows import (
     CANONICAL,
     OF_FILE,
@@ -62,6 +64,30 @@ class TraceQuery:
         if {"model", "version"} & set(self.columns):
             return []
         return [file for file, about in self.seen.items() if about.records and not about.has_model]
+
+    def scan(self, rows: Rows) -> pl.LazyFrame:
+        """Scan everything to the canonical columns and the kept ones."""
+        return self.finish([self.rows(group, rows) for group in self.groups], self.kept)
+
+    def scan_with_scores(self, rows: Rows) -> pl.LazyFrame:
+        """Add `<name>_score` and `<name>_label` for each score that the files hold."""
+        frames = list[tuple[Platform, pl.LazyFrame]]()
+        for group in self.groups:
+            # Scores of tables that stand beside the traces: by span, or else by trace.
+            spans, traces = _scores_beside(self, group.platform)
+            frame = with_values(self.rows(group, rows, scores=spans), SCORES, "trace_id", traces)
+            frames.append((group.platform, frame))
+        names = sorted({name for platform, frame in frames for name in _score_names(platform, frame)})
+        columns = [f"{name}_{part}" for name in names for part in ("score", "label")]
+        if taken := sorted({*columns} & {*CANONICAL, *self.kept}):
+            raise ValueError(
+                f"the platform's scores would overwrite {', '.join(taken)}; leave it out of keep="
+            )
+        scored = [
+            frame.with_columns(_read_scores(platform, names).struct.unnest()) if names else frame
+            for platform, frame in frames
+        ]
+        return self.finish(scored, [*self.kept, *columns])
 
     def spans(self, group: Table | Stream) -> pl.LazyFrame:
         """Scan one group to one row a record."""
@@ -200,6 +226,61 @@ _SURVEYED = {
     "trace_id": "trace_id",
     "span_id": "span_id",
 }
+
+
+def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
+    """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
+    found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    places = {
+        field: candidates(platform, f"score.{field}")
+        for field in ("trace_id", "span_id", "name", "value", "label")
+    }
+    for name in query.detection.left_out if platform.score_marks else ():
+        file = look(name, query.storage_options)
+        if score_table_of(file) is not platform:
+            continue
+        for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
+            for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
+                owner = row["span_id"] or row["trace_id"]
+                if owner and row["name"]:
+                    held = found[not row["span_id"]].setdefault(owner, {})
+                    held[row["name"]] = {
+                        "score": as_number({"true": 1, "false": 0}.get(row["value"], row["value"])),
+                        "label": row["label"],
+                    }
+    spans, traces = ({owner: json.dumps(held) for owner, held in one.items()} for one in found)
+    return spans, traces
+
+
+def _score_names(platform: Platform, frame: pl.LazyFrame) -> set[str]:
+    """Look up the names of the scores."""
+    held = frame.select(pl.col(SCORES).unique()).collect(engine="streaming").to_series()
+    return {name for text in held.drop_nulls() for name in _scores(platform, text)}
+
+
+def _scores(platform: Platform, text: str) -> Scores:
+    held: Any = text
+    for _ in range(2):  # Tables hold JSON as text.
+        try:
+            held = json.loads(held) if isinstance(held, str) else held
+        except ValueError:
+            return {}
+    return read_scores(held, platform.grades)
+
+
+def _read_scores(platform: Platform, names: Sequence[str]) -> pl.Expr:
+    parts = (("score", pl.Float64()), ("label", pl.String()))
+    dtype = pl.Struct({f"{name}_{part}": kind for name in names for part, kind in parts})
+
+    def read(batch: Sequence[pl.Series]) -> pl.Series:
+        rows = []
+        for text in batch[0]:
+            found = {} if text is None else _scores(platform, text)
+            both = [found.get(name, (None, None)) for name in names]
+            rows.append(dict(zip([field.name for field in dtype.fields], sum(both, ()), strict=True)))
+        return pl.Series(rows, dtype=dtype)
+
+    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, dtype)
 
 
 class NoAnswersError(pl.exceptions.NoDataError):

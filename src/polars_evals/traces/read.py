@@ -8,6 +8,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -170,7 +171,7 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
             entries = {entry.filename: entry for entry in archive.infolist()}
             for name in ("_journal/start.json", "header.json"):
                 if name in entries:
-                    around.update(_object(b"".join(_entry(file, archive, entries[name]))))
+                    around.update(_object(_entry(file, archive, entries[name])))
             samples = sorted(
                 name for name in entries if name.startswith("samples/") and name.endswith(".json")
             )
@@ -179,7 +180,7 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
                     f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
                 )
             for name in samples:
-                yield b"".join(_entry(file, archive, entries[name]))
+                yield _entry(file, archive, entries[name])
     except (OSError, pl.exceptions.PolarsError):
         raise
     except Exception as error:
@@ -192,25 +193,20 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
 _ZSTANDARD = 93
 
 
-def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    name = f"{file}/{entry.filename}"
     if entry.file_size > LONGEST_RECORD:
-        raise too_long(f"{file}/{entry.filename}")
-
-    def unpacked() -> Iterator[bytes]:
-        if entry.compress_type == _ZSTANDARD:
-            # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
-            stream = archive.fp
-            assert stream is not None
-            stream.seek(entry.header_offset + 26)
-            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
-            packed = stream.read(entry.compress_size)
-            yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
-            return
-        with archive.open(entry) as stream:
-            while piece := stream.read(1 << 20):
-                yield piece
-
-    yield from guarded(f"{file}/{entry.filename}", unpacked(), entry.compress_size)
+        raise too_long(name)
+    if entry.compress_type == _ZSTANDARD:
+        # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
+        stream = archive.fp
+        assert stream is not None
+        stream.seek(entry.header_offset + 26)
+        stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
+        unpacked = _unpacked_zstandard(name, stream.read(entry.compress_size))
+    else:
+        unpacked = iter(partial(archive.open(entry).read, 1 << 20), b"")
+    return b"".join(guarded(name, unpacked, entry.compress_size))
 
 
 def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
@@ -223,8 +219,7 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
         return
     try:
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-            while piece := stream.read(1 << 20):
-                yield piece
+            yield from iter(partial(stream.read, 1 << 20), b"")
     except OSError as error:
         raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
@@ -327,7 +322,7 @@ def _unpacked(
     context = around | {"file": file}
     numbers, texts = list[int](), list[str | None]()
     for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
-        record = parsed(text)
+        record = _parsed(text)
         made = [text]
         if isinstance(record, dict):
             own = {name: record[name] for name in kept if name in record}
@@ -349,10 +344,10 @@ def sample(file: TraceFile, storage_options: dict[str, Any] | None) -> list[Any]
         found += frame.get_column(LINE).head(SAMPLE_RECORDS - len(found)).to_list()
         if len(found) == SAMPLE_RECORDS:
             break
-    return [parsed(text) for text in found]
+    return [_parsed(text) for text in found]
 
 
-def parsed(text: str | None) -> Any:
+def _parsed(text: str | None) -> Any:
     """Read JSON; what is broken is None, which the scan itself keeps and counts."""
     try:
         return None if text is None else json.loads(text)

@@ -212,7 +212,7 @@ def _time(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
         return mapped.cast(TIME)
     if isinstance(group, Stream):
         found = group.source_field(mapped) if mapped else group.field(candidates(group.platform, name))
-        return pl.lit(None, TIME) if found is None else text_as_time(found.expr)
+        return pl.lit(None, TIME) if found is None else _text_as_time(found.expr)
     times, texts = list[pl.Expr](), list[pl.Expr]()
     for place in [Candidate(mapped, "text")] if mapped else candidates(group.platform, name):
         field = group.field([place])
@@ -230,7 +230,7 @@ def _time(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
                 'map another one with columns={"ts": ...}'
             )
     if texts:
-        times.append(text_as_time(pl.coalesce(texts)))
+        times.append(_text_as_time(pl.coalesce(texts)))
     # One alone stays bare, so that filters pass through it to the scan.
     return pl.coalesce(times) if len(times) > 1 else times[0] if times else pl.lit(None, TIME)
 
@@ -267,7 +267,7 @@ def as_time(field: Field) -> pl.Expr | None:
     """Read dates, times, texts, or numbers since 1970, as UTC times; None for other types."""
     expr, dtype = field
     if isinstance(dtype, pl.String):
-        return text_as_time(expr)
+        return _text_as_time(expr)
     if isinstance(dtype, pl.Datetime):
         zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
         return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
@@ -278,7 +278,7 @@ def as_time(field: Field) -> pl.Expr | None:
     return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
 
 
-def text_as_time(texts: pl.Expr) -> pl.Expr:
+def _text_as_time(texts: pl.Expr) -> pl.Expr:
     """Read texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
 
     ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing.

@@ -18,7 +18,6 @@ from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
 from polars_evals.traces.read import BROKEN, NUMBER, read_value
 from polars_evals.traces.rows import OF_FILE, Rows, with_values
-from polars_evals.traces.scores import with_scores
 from polars_evals.traces.source import Stream, Table
 from polars_evals.traces.tables import SOURCE, concat_tables, scan_tables
 from polars_evals.wording import counted
@@ -122,9 +121,7 @@ def scan_traces(
     for group in query.groups if rows != "all" else ():
         for error in query.unanswered(group).values():
             raise error
-    if scores:
-        return with_scores(query, rows)
-    return query.finish([query.rows(group, rows) for group in query.groups], query.kept)
+    return query.scan_with_scores(rows) if scores else query.scan(rows)
 
 
 def detect_traces(
@@ -225,10 +222,10 @@ def read_traces(
     """
     Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
 
-    Every command and job reads through this function, so that all of them give the same rows and counts.
-    `Reading.frame` is lazy. It is made once for all files: a trace whose spans stand in two of them is one
-    row. A file whose content breaks later than its first records raises when the frame is collected, with an
-    error that names it; read the halves of the set by themselves to get the rows of the others.
+    Every command and job reads through this function, so that all of them give the same rows and counts. The
+    frame is made once for all files: a trace whose spans stand in two of them is one row. A file that breaks
+    later than its first records raises when the frame is collected; read the halves of the set by themselves
+    to get the rows of the others.
 
     Parameters
     ----------
@@ -236,22 +233,20 @@ def read_traces(
         As in [`scan_traces`][polars_evals.scan_traces].
     as_is
         Columns that the caller needs. If given, a table of no platform that has all of them, or a column
-        `output`, is read as it is: with all its columns and their types. `ts` becomes UTC, and a column of
-        two kinds becomes text. None: every file is read to the canonical columns.
+        `output`, is read with all its columns and their types. `ts` becomes UTC, and a column of two kinds
+        becomes text.
     dataset
         Where the expected values are, if not in the files.
     apart
         Read each file as if it were the only one: spans of a trace in two files are two rows.
     explicit
-        The files that a user named one by one, if not all that are given here: of the others, those that are
-        no traces are left out.
+        The files that a user named one by one, if not all that are given: of the others, those that are no
+        traces are left out.
     name_models
-        Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
-        name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
-        Not for files of different days.
+        Name the models of files that have none by what tells the files apart, as `scan_traces` does, and the
+        items of tables that have none by `input`. Not for files of different days.
     copies
-        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
-        file itself, which need not be on this machine.
+        For files that are read from a copy, its path. Such a file need not be on this machine.
 
     Raises
     ------
