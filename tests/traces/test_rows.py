@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from polars_evals.traces.content import TraceFile
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate
-from polars_evals.traces.rows import as_time
-from polars_evals.traces.source import TIME, Field, Stream, Table
+from polars_evals.traces.source import TIME, Field, Stream, Table, as_time
 
 if TYPE_CHECKING:
     from pathlib import Path

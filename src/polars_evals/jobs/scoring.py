@@ -22,7 +22,7 @@ from polars_evals.suite import Suite, signatures
 from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.scan import Reading, is_broken
-from polars_evals.traces.tables import SOURCE
+from polars_evals.traces.source import SOURCE
 from polars_evals.wording import counted, listed, without_query
 
 ENDINGS = (".parquet", ".pq")

@@ -197,7 +197,7 @@ def _counts(
             reason = without_query(str(error))
             found.append({"file": group.files[0], "format": group.platform.name, "error": reason})
             return []
-    alone = [group.only([file]) for file in group.files]
+    alone = [group.only([file]) for file in group.members]
     return [one for group in alone for one in _counts(query, group, rows, found)]
 
 

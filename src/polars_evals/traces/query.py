@@ -92,7 +92,7 @@ class TraceQuery:
     def spans(self, group: Table | Stream) -> pl.LazyFrame:
         """Scan one group to one row a record."""
         return spans_frame(
-            group.only(group.files),
+            group.only(group.members),
             columns=self.columns,
             keep=self.keep,
             storage_options=self.storage_options,
@@ -141,7 +141,7 @@ class TraceQuery:
         """Look into the files before they are scanned; of very many, into one of each group."""
         files = sum(len(group.files) for group in self.groups)
         for group in self.groups:
-            for file in group.files if files <= _FILES_TO_TRY else group.files[:1]:
+            for file in group.members if files <= _FILES_TO_TRY else group.members[:1]:
                 self.look_into(group.only([file]))
         self.models.update(file_models(self.nameless))
 
@@ -180,7 +180,7 @@ class TraceQuery:
         )
         found, passed = dict.fromkeys(group.files, Survey()), set[str]()
         at_once = 0 if len(found) == 1 else BATCH_BYTES
-        for frame in group.only(group.files).records(self.storage_options, passed=passed, at_once=at_once):
+        for frame in group.only(group.members).records(self.storage_options, passed=passed, at_once=at_once):
             values = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, values)
             for file, *said in frame.select(FILE).hstack(values).group_by(FILE).agg(about).iter_rows():

@@ -68,9 +68,10 @@ def record_frames(
     elif file.kind == "eval":
         frames = _batched(_archive(file.path, around))
     elif file.kind == "yaml":
-        frames = _batched(_yaml(file.path, lists, around))
+        frames = _batched(_documents(file.path, _yaml(file.path), lists, around))
     else:
-        frames = _batched(_documents(file.path, lists, around, storage_options))
+        json_pieces = pieces(file.path, storage_options=storage_options, size=1 << 20)
+        frames = _batched(_documents(file.path, json_pieces, lists, around))
     for frame in frames:
         yield frame if unpack is None else _unpacked(frame, unpack, file.name, around, kept)
 
@@ -118,12 +119,12 @@ def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
 
 
 def _documents(
-    file: str, lists: Sequence[Sequence[str]], around: Record, storage_options: dict[str, Any] | None
+    file: str, data: Iterable[bytes], lists: Sequence[Sequence[str]], around: Record
 ) -> Iterator[bytes]:
     """Cut JSON into records: entries of the list at the top, or of one of the lists, else whole documents."""
     splitter = _native.JsonSplitter([list(keys) for keys in lists])
     had_entries = False
-    for piece in pieces(file, storage_options=storage_options, size=1 << 20):
+    for piece in data:
         found = splitter.feed(piece)
         # A document that ended in this piece has left the splitter, with all that stands around its list.
         ends = [text for is_document, text in found if is_document]
@@ -228,8 +229,8 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
 _YAML_BYTES, _YAML_TIMES = 16 << 20, 16
 
 
-def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
-    """Read YAML, which is read as a whole."""
+def _yaml(file: str) -> Iterator[bytes]:
+    """Read YAML, as a whole, as JSON."""
     text = bytearray()
     for piece in pieces(file):
         text += piece
@@ -243,16 +244,7 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
-    if isinstance(value, dict):
-        for keys in lists:
-            inner: Any = value
-            for key in keys:
-                inner = inner.get(key) if isinstance(inner, dict) else None
-            if isinstance(inner, list):
-                around.update({key: held for key, held in value.items() if key not in keys})
-                value = inner
-                break
-    yield from (_written(record).encode() for record in (value if isinstance(value, list) else [value]))
+    yield _written(value).encode()
 
 
 def _refuse_expanding(file: str, text: bytes) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from polars_evals._polars import NOTHING_OF_EMPTY, format_text
-from polars_evals.expressions.python import elementwise
 from polars_evals.traces.platforms.base import (
     EVALUATION,
     HELPERS,
@@ -19,7 +18,7 @@ from polars_evals.traces.platforms.base import (
     candidates,
 )
 from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value, stable_hash
-from polars_evals.traces.source import TIME, Field, Stream, Table, as_text
+from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -212,7 +211,7 @@ def _time(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
         return mapped.cast(TIME)
     if isinstance(group, Stream):
         found = group.source_field(mapped) if mapped else group.field(candidates(group.platform, name))
-        return pl.lit(None, TIME) if found is None else _text_as_time(found.expr)
+        return pl.lit(None, TIME) if found is None else text_as_time(found.expr)
     times, texts = list[pl.Expr](), list[pl.Expr]()
     for place in [Candidate(mapped, "text")] if mapped else candidates(group.platform, name):
         field = group.field([place])
@@ -230,7 +229,7 @@ def _time(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
                 'map another one with columns={"ts": ...}'
             )
     if texts:
-        times.append(_text_as_time(pl.coalesce(texts)))
+        times.append(text_as_time(pl.coalesce(texts)))
     # One alone stays bare, so that filters pass through it to the scan.
     return pl.coalesce(times) if len(times) > 1 else times[0] if times else pl.lit(None, TIME)
 
@@ -256,80 +255,6 @@ def _broken(group: Table | Stream) -> pl.Expr:
             is_broken = text.is_not_null() & ~is_blank & read_value(text, "opened").is_null()
             reasons.append(pl.when(is_broken).then(pl.lit(f"the JSON in {name} is broken")))
     return pl.coalesce(reasons) if reasons else pl.lit(None, pl.String)
-
-
-_OFFSET = r"[+-]\d{2}:?\d{2}$"
-_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
-_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
-
-
-def as_time(field: Field) -> pl.Expr | None:
-    """Read dates, times, texts, or numbers since 1970, as UTC times; None for other types."""
-    expr, dtype = field
-    if isinstance(dtype, pl.String):
-        return _text_as_time(expr)
-    if isinstance(dtype, pl.Datetime):
-        zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
-        return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
-    if isinstance(dtype, pl.Date):
-        return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-    if dtype.is_numeric():
-        return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
-    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
-
-
-def _text_as_time(texts: pl.Expr) -> pl.Expr:
-    """Read texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
-
-    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing.
-    """
-    return elementwise("scan_traces", {"ts": texts}, _texts_as_times, TIME)
-
-
-def _texts_as_times(batch: Sequence[pl.Series]) -> pl.Series:
-    # In steps, for an expression that repeats its input grows with every repetition.
-    text, stamp, common = pl.col("text"), pl.col("stamp"), pl.col("common")
-    steps = (
-        batch[0]
-        .alias("text")
-        .to_frame()
-        .with_columns(stamp=text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z"))
-        .with_columns(stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
-        .with_columns(stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
-        .with_columns(common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
-    )
-    times = steps.get_column("common")
-    if times.null_count() == batch[0].null_count():
-        return times
-    rare = pl.when(common.is_null()).then(stamp)
-    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
-        text.str.strip_chars()
-    )
-    return steps.select(
-        pl.coalesce(
-            common,
-            *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
-            _epoch(number.cast(pl.Int64, strict=False)),
-            _epoch(number.cast(pl.Float64, strict=False)),
-        )
-    ).to_series()
-
-
-def _epoch(number: pl.Expr) -> pl.Expr:
-    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
-
-    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
-    """
-    microseconds = (
-        pl.when(number.abs() < 1e11)
-        .then((number * 1_000_000).cast(pl.Int64, strict=False))
-        .when(number.abs() < 1e14)
-        .then((number * 1_000).cast(pl.Int64, strict=False))
-        .when(number.abs() < 1e17)
-        .then(number.cast(pl.Int64, strict=False))
-        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
-    )
-    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
 
 
 _TRACE, _PICK, _ORDER, _EVALUATES = "@trace", "@pick", "@order", "@evaluates"

@@ -17,9 +17,8 @@ from polars_evals.traces.detect import Detection, choose_files, platform_named, 
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
 from polars_evals.traces.read import BROKEN, NUMBER, read_value
-from polars_evals.traces.rows import OF_FILE, Rows, with_values
-from polars_evals.traces.source import Stream, Table
-from polars_evals.traces.tables import SOURCE, concat_tables, scan_tables
+from polars_evals.traces.rows import CANONICAL, OF_FILE, Rows, with_values
+from polars_evals.traces.source import SOURCE, Stream, Table, concat_tables, scan_tables
 from polars_evals.wording import counted
 
 _log = logging.getLogger("polars_evals.traces")
@@ -278,7 +277,8 @@ def read_traces(
     frames = [frame for group in groups for frame in _frames(query, group, rows, apart=apart)]
     formats = {file: group.platform.name for group in groups for file in group.files}
     if tables:
-        own = scan_tables(tables, as_is or (), failed, storage_options)
+        texts = {name for name, dtype in CANONICAL.items() if dtype == pl.String} | {*(as_is or ())}
+        own = scan_tables(tables, texts, failed, storage_options)
         if name_models:
             own = [_completed(frame, query.models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
@@ -302,22 +302,22 @@ def _readable(
     try:
         query.look_into(group)
     except (pl.exceptions.PolarsError, OSError):
-        for file in group.files:
+        for file in group.members:
             try:
                 query.look_into(group.only([file]))
             except (pl.exceptions.PolarsError, OSError) as error:
                 error.__traceback__ = error.__context__ = None
-                failed[file] = error
+                failed[file.name] = error
     if rows != "all":
         failed |= query.unanswered(group, apart=apart)
-    return group.only(set(group.files) - failed.keys())
+    return group.only([file for file in group.members if file.name not in failed])
 
 
 def _frames(query: TraceQuery, group: Table | Stream, rows: Rows, *, apart: bool) -> Iterator[pl.LazyFrame]:
     """Scan a group, with its rows numbered: tables file by file, unless rows of files belong together."""
     is_one = isinstance(group, Stream) or group.platform.spans or apart
     kept = [name for name in query.kept if name not in SOURCE]
-    for part in [group] if is_one else [group.only([file]) for file in group.files]:
+    for part in [group] if is_one else [group.only([file]) for file in group.members]:
         if not part.files:
             continue
         frame = query.rows(part, rows, apart=apart)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from polars_evals._polars import TIME_CASTS, is_map
-from polars_evals.expressions.python import json_text
+from polars_evals import _native
+from polars_evals._polars import TIME_CASTS, format_text, is_map
+from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.traces.content import Kind, TraceFile, beginnings
+from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate, Platform
 from polars_evals.traces.read import (
     BATCH_BYTES,
@@ -27,6 +31,7 @@ from polars_evals.traces.read import (
     record_frames,
     refuse_deep,
     scan_table,
+    too_deep,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +68,80 @@ def as_text(field: Field) -> pl.Expr:
     return expr.cast(pl.String)
 
 
+_OFFSET = r"[+-]\d{2}:?\d{2}$"
+_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
+_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
+
+
+def as_time(field: Field) -> pl.Expr | None:
+    """Read dates, times, texts, or numbers since 1970, as UTC times; None for other types."""
+    expr, dtype = field
+    if isinstance(dtype, pl.String):
+        return text_as_time(expr)
+    if isinstance(dtype, pl.Datetime):
+        zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
+        return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
+    if isinstance(dtype, pl.Date):
+        return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    if dtype.is_numeric():
+        return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
+    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
+
+
+def text_as_time(texts: pl.Expr) -> pl.Expr:
+    """Read texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
+
+    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing.
+    """
+    return elementwise("scan_traces", {"ts": texts}, _texts_as_times, TIME)
+
+
+def _texts_as_times(batch: Sequence[pl.Series]) -> pl.Series:
+    # In steps, for an expression that repeats its input grows with every repetition.
+    text, stamp, common = pl.col("text"), pl.col("stamp"), pl.col("common")
+    steps = (
+        batch[0]
+        .alias("text")
+        .to_frame()
+        .with_columns(stamp=text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z"))
+        .with_columns(stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
+        .with_columns(stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
+        .with_columns(common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
+    )
+    times = steps.get_column("common")
+    if times.null_count() == batch[0].null_count():
+        return times
+    rare = pl.when(common.is_null()).then(stamp)
+    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
+        text.str.strip_chars()
+    )
+    return steps.select(
+        pl.coalesce(
+            common,
+            *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
+            _epoch(number.cast(pl.Int64, strict=False)),
+            _epoch(number.cast(pl.Float64, strict=False)),
+        )
+    ).to_series()
+
+
+def _epoch(number: pl.Expr) -> pl.Expr:
+    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
+
+    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
+    """
+    microseconds = (
+        pl.when(number.abs() < 1e11)
+        .then((number * 1_000_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e14)
+        .then((number * 1_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e17)
+        .then(number.cast(pl.Int64, strict=False))
+        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
+    )
+    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+
 @dataclass
 class Group:
     """Files of one platform that one scan reads."""
@@ -82,10 +161,9 @@ class Group:
         """The folders named `key=value`, the same for all files."""
         return self.members[0].hive if self.members else ()
 
-    def only(self, files: Collection[str]) -> Self:
+    def only(self, members: Sequence[TraceFile]) -> Self:
         """Take some of the files."""
-        wanted = set(files)
-        return replace(self, members=[member for member in self.members if member.name in wanted])
+        return replace(self, members=list(members))
 
     def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Add what folders named `key=value` say."""
@@ -186,9 +264,9 @@ class Stream(Group):
     # Fields that are not needed where another one is there: hashes in the place of ids.
     unless: dict[str, str] = field(default_factory=dict)
 
-    def only(self, files: Collection[str]) -> Self:
+    def only(self, members: Sequence[TraceFile]) -> Self:
         """Take some of the files, as they were before fields were asked of them."""
-        return replace(super().only(files), used={}, kept=[], unless={})
+        return replace(self, members=list(members), used={}, kept=[], unless={})
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -286,14 +364,14 @@ def merge_schemas(
     """Merge columns, which may come and go; None where a type changes."""
     merged = dict(left)
     for name, dtype in right.items():
-        both = merge_types(left.get(name, dtype), dtype, widen=widen)
+        both = _merge_types(left.get(name, dtype), dtype, widen=widen)
         if both is None:
             return None
         merged[name] = both
     return merged
 
 
-def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
+def _merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
     """
     Find the type that both can be read as; None where there is none.
 
@@ -309,10 +387,209 @@ def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -
         fields = merge_schemas(_members(left), _members(right), widen=widen)
         return None if fields is None else pl.Struct(fields)
     if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = merge_types(instance(left.inner), instance(right.inner), widen=widen)
+        inner = _merge_types(instance(left.inner), instance(right.inner), widen=widen)
         return None if inner is None else pl.List(inner)
     return None
 
 
 def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
     return {member.name: instance(member.dtype) for member in dtype.fields}
+
+
+# Where a row is from: its file, its number there, and what is wrong with its record.
+SOURCE: Mapping[str, pl.DataType] = {
+    "source_file": pl.String(),
+    "source_row": pl.Int64(),
+    "source_broken": pl.String(),
+}
+
+_NOT_BROKEN = pl.lit(None, pl.String).alias(BROKEN)
+
+# Parquet files up to this size are read with others.
+_SMALL_BYTES = 1 << 20
+
+# Kinds of JSON values, as `key_kinds` says them.
+_BOOL, _INT, _FLOAT, _ARRAY, _OBJECT = 2, 4, 8, 32, 64
+_PLAIN: Mapping[int, pl.DataType] = {
+    0: pl.Null(),
+    _BOOL: pl.Boolean(),
+    _INT: pl.Int64(),
+    _FLOAT: pl.Float64(),
+    _INT | _FLOAT: pl.Float64(),
+}
+
+
+def scan_tables(
+    files: Sequence[TraceFile],
+    texts: Collection[str],
+    failed: dict[str, Exception],
+    storage_options: dict[str, Any] | None = None,
+) -> list[pl.LazyFrame]:
+    """Scan tables with all their columns and those of `SOURCE`.
+
+    Parameters
+    ----------
+    files
+        The files.
+    texts
+        Columns of CSV files that stay text, whatever they look like.
+    failed
+        Gets the files that cannot be read, with the reason.
+    """
+    frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
+    for file in files:
+        if file.kind == "csv":
+            kept = {name: pl.String() for name in file.schema if name in texts}
+            frames.append(
+                scan_table(file, storage_options, infer_schema_length=None, schema_overrides=kept)
+                .with_row_index(NUMBER)
+                .with_columns(pl.col(NUMBER).cast(pl.Int64), pl.lit(file.name).alias(FILE), _NOT_BROKEN)
+            )
+    records = [file for file in files if file.kind not in ("parquet", "csv")]
+    if records:
+        frames.append(_scan_records(Stream(GENERIC, records, {}), failed, storage_options))
+    return [_finished(frame) for frame in frames]
+
+
+def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    """Put small Parquet files with the same columns together."""
+    groups, found = dict[object, list[TraceFile]](), list[list[TraceFile]]()
+    for file in files:
+        if file.kind != "parquet":
+            continue
+        if "://" not in file.path and os.path.getsize(file.path) <= _SMALL_BYTES:
+            groups.setdefault(tuple(file.schema.items()), []).append(file)
+        else:
+            found.append([file])
+    return [*found, *groups.values()]
+
+
+def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan Parquet files with the same columns."""
+    scan = pl.scan_parquet(
+        [file.path for file in files],
+        glob=False,
+        hive_partitioning=False,
+        include_file_paths=FILE,
+        row_index_name=NUMBER,
+        storage_options=storage_options,
+    )
+    row = pl.col(NUMBER).cast(pl.Int64)
+    # `replace` holds all rows of a streaming query: large files stand alone.
+    name = pl.lit(files[0].name)
+    if len(files) > 1:
+        # Asked of the files alone: a window over their rows would hold all of them.
+        first = scan.select(FILE, NUMBER).group_by(FILE).agg(row.min()).collect(engine="streaming")
+        row -= pl.col(FILE).replace_strict(first[FILE], first[NUMBER], return_dtype=pl.Int64)
+        name = pl.col(FILE).replace({file.path: file.name for file in files})
+    return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
+
+
+def _scan_records(
+    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
+) -> pl.LazyFrame:
+    """Scan JSON; each key is a column, with the type that fits all its values."""
+    schema = _types(stream, failed, storage_options)
+    source = pl.Schema({**schema, FILE: pl.String(), NUMBER: pl.Int64(), BROKEN: pl.String()})
+
+    def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        keys = [name for name in wanted if name in schema]
+        places = {name: [Candidate(name, "json" if schema[name].is_nested() else "text")] for name in keys}
+        for frame in stream.records(storage_options, at_once=at_once):
+            found = read_records(frame.get_column(LINE), places)
+            refuse_deep(frame, found)
+            typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
+            yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER) - 1])
+
+    return scan_frames(source, frames)
+
+
+def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
+    text = pl.col(name)
+    if isinstance(dtype, pl.Boolean):
+        return (text == "true").alias(name)
+    if dtype.is_nested():
+        return text.str.json_decode(dtype)
+    return text if isinstance(dtype, pl.String) else text.cast(dtype, strict=False)
+
+
+def _types(
+    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
+) -> dict[str, pl.DataType]:
+    """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
+    schema = dict[str, pl.DataType]()
+    for file in stream.members:
+        own = dict[str, pl.DataType]()
+        try:
+            for frame in stream.only([file]).records(storage_options):
+                lines = frame.get_column(LINE)
+                found, deep = _native.key_kinds(lines)
+                if deep >= 0:
+                    raise too_deep(file.name, frame.get_column(NUMBER)[deep])
+                _join(own, {name: _type(name, kinds & ~1, lines) for name, kinds in found})
+            _join(schema, own)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            failed[file.name] = error
+    stream.members[:] = [file for file in stream.members if file.name not in failed]
+    return schema
+
+
+def _type(name: str, kinds: int, lines: pl.Series) -> pl.DataType:
+    """Say which type fits a key's values, some of which may be null."""
+    if kinds not in (_ARRAY, _OBJECT):
+        return _PLAIN.get(kinds, pl.String())
+    held = read_records(lines, {"value": [Candidate(name, "json")]}).get_column("value").drop_nulls()
+    written = b"\n".join(b'{"value":' + text.encode() + b"}" for text in held)
+    try:
+        found = pl.read_ndjson(BytesIO(written), infer_schema_length=None).schema["value"]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return pl.String()
+    # An object without keys has no type of its own: others say what it is.
+    return found if not isinstance(found, pl.Struct) or found.fields else pl.Null()
+
+
+def _join(schema: dict[str, pl.DataType], other: Mapping[str, pl.DataType]) -> None:
+    """Add columns to others: one that is of two kinds becomes text."""
+    for name, dtype in other.items():
+        schema[name] = _merge_types(schema.get(name, dtype), dtype, widen=True) or pl.String()
+
+
+def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Read `ts` as UTC, and say of each row where it is from and what is wrong with it."""
+    schema = frame.collect_schema()
+    held = Field(pl.col("ts"), schema["ts"]) if "ts" in schema else None
+    if held is not None and (time := as_time(held)) is not None:
+        frame = frame.with_columns(ts=time)
+    broken = format_text("line {}: {}", pl.col(NUMBER) + 1, BROKEN)
+    own = [as_text(Field(pl.col("error"), schema["error"]))] if "error" in schema else []
+    names = dict(zip((FILE, NUMBER, BROKEN), SOURCE, strict=True))
+    return frame.with_columns(error=pl.coalesce(broken, *own)).select(
+        pl.exclude(names), *(pl.col(name).alias(new) for name, new in names.items())
+    )
+
+
+def concat_tables(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """Put frames together: columns may come and go, and one that is of two kinds becomes text."""
+    if len(frames) == 1:
+        return frames[0]
+    schemas = [frame.collect_schema() for frame in frames]
+    joined = dict[str, pl.DataType]()
+    for schema in schemas:
+        _join(joined, schema)
+    return pl.concat(
+        [
+            frame.select(
+                (
+                    pl.lit(None, dtype)
+                    if name not in schema
+                    else pl.col(name)
+                    if schema[name] == dtype
+                    else as_text(Field(pl.col(name), schema[name]))
+                    if isinstance(dtype, pl.String)
+                    else pl.col(name).cast(dtype)
+                ).alias(name)
+                for name, dtype in joined.items()
+            )
+            for frame, schema in zip(frames, schemas, strict=True)
+        ]
+    )

@@ -26,16 +26,11 @@ def _asked(text: Any) -> Any:
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Give a sample what its log says of all: the task, the model, the data set."""
     evaluated = held(around, "eval")
-    about = {
-        "eval_task": evaluated.get("task"),
-        "eval_model": evaluated.get("model"),
-        "eval_id": evaluated.get("eval_id"),
-        "eval_created": evaluated.get("created"),
-        "eval_version": evaluated.get("task_version"),
-    }
+    known = {"eval_model": "model", "eval_created": "created", "eval_version": "task_version"}
+    about = {name: evaluated.get(key) for name, key in known.items()}
     output = record.get("output")
     usage = opened(record.get("model_usage"))
-    counted = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
+    counted = listed({"": list(usage.values())}, "") if isinstance(usage, dict) else []
     tokens = {
         name: sum(each.get(name) or 0 for each in counted) if counted else None
         for name in ("input_tokens", "output_tokens")
@@ -48,21 +43,18 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         if message.get("role") == "assistant" and message.get("tool_calls")
     ]
     task = evaluated.get("task") or record.get("task_name")
-    scores = {name[len("score_") :]: value for name, value in record.items() if name.startswith("score_")}
-    yield (
-        about
-        | record
-        | {
-            "item": f"{task}/{record.get('id')}" if task else record.get("id"),
-            "input": _asked(record.get("input")),
-            "answer": output
-            if isinstance(output, str) or held(record, "output").get("choices")
-            else held(record, "output").get("completion") or None,
-            "scores": record.get("scores") or scores,
-            "usage": tokens,
-            "calls": calls,
-        }
-    )
+    scores = {key.removeprefix("score_"): record[key] for key in record if key.startswith("score_")}
+    whole = held(record, "output")
+    yield {**about, **record} | {
+        "item": f"{task}/{record.get('id')}" if task else record.get("id"),
+        "input": _asked(record.get("input")),
+        "answer": output
+        if isinstance(output, str) or whole.get("choices")
+        else whole.get("completion") or None,
+        "scores": record.get("scores") or scores,
+        "usage": tokens,
+        "calls": calls,
+    }
 
 
 INSPECT = layout(

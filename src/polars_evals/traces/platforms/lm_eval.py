@@ -23,26 +23,22 @@ _KNOWN = {
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Add what the file's name says, the choice of a multiple-choice task, and the metrics."""
-    name = _NAME.search(around.get("file", ""))
+    name = _NAME.search(around["file"])
     task = record.get("task") or (name["task"] if name else None)
     ts = name["day"] + name["clock"].replace("-", ":") if name else None
-    parts = re.split(r"[/\\]", around.get("file", ""))
-    used = record.get("filter")
-    used = None if used in (None, "none") else used
+    parts = re.split(r"[/\\]", around["file"])
+    used = None if record.get("filter") == "none" else record.get("filter")
     item = "/".join(str(part) for part in (task, record.get("doc_id")) if part is not None)
     if record.get("doc_hash"):
         item += f"-{record['doc_hash']}"
     named = record.get("metrics")
-    scores = {
-        metric: number(record[metric])
-        for metric in (named if isinstance(named, list) else record.keys() - _KNOWN)
-        if number(record.get(metric)) is not None
-    }
+    metrics = named if isinstance(named, list) else record.keys() - _KNOWN
+    scores = {metric: score for metric in metrics if (score := number(record.get(metric))) is not None}
     yield record | {
         "item": f"{item}#{used}" if used else item,
         "row": json.dumps([parts[-2:], record.get("doc_id"), record.get("doc_hash"), used]),
         "span": used,
-        "model": _model_beside(around.get("file", "")) or (parts[-2] if len(parts) > 1 else None),
+        "model": _model_beside(around["file"]) or (parts[-2] if len(parts) > 1 else None),
         "ts": ts,
         "scores": scores,
         **_chosen(record),
