@@ -208,8 +208,8 @@ def _count(query: TraceQuery, group: Table | Stream, chosen: Rows) -> tuple[pl.D
     # A table has no numbers, and a record a row.
     records = pl.when(pl.col(NUMBER).is_null().all()).then(pl.len()).otherwise(pl.col(NUMBER).n_unique())
     answers = (is_answer() & ~broken).sum()
-    spans = query.spans(group).group_by(of_file)
-    counted = spans.agg(records=records, spans=pl.len(), answers=answers, broken=broken.sum())
+    counts = {"records": records, "spans": pl.len(), "answers": answers, "broken": broken.sum()}
+    spans = query.spans(group).group_by(of_file).agg(**counts).collect(engine="streaming")
     rows = (
         query.rows(group, chosen)
         .select(
@@ -222,7 +222,7 @@ def _count(query: TraceQuery, group: Table | Stream, chosen: Rows) -> tuple[pl.D
     )
     outputs = rows.group_by(of_file).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
     numbers = pl.DataFrame({"file": group.files})
-    for other in (counted.collect(engine="streaming"), outputs):
+    for other in (spans, outputs):
         numbers = numbers.join(other, on="file", how="left", maintain_order="left")
     return numbers.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
 

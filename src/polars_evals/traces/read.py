@@ -249,24 +249,22 @@ def _yaml(file: str) -> Iterator[bytes]:
 
 def _refuse_expanding(file: str, text: bytes) -> None:
     """Refuse YAML whose aliases stand for far more than is written, or for themselves; and deep nesting."""
-    sizes, open_ones, total = dict[str, int](), list[tuple[str | None, int]](), 0
+    sizes, open_ones, total = dict[str | None, int](), list[tuple[str | None, int]](), 0
     largest = max(_YAML_BYTES, _YAML_TIMES * len(text))
     why = None
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in [anchor for anchor, _ in open_ones]:
                 why = f"the alias *{event.anchor} refers to itself"
-            total += sizes.get(str(event.anchor), 1)
+            total += sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
-            total += len(event.value) + 1
-            if event.anchor:
-                sizes[event.anchor] = len(event.value) + 1
+            sizes[event.anchor] = len(event.value) + 1
+            total += sizes[event.anchor]
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             open_ones.append((event.anchor, total))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             anchor, before = open_ones.pop()
-            if anchor:
-                sizes[anchor] = total - before + 1
+            sizes[anchor] = total - before + 1
         if len(open_ones) > _native.DEEPEST:
             why = f"its YAML is nested more than {_native.DEEPEST} levels deep"
         if total > largest:

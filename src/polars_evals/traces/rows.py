@@ -292,14 +292,14 @@ def choose_rows(
         return frame
     if platform.requests:
         frame = _with_requests(frame, kept)
-    if rows == "spans" and may_repeat:
-        trace = ["trace_id", OF_FILE] if apart else ["trace_id"]
-        frame = _once(frame.with_row_index("@row"), trace).drop("@row")
-    if rows == "spans":
-        # Where nothing says what a span is, one that names a model is a call of it.
-        is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
-        return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
-    return _answer_of_each_trace(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE], may_repeat=may_repeat)
+    file = [OF_FILE] if apart else []
+    if rows != "spans":
+        return _answer_of_each_trace(frame, kept, [_TRACE, *file], may_repeat=may_repeat)
+    if may_repeat:
+        frame = _once(frame.with_row_index("@row"), ["trace_id", *file]).drop("@row")
+    # Where nothing says what a span is, one that names a model is a call of it.
+    is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
+    return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
 
 
 def _once(spans: pl.LazyFrame, trace: Sequence[str]) -> pl.LazyFrame:
@@ -318,26 +318,21 @@ def _with_requests(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     Requests have no parent. Results of several models may have the same names, so each is a trace of its own.
     """
     is_request = pl.col(PARENT).is_null()
-    said = ["input", QUESTION, "model", "expected"]
+    results = frame.filter(~is_request)
     requests = frame.filter(is_request).unique("trace_id", keep="last", maintain_order=True)
+    lone = requests.join(results, on="trace_id", how="anti", maintain_order="left")
+    # Without its request the name of a result has to do, which is the last place for a question.
+    said = {name: (f"@asked_{name}", name) for name in ("input", QUESTION)}
+    said |= {name: (name, f"@asked_{name}") for name in ("model", "expected")}
     asked = requests.select("trace_id", *(pl.col(name).alias(f"@asked_{name}") for name in said))
-    results = (
-        frame.filter(~is_request)
-        .join(asked, on="trace_id", how="left", maintain_order="left")
-        .with_columns(
-            # Without its request the name of a result has to do, which is the last place for a question.
-            pl.coalesce(f"@asked_{name}", name).alias(name)
-            if name in ("input", QUESTION)
-            else pl.coalesce(name, f"@asked_{name}").alias(name)
-            for name in said
-        )
-        .with_columns(
-            trace_id=pl.coalesce("span_id", format_text("{}/{}", "trace_id", pl.col("model").fill_null("")))
-        )
+    own = pl.coalesce("span_id", format_text("{}/{}", "trace_id", pl.col("model").fill_null("")))
+    answered = (
+        results.join(asked, on="trace_id", how="left", maintain_order="left")
+        .with_columns(pl.coalesce(places).alias(name) for name, places in said.items())
+        .with_columns(trace_id=own)
         .drop(f"@asked_{name}" for name in said)
     )
-    lone = requests.join(frame.filter(~is_request), on="trace_id", how="anti", maintain_order="left")
-    return pl.concat([results, lone.select(results.collect_schema().names())])
+    return pl.concat([answered, lone.select(answered.collect_schema().names())])
 
 
 def _answer_of_each_trace(
@@ -376,11 +371,8 @@ def _answer_of_each_trace(
     def picked(name: str) -> pl.Expr:
         return pl.col(name).get(best)
 
-    def in_time(name: str, where: pl.Expr) -> pl.Expr:
-        return pl.col(name).filter(where & pl.col(name).is_not_null())
-
     def latest(name: str, where: pl.Expr) -> pl.Expr:
-        return in_time(name, where).last()
+        return _held(name, where).last()
 
     evaluates = (pl.col("kind") == EVALUATION).fill_null(False).any()
     calls = is_call.fill_null(False)
@@ -404,10 +396,10 @@ def _answer_of_each_trace(
         "latency_ms": pl.coalesce(picked("latency_ms"), latest("latency_ms", calls)),
         "finish_reason": pl.coalesce(latest("finish_reason", calls), picked("finish_reason")),
         **{name: _total(name, calls, picked(name)) for name in ("input_tokens", "output_tokens", "cost")},
-        CALLS: _joined(in_time(CALLS, calls), picked(CALLS)),
+        CALLS: _joined(_held(CALLS, calls), picked(CALLS)),
         CONTEXTS: _joined(
-            in_time(CONTEXTS, retrieves),
-            _joined(in_time(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
+            _held(CONTEXTS, retrieves),
+            _joined(_held(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
         ),
     }
     return (
@@ -422,9 +414,13 @@ def _answer_of_each_trace(
     )
 
 
+def _held(name: str, where: pl.Expr) -> pl.Expr:
+    return pl.col(name).filter(where & pl.col(name).is_not_null())
+
+
 def _total(name: str, calls: pl.Expr, own: pl.Expr) -> pl.Expr:
     """Sum over the model calls where they say it, else take the answer's own."""
-    counted = pl.col(name).filter(calls & pl.col(name).is_not_null())
+    counted = _held(name, calls)
     return pl.when(counted.len() > 0).then(counted.sum()).otherwise(own)
 
 
@@ -436,8 +432,8 @@ def _joined(lists: pl.Expr, own: pl.Expr) -> pl.Expr:
 
 _ROW = "__row"
 _TURNS = ("input", "output", "expected")
-_SUMS = ("latency_ms", "input_tokens", "output_tokens", "cost")
-_LISTS = ("tool_calls", "contexts")
+_SUMS = {"latency_ms", "input_tokens", "output_tokens", "cost"}
+_LISTS = {"tool_calls", "contexts"}
 
 
 def conversations(traces: FrameT) -> FrameT:
@@ -488,37 +484,30 @@ def conversations(traces: FrameT) -> FrameT:
     │ s2         ┆ ["4"]               ┆ ["4"]              │
     └────────────┴─────────────────────┴────────────────────┘
     """
-    session, trace = pl.col("session_id"), pl.col("trace_id")
-    by_trace = session.is_null() & trace.is_not_null()
-    keys = {
-        "__session": session,
-        "__trace": pl.when(by_trace).then(trace),
-        "__alone": pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)),
-    }
-    turns = traces.lazy().with_row_index(_ROW).with_columns(**keys).sort("ts", _ROW, nulls_last=True)
-    items = pl.col("item_id")
-    there = turns.collect_schema()
+    session, trace, items = (pl.col(name) for name in ("session_id", "trace_id", "item_id"))
+    keys = [
+        session.alias("__session"),
+        pl.when(session.is_null()).then(trace).alias("__trace"),
+        pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)).alias("__alone"),
+    ]
+    turns = traces.lazy().with_row_index(_ROW).sort("ts", _ROW, nulls_last=True)
+    there = turns.collect_schema().keys()
     canonical = [name for name in CANONICAL if name in there]
     first = [name for name in canonical if name not in ("item_id", *_TURNS, *_SUMS, *_LISTS)]
-    gathered = turns.group_by(*keys).agg(
+    gathered = turns.group_by(keys).agg(
         pl.when(items.n_unique() == 1).then(items.first()).alias("item_id"),
         items.alias("__items"),
         pl.col(first).first(),
         pl.col(*_TURNS),
-        *(_sum(name) for name in _SUMS if name in there),
-        *(_elements(name) for name in _LISTS if name in there),
+        # Nothing at all is not nought.
+        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name) for name in _SUMS & there),
+        # Lists that are null or empty add nothing.
+        *(
+            pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
+            for name in _LISTS & there
+        ),
         pl.col(_ROW).min(),
     )
     own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
-
-
-def _elements(name: str) -> pl.Expr:
-    """Join lists to one; those that are null or empty add nothing."""
-    return pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
-
-
-def _sum(name: str) -> pl.Expr:
-    """Sum what is there; nothing at all is not nought."""
-    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

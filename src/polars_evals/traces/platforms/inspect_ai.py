@@ -26,8 +26,8 @@ def _asked(text: Any) -> Any:
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Give a sample what its log says of all: the task, the model, the data set."""
     evaluated = held(around, "eval")
-    known = {"eval_model": "model", "eval_created": "created", "eval_version": "task_version"}
-    about = {name: evaluated.get(key) for name, key in known.items()}
+    known = ("task", "model", "eval_id", "created", "task_version")
+    about = {f"eval_{name.split('_')[-1]}": evaluated.get(name) for name in known}
     output = record.get("output")
     usage = opened(record.get("model_usage"))
     counted = listed({"": list(usage.values())}, "") if isinstance(usage, dict) else []
