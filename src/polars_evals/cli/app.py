@@ -111,7 +111,7 @@ def _question(name: str, example: str, about: str, takes: str, more: str = "", /
     def ask(given: SimpleNamespace) -> None:
         with explained():
             from polars_evals import drift
-            from polars_evals.jobs.scoring import scan_scored
+            from polars_evals.jobs.ingest import scan_scored
 
             files = getattr(given, first)
             asked = options.arguments({option: getattr(given, option) for option in others})
@@ -220,8 +220,7 @@ def compare(given: SimpleNamespace) -> None:
     with explained():
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.runner import timeline_of
-        from polars_evals.jobs.scoring import scan_scored
+        from polars_evals.jobs.ingest import scan_scored
 
         spec = options.comparison_spec(vars(given))
         if given.time is not None and given.html is None:
@@ -230,6 +229,8 @@ def compare(given: SimpleNamespace) -> None:
         comparison = compare_spec(frame, with_defaults(spec, frame))
         page = {}
         if given.time is not None:
+            from polars_evals.jobs.runner import timeline_of
+
             when, found = {"time": given.time, "every": given.every}, comparison.spec
             page["timeline"] = timeline_of(scan_scored(given.scored), found, found.slices, **when)
         show_result(comparison, deliver(comparison, given, **page), given)
@@ -353,7 +354,7 @@ def run(given: SimpleNamespace) -> None:
 def status(given: SimpleNamespace) -> None:
     """Show the last runs of a job, the files they read and skipped, and the current gates; runs nothing."""
     with explained():
-        from polars_evals.jobs.upkeep import status as status_of
+        from polars_evals.jobs.runner import status as status_of
         from polars_evals.report.terminal import fold_of, status_lines, width_of
 
         found = status_of(given.job, last=given.last)
@@ -373,7 +374,7 @@ def status(given: SimpleNamespace) -> None:
 def maintain(given: SimpleNamespace) -> None:
     """Delete a store's old rows on request, merge its small files, and remove replaced ones."""
     with stoppable(), explained():
-        from polars_evals.jobs.upkeep import maintain as maintain_store
+        from polars_evals.jobs.runner import maintain as maintain_store
         from polars_evals.wording import counted
 
         chosen = {"keep": given.keep, "keep_days": given.keep_days, "restore": given.restore}

@@ -14,8 +14,8 @@ import polars as pl
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
 from polars_evals.cli.options import AUTO
+from polars_evals.jobs.ingest import read_all, score_files, summary
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
@@ -197,6 +197,9 @@ def with_defaults(spec: ComparisonSpec, scored: pl.LazyFrame) -> ComparisonSpec:
 
 def need_pairs(comparison: Comparison) -> None:
     """Refuse to conclude from nothing: every candidate needs something to compare, in every metric."""
+    if comparison.summary["n"].min() and comparison.spec.paired:
+        return
+    # Gates are declared with pydantic, which takes a while to import.
     from polars_evals.jobs.gates import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict, get_args
 
 import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
-from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
-from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
+from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from polars_evals.drift.columns import Frame, Schema
 
 By = Sequence[str | Sequence[str]] | str | None
@@ -35,73 +31,6 @@ Unanswered = Literal["auto", "apart", "wrong"]
 WEIGHT = "weight"
 # Columns that play a part of their own, by the name of the argument.
 ROLES = ("version", "item", "cluster")
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """
-    What a row of a comparison is about: a metric, a measure, an aggregate, or a share of answers.
-
-    Attributes
-    ----------
-    name
-        The metric or column.
-    kind
-        A metric has scores and perhaps labels, a measure has a unit and quantiles, an aggregate is a
-        statistic of all items, an outcome is a share of items.
-    lower_is_better, unit, bounds, margin, quantiles
-        As for `Measure`.
-    min_effect
-        The smallest difference that matters; None for 5% of the baseline's value.
-    """
-
-    name: str
-    kind: Literal["metric", "measure", "aggregate", "outcome"] = "metric"
-    lower_is_better: bool = False
-    unit: str | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    min_effect: float | None = None
-    margin: float | None = None
-    quantiles: tuple[float, ...] = ()
-
-    @classmethod
-    def of(cls, measure: Measure) -> Quantity:
-        """Take what is known of a measure."""
-        quantiles = USUAL if measure.quantiles is None else tuple(measure.quantiles)
-        return cls(
-            measure.name, "measure", bool(measure.lower_is_better), measure.unit, measure.limits,
-            measure.min_effect, measure.margin, quantiles,
-        )  # fmt: skip
-
-    @property
-    def sign(self) -> int:
-        """What to multiply a difference with, for a gain to be above 0."""
-        return -1 if self.lower_is_better else 1
-
-    def effect(self, level: float | None) -> float | None:
-        """Return the smallest difference that matters, where the baseline has a level."""
-        return self.min_effect if self.min_effect is not None or level is None else PART * abs(level)
-
-    def bounds_of(
-        self, lowest: float | None, highest: float | None
-    ) -> tuple[float | None, float | None, float]:
-        """
-        Return the bounds of values, by the least and the greatest that were seen, and the largest difference.
-
-        A metric has the bounds of scores as long as all are inside; a measure has those of what was seen,
-        with 0, where it has none.
-        """
-        if self.kind == "metric":
-            off = NEGLIGIBLE
-            inside = lowest is not None and highest is not None and lowest >= -off and highest <= 1 + off
-            return (*self.bounds, self.bounds[1] - self.bounds[0]) if inside else (None, None, inf)
-        low, high = self.bounds
-        seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)
-        return (
-            low if isfinite(low) else seen[0],
-            high if isfinite(high) else seen[1],
-            high - low,
-        )
 
 
 class SpecOptions(TypedDict, total=False):
@@ -176,9 +105,12 @@ class ComparisonSpec:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
         self._put("candidate", None if self.candidate is None else _versions(self.candidate))
-        self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
+        automatic = isinstance(self.by, str) and self.by == "auto"
+        self._put("by", "auto" if automatic else slice_sets(self.by))
         if self.metrics is not None and not (self.metrics == () and self.aggregates):
-            self._put("metrics", _metrics(self.metrics))
+            names = (self.metrics,) if isinstance(self.metrics, str) else tuple(self.metrics)
+            columns.require_distinct(names)
+            self._put("metrics", names)
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
         self._put("aggregates", None if self.aggregates is None else aggregates_of(self.aggregates))
         self._put("truth", _truth(self.truth))
@@ -234,7 +166,7 @@ class ComparisonSpec:
         """Return the measures; where they are left to the table, those that it has."""
         return measures_of(self.measures, schema)
 
-    def resolve(self, schema: Schema, present: Collection[str]) -> ResolvedSpec:
+    def resolve(self, schema: Schema, present: Sequence[str]) -> ResolvedSpec:
         """Check against the columns of a table and its versions, as text, and fill in what was left to it."""
         metrics = self.require_columns(schema)
         before = columns.version_text(schema, self.version, self.baseline)
@@ -242,7 +174,13 @@ class ComparisonSpec:
             after = [columns.version_text(schema, self.version, one) for one in self.candidate]
         else:
             after = [one for one in present if one != before]
-        _require_versions(before, after, self.version, present)
+        for role, one in (("baseline", before), *(("candidate", one) for one in after)):
+            if one not in present:
+                raise columns.absent(role, one, self.version, present)
+        if not after:
+            raise ValueError(
+                f"column {self.version!r} holds only {before!r}: there is nothing to compare it with"
+            )
         if before in after or len(set(after)) < len(after):
             raise ValueError(
                 f"baseline and candidates must all differ, got baseline {before!r}, candidates {after!r}"
@@ -289,26 +227,33 @@ class ResolvedSpec(ComparisonSpec):
         """Return what is known of a row that is no metric: a measure, or a share of answers."""
         return self.measures.get(name) or (None if name in self.metrics else OUTCOMES.get(name))
 
-    def quantity(self, name: str) -> Quantity:
-        """Return what a row is about."""
-        return self.quantities[name]
-
     @cached_property
-    def quantities(self) -> dict[str, Quantity]:
-        """All that rows can be about, by name."""
-        options: Any = {"min_effect": self.min_effect, "margin": self.margin}
-        shares = {
-            name: Quantity(name, "outcome", lower_is_better=one.sign < 0, **options)
-            for name, one in OUTCOMES.items()
-        }
-        measures = {name: Quantity.of(one) for name, one in self.measures.items()}
-        if self.adjust:
+    def quantities(self) -> dict[str, Measure]:
+        """All that rows can be about, by name, with the options that they are judged by."""
+        options: Any = {"min_effect": self.min_effect, "margin": self.margin, "quantiles": ()}
+        found = {name: replace(one, **options) for name, one in OUTCOMES.items()}
+        for name, one in self.measures.items():
+            usual = USUAL if one.quantiles is None else one.quantiles
             # Quantiles are not weighed.
-            measures = {name: replace(one, quantiles=()) for name, one in measures.items()}
-        aggregates = {
-            name: Quantity(name, "aggregate", bounds=(-inf, inf), **options) for name in self.aggregate_names
-        }
-        return shares | measures | aggregates | {name: Quantity(name, **options) for name in self.metrics}
+            found[name] = replace(one, quantiles=() if self.adjust else usual)
+        for name in self.aggregate_names:
+            found[name] = Measure(name, lower_is_better=False, **options)
+        for name in self.metrics:
+            found[name] = Measure(name, lower_is_better=False, bounds=(0, 1), **options)
+        return found
+
+    def kind(self, name: str) -> Literal["metric", "measure", "aggregate", "outcome"]:
+        """
+        Return what a row is about.
+
+        A metric has scores and perhaps labels, a measure has a unit and quantiles, an aggregate is a
+        statistic of all items, an outcome is a share of items.
+        """
+        if name in self.metrics:
+            return "metric"
+        if name in self.aggregate_names:
+            return "aggregate"
+        return "measure" if name in self.measures else "outcome"
 
     def sign(self, name: str) -> int:
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
@@ -409,33 +354,24 @@ def counts_in(schema: Schema, aggregates: Sequence[str | Aggregate] | None) -> d
 def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
     """Return the frame with a column for each expression to slice by, and the names of what to slice by."""
     table = columns.lazy(frame)
-    schema = None
+    if by is None or isinstance(by, str):
+        return table, by
+    groups = [by] if isinstance(by, pl.Expr) else list(by)
     made: dict[str, pl.Expr] = {}
-
-    def named(one: Any) -> Any:
-        nonlocal schema
-        if not isinstance(one, pl.Expr):
-            return one
+    for one in slice_expressions(groups):
         name = one.meta.output_name()
         if one.meta.is_column():
-            return name
-        schema = table.collect_schema() if schema is None else schema
-        if name in schema or (name in made and not made[name].meta.eq(one)):
+            continue
+        if name in table.collect_schema() or not made.setdefault(name, one).meta.eq(one):
             raise ValueError(
                 f'by: the name {name!r} of an expression is taken; give it another, such as .alias("length")'
             )
-        made[name] = one
-        return name
 
-    if isinstance(by, pl.Expr):
-        names: Any = named(by)
-    elif by is None or isinstance(by, str):
-        names = by
-    else:
-        names = [
-            tuple(map(named, group)) if isinstance(group, list | tuple) else named(group) for group in by
-        ]
-    return (table.with_columns(**made) if made else table), names
+    def named(one: Any) -> Any:
+        return one.meta.output_name() if isinstance(one, pl.Expr) else one
+
+    names = [tuple(map(named, one)) if isinstance(one, list | tuple) else named(one) for one in groups]
+    return table.with_columns(**made), names[0] if isinstance(by, pl.Expr) else names
 
 
 def slice_sets(by: By) -> Slices:
@@ -471,10 +407,6 @@ def require_slices(schema: Schema, sets: Slices) -> None:
             columns.require(schema, name, "by")
 
 
-def _is_auto(by: By) -> bool:
-    return isinstance(by, str) and by == "auto"
-
-
 def _versions(candidates: Any) -> tuple[Any, ...]:
     several = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes)
     versions = list(candidates) if several else [candidates]
@@ -484,12 +416,6 @@ def _versions(candidates: Any) -> tuple[Any, ...]:
         )
     # A set has no order of its own, and results must not depend on the one it happens to have.
     return tuple(sorted(versions, key=str) if isinstance(candidates, set | frozenset) else versions)
-
-
-def _metrics(metrics: Sequence[str] | str) -> tuple[str, ...]:
-    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    columns.require_distinct(names)
-    return names
 
 
 def aggregates_of(given: Any) -> tuple[str | Aggregate, ...]:
@@ -516,27 +442,10 @@ def _truth(given: Any) -> str | tuple[tuple[str, str], ...] | None:
     )
 
 
-def _require_versions(
-    baseline: str, candidates: Sequence[str], column: str, present: Collection[str]
-) -> None:
-    there = list(present)
-    for role, one in (("baseline", baseline), *(("candidate", one) for one in candidates)):
-        if one not in there:
-            raise columns.absent(role, one, column, there)
-    if not candidates:
-        raise ValueError(f"column {column!r} holds only {baseline!r}: there is nothing to compare it with")
-
-
 class Written(NamedTuple):
     """The form of the numbers of a score, or of a measure."""
 
     measure: Measure | None
-
-    @classmethod
-    def of(cls, metric: str, spec: ResolvedSpec) -> Written:
-        """Take the form of a metric or measure; a share of answers is written like a score."""
-        measure = spec.measure(metric)
-        return cls(None if measure is None or measure.share else measure)
 
     def size(self, value: float) -> str:
         """Write how much something changed."""

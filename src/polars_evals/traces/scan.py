@@ -18,7 +18,7 @@ from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
 from polars_evals.traces.read import BROKEN, NUMBER, read_value
 from polars_evals.traces.rows import CANONICAL, OF_FILE, Rows, with_values
-from polars_evals.traces.source import SOURCE, Stream, Table, concat_tables, scan_tables
+from polars_evals.traces.source import SOURCE, Stream, Table, scan_tables, stack_frames
 from polars_evals.wording import counted
 
 _log = logging.getLogger("polars_evals.traces")
@@ -283,7 +283,7 @@ def read_traces(
             own = [_completed(frame, query.models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
         formats |= {file.name: "table" for file in tables if file.name not in failed}
-    frame = concat_tables(frames) if formats else None
+    frame = stack_frames(frames) if formats else None
     if frame is not None and dataset is not None:
         frame = dataset.join(frame)
     return Reading(

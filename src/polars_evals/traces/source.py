@@ -305,7 +305,7 @@ class Stream(Group):
                 refuse_deep(records, values)
                 yield records.hstack(values)
 
-        return self._with_folders(scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
+        return self._with_folders(_scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
 
     def records(
         self,
@@ -336,7 +336,7 @@ class Stream(Group):
             yield pl.concat(held)
 
 
-def scan_frames(
+def _scan_frames(
     schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
 ) -> pl.LazyFrame:
     """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
@@ -501,7 +501,7 @@ def _scan_records(
             typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
             yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER) - 1])
 
-    return scan_frames(source, frames)
+    return _scan_frames(source, frames)
 
 
 def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -568,7 +568,7 @@ def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def concat_tables(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+def stack_frames(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
     """Put frames together: columns may come and go, and one that is of two kinds becomes text."""
     if len(frames) == 1:
         return frames[0]
