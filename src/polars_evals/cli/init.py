@@ -16,7 +16,7 @@ from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
 from polars_evals.traces.scan import read_traces
-from polars_evals.traces.tables import SOURCE
+from polars_evals.traces.source import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"
 # Columns that say what a row is, and no group of rows.
