@@ -527,11 +527,8 @@ class Agreement(Plotted["AgreementPlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     pairs: pl.DataFrame
     pass_rate: pl.DataFrame
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def _krippendorff(self) -> dict[str, Any]:

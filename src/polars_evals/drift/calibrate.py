@@ -394,11 +394,8 @@ class Calibration(Plotted["CalibrationPlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     curve: pl.DataFrame
     pairs: pl.DataFrame
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def metric(self) -> str:

@@ -260,7 +260,10 @@ def read_labels(path: Paths) -> pl.DataFrame:
     │ a       ┆ v1      ┆ pass  ┆ ann   │
     └─────────┴─────────┴───────┴───────┘
     """
-    records = [record for file in expand(path, (".jsonl", ".ndjson", ".json")) for record in _records(file)]
+    records = []
+    for file in expand(path, (".jsonl", ".ndjson", ".json")):
+        with open(file, encoding="utf-8-sig") as lines:
+            records += [_record(text, f"{file}, line {n}") for n, text in enumerate(lines, 1) if text.strip()]
     numbers = any(isinstance(one["label"], float) for one in records)
     if numbers and any(isinstance(one["label"], str) for one in records):
         raise ValueError("the labels are texts in some lines and numbers in others; give one kind")
@@ -272,12 +275,6 @@ def read_labels(path: Paths) -> pl.DataFrame:
     return frame.sort("ts", nulls_last=False, maintain_order=True).unique(
         ["item_id", "version", "rater"], keep="last", maintain_order=True
     )
-
-
-def _records(file: str) -> list[dict[str, Any]]:
-    """Read one file."""
-    with open(file, encoding="utf-8-sig") as lines:
-        return [_record(text, f"{file}, line {n}") for n, text in enumerate(lines, 1) if text.strip()]
 
 
 def _record(text: str, where: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ SUMMARY: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Spread:
+class PairedSpread:
     """How paired differences vary: their standard deviation with one run, and where it comes from."""
 
     total: float
@@ -169,7 +169,7 @@ def plan(
     )
 
 
-def _needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
+def _needed(spread: PairedSpread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
     """Return the smallest number of items that finds an effect, or None if it cannot be counted."""
 
     def enough(n: int) -> bool:
@@ -183,7 +183,7 @@ def _needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: 
     return bisect_left(range(high), x=True, lo=max(fewest, high // 2), key=enough)
 
 
-def _power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
+def _power_of(spread: PairedSpread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
     """Return the probability that a two-sided paired t test of `n` items finds an effect."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
@@ -199,7 +199,7 @@ def _power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int 
 
 def _given(
     spread: float | None, cluster_size: float | None, icc: float | None, runs: int, run_share: float | None
-) -> Spread:
+) -> PairedSpread:
     if spread is None:
         raise ValueError(
             "plan needs spread=, the standard deviation of the paired differences, or a pilot: "
@@ -219,7 +219,7 @@ def _given(
             "runs= needs run_share=, the share of the variance between runs of an item; a pilot with "
             "repeated runs supplies it"
         )
-    return Spread(spread, run_share or 0.0, cluster_size or 1.0, icc or 0.0)
+    return PairedSpread(spread, run_share or 0.0, cluster_size or 1.0, icc or 0.0)
 
 
 def _learn(
@@ -230,7 +230,7 @@ def _learn(
     item: str,
     cluster: str | None,
     metrics: Sequence[str] | None,
-) -> tuple[dict[str, Spread], list[str]]:
+) -> tuple[dict[str, PairedSpread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
     rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto")
     versions = rows.versions
@@ -248,9 +248,7 @@ def _learn(
     others = [one for one in versions if one != before]
     spreads, notes = {}, list(rows.notes)
     for metric in rows.metrics:
-        found = {
-            one: _spread(rows.frame, metric, before, one, clustered=cluster is not None) for one in others
-        }
+        found = {one: _spread(rows.frame, metric, before, one) for one in others}
         widest = max(others, key=lambda one: found[one].total * sqrt(found[one].design))
         spreads[metric] = found[widest]
         if found[widest].total == 0:
@@ -262,43 +260,40 @@ def _learn(
     return spreads, notes
 
 
-def _spread(frame: pl.DataFrame, metric: str, before: str, after: str, *, clustered: bool) -> Spread:
+def _spread(frame: pl.DataFrame, metric: str, before: str, after: str) -> PairedSpread:
     """Return how the differences of two versions vary."""
     score = f"{metric}:score"
     sides = [frame.filter(pl.col("version") == one).drop_nulls(score) for one in (before, after)]
     noise = [between_and_within(side, "item", score).within or 0.0 for side in sides]
-    own = [pl.col("cluster").drop_nulls().first()] if clustered else []
+    clustered = "cluster" in frame.columns
+    of_items = {"mean": pl.col(score).mean(), "runs": pl.len()}
+    of_items |= {"cluster": pl.col("cluster").drop_nulls().first()} if clustered else {}
     means = [
-        columns.aggregated(
-            side.lazy()
-            .group_by("item", maintain_order=True)
-            .agg(pl.col(score).mean(), pl.len().alias("runs"), *own)
-        )
+        columns.aggregated(side.lazy().group_by("item", maintain_order=True).agg(**of_items))
         for side in sides
     ]
     pairs = (
         means[0]
         .join(means[1], on="item", suffix=":b", maintain_order="left")
-        .with_columns(d=pl.col(f"{score}:b") - pl.col(score))
+        .with_columns(d=pl.col("mean:b") - pl.col("mean"))
     )
     if pairs.height < 3:
         raise ValueError(
             f"{metric}: in the pilot {have(pairs.height, 'item')} a score in both versions; 3 are needed"
         )
     observed = float(pairs["d"].var())  # type: ignore[arg-type]
-    averaged = sum(
-        value * float(pairs.select((1 / pl.col(runs)).mean()).item())
-        for value, runs in zip(noise, ("runs", "runs:b"), strict=True)
-    )
+    shares = pairs.select(pl.col("runs", "runs:b").pow(-1.0).mean()).row(0)
+    averaged = sum(value * share for value, share in zip(noise, shares, strict=True))
     total = max(observed - averaged, 0.0) + sum(noise)
     size, icc = 1.0, 0.0
     if clustered:
-        grouped = pairs.select("d", "cluster").drop_nulls()
-        parts = between_and_within(grouped, "cluster", "d")
-        size = max(1.0, float(grouped.height / max(grouped["cluster"].n_unique(), 1)))
-        whole = parts.between + (parts.within or 0.0)
-        icc = parts.between / whole if whole > 0 else 0.0
-    return Spread(sqrt(total), sum(noise) / total if total else 0.0, size, icc)
+        groups, rows, between, within = between_and_within(
+            pairs.select("d", "cluster").drop_nulls(), "cluster", "d"
+        )
+        size = max(1.0, rows / max(groups, 1))
+        whole = between + (within or 0.0)
+        icc = between / whole if whole > 0 else 0.0
+    return PairedSpread(sqrt(total), sum(noise) / total if total else 0.0, size, icc)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,10 +312,6 @@ class SamplePlan(Plotted["SamplePlanPlots"]):
     settings
         The options.
     """
-
-    summary: pl.DataFrame
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def items(self) -> int:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from polars_evals.report.charts import RankingPlots  # noqa: F401
 
 DRAWS = 20_000
-FEWEST_UNITS = 2
 # How far apart versions are before anything is known, in standard errors.
 PRIOR = 1.5
 
@@ -211,7 +210,7 @@ def rank(
                 f"{metric}: {counted(lost, 'item')} without a score in every version "
                 f"{verb(lost, 'was', 'were')} left out"
             )
-        if means.units < FEWEST_UNITS:
+        if means.units < 2:
             what = "clusters" if cluster else "items"
             raise ValueError(
                 f"{metric}: {means.units} {what} have a score in every version; at least 2 are needed"
@@ -415,10 +414,7 @@ class Ranking(Plotted["RankingPlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     pairs: pl.DataFrame
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:

@@ -141,8 +141,13 @@ class Result(ABC):
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Plotted(Result, Generic[Plots]):
-    """A result with charts of its own."""
+    """A result with a main frame, and charts of its own."""
+
+    summary: pl.DataFrame
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
 
     @property
     def plot(self) -> Plots:

@@ -220,7 +220,7 @@ def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:
     return dict(zip(VARIANCE, (version, metric, groups, count, between, within, share), strict=True))
 
 
-class Components(NamedTuple):
+class Variances(NamedTuple):
     """Variance between groups and within them; None where no group has two rows."""
 
     groups: int
@@ -229,7 +229,7 @@ class Components(NamedTuple):
     within: float | None
 
 
-def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Components:
+def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Variances:
     """Estimate both variances from a one-way layout of unequal groups (analysis of variance, not below 0)."""
     parts = frame.group_by(group, maintain_order=True).agg(
         n=pl.col(value).count().cast(pl.Float64), mean=pl.col(value).mean(), var=pl.col(value).var()
@@ -240,11 +240,11 @@ def between_and_within(frame: pl.DataFrame, group: str, value: str) -> Component
     inner = float((parts["var"].fill_null(0.0) * (sizes - 1)).sum())
     within = inner / spare if spare > 0 else None
     if groups < 2:
-        return Components(groups, int(rows), 0.0, within)
+        return Variances(groups, int(rows), 0.0, within)
     centre = float((sizes * means).sum()) / rows
     outer = float((sizes * (means - centre) ** 2).sum()) / (groups - 1)
     typical = (rows - float((sizes**2).sum()) / rows) / (groups - 1)
-    return Components(groups, int(rows), max((outer - (within or 0.0)) / typical, 0.0), within)
+    return Variances(groups, int(rows), max((outer - (within or 0.0)) / typical, 0.0), within)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,12 +270,9 @@ class Runs(Plotted["RunsPlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     items: pl.DataFrame
     variance: pl.DataFrame
     repeated: bool
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:

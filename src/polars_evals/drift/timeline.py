@@ -123,8 +123,7 @@ def timeline(
     alpha
         Level of the intervals and of the tests.
     tau
-        The size of change that the test detects fastest. For a measure, a share of its level in the
-        reference period.
+        The size of change that the test detects fastest. For a measure, in standard deviations of a row.
 
     Returns
     -------
@@ -618,7 +617,7 @@ def _judged(
     q = benjamini_hochberg(floats(frame.select(tested).to_series()))
     frame = _dated(frame.with_columns(column("q_value", q)), grid, "began", "detected", "earlier")
     judged = [
-        _judge(row, reference, alpha, min_effect, measures.get(row["metric"]))
+        _verdict(row, reference, alpha, min_effect, measures.get(row["metric"]))
         for row in frame.iter_rows(named=True)
     ]
     return frame.select(
@@ -689,7 +688,7 @@ def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _judge(
+def _verdict(
     row: dict[str, Any], reference: int | Period, alpha: float, min_effect: float, measure: Measure | None
 ) -> tuple[str, str]:
     if row["reference_n"] is None:
@@ -783,13 +782,10 @@ class Timeline(Plotted["TimelinePlots"]):
         The options.
     """
 
-    summary: pl.DataFrame
     segments: pl.DataFrame
     pass_segments: pl.DataFrame
     windows: pl.DataFrame
     period: Period
-    notes: tuple[str, ...]
-    settings: dict[str, Any]
 
     @property
     def verdict(self) -> str:
