@@ -9,6 +9,17 @@ from polars_evals.expressions.native import as_expr, metric
 from polars_evals.expressions.options import Fraction, IntoText, Missing, Natural, Positive, Range
 from polars_evals.wording import shown
 
+__all__ = [
+    "cer",
+    "damerau_levenshtein",
+    "hamming",
+    "indel",
+    "jaro_winkler",
+    "levenshtein",
+    "levenshtein_distance",
+    "osa",
+]
+
 LARGEST_WEIGHT = 2**31 - 1
 LARGEST_CUTOFF = 2**62
 
@@ -28,10 +39,8 @@ def levenshtein(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should be. Lists of several references: the nearest counts.
+    output, expected
+        The text to score, and the text it should be. Of several references the nearest counts.
     threshold
         The lowest score that passes.
     case_sensitive
@@ -41,8 +50,7 @@ def levenshtein(
     decimals
         Round the score half up; None for no rounding.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `distance`, `output_chars` and `expected_chars` (after the cut), and the fields for
         conversations.
@@ -85,9 +93,7 @@ def damerau_levenshtein(
 
     Parameters
     ----------
-    output, expected
-        The text to score, and the text it should be. Lists of several references: the best counts.
-    threshold, case_sensitive, max_chars, decimals, missing, details
+    output, expected, threshold, case_sensitive, max_chars, decimals, missing, details
         As in `levenshtein`.
 
     Notes
@@ -129,9 +135,7 @@ def osa(
 
     Parameters
     ----------
-    output, expected
-        The text to score, and the text it should be. Lists of several references: the best counts.
-    threshold, case_sensitive, max_chars, decimals, missing, details
+    output, expected, threshold, case_sensitive, max_chars, decimals, missing, details
         As in `levenshtein`.
 
     Notes
@@ -172,9 +176,7 @@ def indel(
 
     Parameters
     ----------
-    output, expected
-        The text to score, and the text it should be. Lists of several references: the best counts.
-    threshold, case_sensitive, max_chars, decimals, missing, details
+    output, expected, threshold, case_sensitive, max_chars, decimals, missing, details
         As in `levenshtein`.
 
     Notes
@@ -216,9 +218,7 @@ def hamming(
 
     Parameters
     ----------
-    output, expected
-        The text to score, and the text it should be. Lists of several references: the best counts.
-    threshold, case_sensitive, max_chars, decimals, missing, details
+    output, expected, threshold, case_sensitive, max_chars, decimals, missing, details
         As in `levenshtein`.
 
     Notes
@@ -260,9 +260,7 @@ def jaro_winkler(
 
     Parameters
     ----------
-    output, expected
-        The text to score, and the text it should be. Lists of several references: the best counts.
-    threshold, case_sensitive, max_chars, decimals, missing, details
+    output, expected, threshold, case_sensitive, max_chars, decimals, missing, details
         As in `levenshtein`.
 
     Notes
@@ -302,17 +300,14 @@ def cer(
 
     Parameters
     ----------
-    output
-        The text to score, such as a transcript.
-    expected
-        The text that was said or written. Lists of several references: the best score counts.
+    output, expected
+        The text to score, such as a transcript, and the right text. Of several references the best counts.
     case_sensitive
         Whether to distinguish case.
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `substitutions`, `insertions`, `deletions` and `length` (the characters of expected), and the
         fields for conversations.

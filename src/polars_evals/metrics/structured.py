@@ -21,6 +21,8 @@ from polars_evals.wording import shown
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
+__all__ = ["json_fields", "json_match", "json_schema"]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -74,18 +76,14 @@ def json_match(
 
     Parameters
     ----------
-    output
-        The JSON text to score, or a Struct.
-    expected
-        The JSON text it should equal, or a Struct. With a list of references, any of them may match.
+    output, expected
+        JSON texts or Structs: to score, and to equal. Of several references any may match.
     subset
         Ignore object keys, at every depth, that the expected value does not have.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of turns that
-        match.
+        The lowest score that passes. A conversation scores the share of its turns that match.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `output_valid` and `expected_valid`, whether each is JSON, and the fields for conversations.
 
@@ -134,7 +132,7 @@ def json_schema(
         A JSON Schema as a dict, for all rows; or a column of schemas as JSON texts, one for each row, or
         lists of schemas, any of which may match.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of valid turns.
+        The lowest score that passes. A conversation scores the share of its valid turns.
     missing
         How to score a missing output or schema: `"fail"` scores 0.0, `"null"` gives null.
     details
@@ -191,15 +189,10 @@ def json_fields(
 
     Parameters
     ----------
-    output
-        The JSON text to score, or a Struct.
-    expected
-        The JSON text it should be, or a Struct. Lists of several references: the best score counts.
-    abs_tol
-        The largest difference between equal numbers.
-    rel_tol
-        The largest difference between equal numbers, as a share of the larger number. One tolerance is
-        enough.
+    output, expected
+        JSON texts or Structs: to score, and the right one. Of several references the best counts.
+    abs_tol, rel_tol
+        As in `numeric_match`.
     ignore
         JSON paths to ignore, with everything below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
     match_by
@@ -208,8 +201,7 @@ def json_fields(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `fields` (a list of each leaf's `path` and `score`), the numbers of `agreeing` and of all
         `leaves`, the `differing`, `missing` (in output) and `extra` paths, and the fields for conversations.

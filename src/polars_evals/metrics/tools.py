@@ -23,6 +23,8 @@ from polars_evals.metrics.structured import (
 )
 from polars_evals.wording import did_you_mean, shown
 
+__all__ = ["tool_calls", "tool_calls_valid"]
+
 _COUNTS: Fields = {"calls": pl.Int64, "repeated": pl.Int64}
 _MATCHED: Fields = {
     **_COUNTS,
@@ -92,8 +94,7 @@ def tool_calls(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append the numbers of `calls` of the output, of `repeated` calls (equal to an earlier one) and of
         `matched` calls, the names of `output_calls` and `expected_calls`, and the fields for conversations.
