@@ -1,5 +1,5 @@
 # The public names, each once: type checkers and editors read this file, and so does `_lazy.py`.
-# Modules with a star are imported at once, which registers `.evals`, and other names when they are first used.
+# Modules with a star are imported at once, which registers `.evals`; other names when they are first used.
 from polars_evals._diff import diff as diff
 from polars_evals._version import __version__ as __version__
 from polars_evals.clean import *  # noqa: F403
@@ -20,7 +20,13 @@ from polars_evals.drift.runs import Runs as Runs
 from polars_evals.drift.runs import runs as runs
 from polars_evals.drift.timeline import Timeline as Timeline
 from polars_evals.drift.timeline import timeline as timeline
-from polars_evals.metrics import *  # noqa: F403
+from polars_evals.metrics.edit import *  # noqa: F403
+from polars_evals.metrics.retrieval import *  # noqa: F403
+from polars_evals.metrics.structured import *  # noqa: F403
+from polars_evals.metrics.texts import *  # noqa: F403
+from polars_evals.metrics.tools import *  # noqa: F403
+from polars_evals.metrics.vectors import *  # noqa: F403
+from polars_evals.metrics.words import *  # noqa: F403
 from polars_evals.namespace import *  # noqa: F403
 from polars_evals.suite.aggregate import Aggregate as Aggregate
 from polars_evals.suite.custom import metric as metric

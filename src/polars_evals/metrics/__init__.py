@@ -9,6 +9,5 @@ from polars_evals.metrics.tools import *  # noqa: F403
 from polars_evals.metrics.vectors import *  # noqa: F403
 from polars_evals.metrics.words import *  # noqa: F403
 
-# A sum: of a list, mypy would take the texts in it for all names.
 __all__ = edit.__all__ + retrieval.__all__ + structured.__all__ + texts.__all__ + tools.__all__
 __all__ += vectors.__all__ + words.__all__
