@@ -148,16 +148,8 @@ def starts_with(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["Yes, it is prime.", "It is prime."]})
-    >>> df.select(pe.starts_with("output", pl.lit("yes"))).unnest("starts_with")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.starts_with("output", pl.lit("yes"))).unnest("starts_with")["score"].to_list()
+    [1.0, 0.0]
     """
     return metric(starts_with, locals())
 
@@ -184,16 +176,8 @@ def ends_with(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["So the sum is 42", "42 is the sum"]})
-    >>> df.select(pe.ends_with("output", pl.lit("42"))).unnest("ends_with")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.ends_with("output", pl.lit("42"))).unnest("ends_with")["score"].to_list()
+    [1.0, 0.0]
     """
     return metric(ends_with, locals())
 
@@ -235,16 +219,8 @@ def regex_match(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["Order A-1234 has shipped", "No order found"]})
-    >>> df.select(pe.regex_match("output", r"[a-z]-\d{4}")).unnest("regex_match")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.regex_match("output", r"[a-z]-\d{4}")).unnest("regex_match")["score"].to_list()
+    [1.0, 0.0]
     """
     arguments = locals()
     flag = "" if case_sensitive else "(?i)"
@@ -403,17 +379,8 @@ def choice(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["The answer is (B).", "**C**", "I cannot say."]})
-    >>> df.with_columns(pe.choice("output", pl.lit("B"))).unnest("choice")
-    shape: (3, 3)
-    ┌────────────────────┬───────┬───────┐
-    │ output             ┆ score ┆ label │
-    │ ---                ┆ ---   ┆ ---   │
-    │ str                ┆ f64   ┆ enum  │
-    ╞════════════════════╪═══════╪═══════╡
-    │ The answer is (B). ┆ 1.0   ┆ pass  │
-    │ **C**              ┆ 0.0   ┆ fail  │
-    │ I cannot say.      ┆ 0.0   ┆ fail  │
-    └────────────────────┴───────┴───────┘
+    >>> df.select(pe.choice("output", pl.lit("B"))).unnest("choice")["score"].to_list()
+    [1.0, 0.0, 0.0]
     """
     return metric(choice, locals(), choices=check_choices("choice", choices))
 
@@ -462,16 +429,8 @@ def similarity(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["the cat sat on the mat", "a dog ran", None]})
-    >>> df.with_columns(pe.similarity("output", pl.lit("the cat is on the mat"))).unnest("similarity")
-    shape: (3, 3)
-    ┌────────────────────────┬───────┬───────┐
-    │ output                 ┆ score ┆ label │
-    │ ---                    ┆ ---   ┆ ---   │
-    │ str                    ┆ f64   ┆ enum  │
-    ╞════════════════════════╪═══════╪═══════╡
-    │ the cat sat on the mat ┆ 0.875 ┆ pass  │
-    │ a dog ran              ┆ 0.0   ┆ fail  │
-    │ null                   ┆ 0.0   ┆ fail  │
-    └────────────────────────┴───────┴───────┘
+    >>> score = pe.similarity("output", pl.lit("the cat is on the mat")).struct.field("score")
+    >>> df.select(score)["score"].to_list()
+    [0.875, 0.0, 0.0]
     """
     return metric(similarity, locals())
