@@ -266,6 +266,14 @@ def test_a_mix_is_adjusted_and_noted() -> None:
     assert pe.compare(traffic(drop=0.08), **SIDES, adjust="topic").verdict == "regressed"
 
 
+def test_the_ratio_of_an_adjusted_measure_is_that_of_the_adjusted_means() -> None:
+    slow = traffic().with_columns(latency_ms=pl.col("topic").str.slice(1).cast(pl.Float64) * 100 + 50)
+    for options, ratio in (({}, 1.2), ({"adjust": "topic"}, 1.0)):
+        row = pe.compare(slow, **SIDES, measures="latency_ms", **options).measures.row(0, named=True)
+        assert row["ratio"] == pytest.approx(row["candidate_value"] / row["baseline_value"])
+        assert row["ratio"] == pytest.approx(ratio, abs=0.05)
+
+
 def test_strata_of_one_version_and_rows_without_one_are_left_out() -> None:
     more = pl.DataFrame({"model": ["v2"] * 9 + ["v1"], "topic": ["new"] * 9 + [None], "m_score": [0.0] * 10})
     frame = pl.concat([traffic().drop("m_label"), more])

@@ -189,8 +189,7 @@ def _spread_out(
     rows = lazy.select(
         *keys, columns.as_text(schema, rater).alias("rater"), rating.alias("label"),
         *(["ts"] if "ts" in schema and "ts" not in (*keys, rater, label) else []),
-    ).collect()  # fmt: skip
-    rows = rows.drop_nulls([item, "rater"])
+    ).collect().drop_nulls([item, "rater"])  # fmt: skip
     if "ts" in rows.columns:
         rows = rows.sort("ts", nulls_last=False, maintain_order=True)
     rows = rows.unique([*keys, "rater"], keep="last", maintain_order=True)
@@ -203,14 +202,10 @@ def _spread_out(
         raise ValueError(
             f"column {rater!r} names {listed(there) or 'no rater'}; at least two raters are needed"
         )
-    sides = [
-        rows.filter(pl.col("rater") == name).select(*keys, pl.col("label").alias(f"{columns.APART}{name}"))
-        for name in wanted
-    ]
-    found = rows.select(keys).unique(maintain_order=True)
-    for side in sides:
-        found = found.join(side, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    return found.drop(keys).rename(lambda name: name.removeprefix(columns.APART))
+    # A rater may be called like a column.
+    rows = rows.with_columns(rater=columns.APART + pl.col("rater"))
+    spread = rows.pivot("rater", index=keys, values="label")
+    return spread.select(pl.col(f"{columns.APART}{name}").alias(name) for name in wanted)
 
 
 @dataclass(frozen=True)
@@ -236,11 +231,6 @@ class Ratings:
         patterns = seen.select(raters).to_numpy().astype(np.int64)
         return cls(patterns, seen["times"].cast(pl.Float64).to_numpy(), values, level)
 
-    @property
-    def raters(self) -> int:
-        """How many raters there are."""
-        return int(self.patterns.shape[1])
-
     @cached_property
     def whole(self) -> npt.NDArray[np.bool_]:
         """Which combinations have a rating of every rater."""
@@ -249,20 +239,24 @@ class Ratings:
     @cached_property
     def equal(self) -> Floats:
         """The share of pairs of ratings that are equal, of combinations of all raters."""
-        return np.asarray(
-            np.mean([a == b for a, b in combinations(self.patterns.T, 2)], axis=0, dtype=np.float64)
-        )
+        pairs = combinations(self.patterns.T, 2)
+        return np.asarray(np.mean([a == b for a, b in pairs], axis=0, dtype=np.float64))
 
-    @cached_property
-    def rated(self) -> Floats:
-        """How many ratings each combination has."""
-        return np.asarray((self.patterns >= 0).sum(axis=1), dtype=np.float64)
+    @property
+    def raters(self) -> int:
+        """How many raters there are."""
+        return int(self.patterns.shape[1])
 
     def totals(self, weights: Floats) -> Floats:
         """Return how often each value was given, each rating with the weight of its combination."""
         given = self.patterns >= 0
         repeated = np.broadcast_to(weights[:, None], self.patterns.shape)
         return np.bincount(self.patterns[given], repeated[given], len(self.values)).astype(np.float64)
+
+
+def _beyond_chance(seen: float, expected: float) -> float | None:
+    """Return a coefficient, given disagreement and that of chance; None where only one value occurs."""
+    return None if expected <= NEGLIGIBLE else 1 - seen / expected
 
 
 def _agreement_of(ratings: Ratings, counts: Floats) -> float | None:
@@ -272,7 +266,7 @@ def _agreement_of(ratings: Ratings, counts: Floats) -> float | None:
 
 
 def _fleiss(ratings: Ratings, counts: Floats) -> float | None:
-    """Return Fleiss' kappa of items that all raters rated; None where only one value occurs."""
+    """Return Fleiss' kappa of items that all raters rated."""
     observed = _agreement_of(ratings, counts)
     if observed is None:
         return None
@@ -301,11 +295,11 @@ def cohen(ratings: Ratings, counts: Floats) -> float | None:
         x, y = at[a], at[b]
         expected = float(share @ x**2 + share @ y**2 - 2 * (share @ x) * (share @ y))
         seen = float(share @ (x - y) ** 2)
-    return None if expected <= NEGLIGIBLE else 1 - seen / expected
+    return _beyond_chance(seen, expected)
 
 
 def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
-    """Return Krippendorff's alpha; None where only one value occurs."""
+    """Return Krippendorff's alpha."""
     totals = ratings.totals(counts)
     n = totals.sum()
     if n <= 1:
@@ -318,15 +312,13 @@ def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
         at = np.cumsum(totals) - totals / 2 if ordinal else ratings.values
         at = at - float(totals @ at) / n
         expected = 2 * n * float(totals @ at**2) / (n - 1)
-    if expected <= NEGLIGIBLE:
-        return None
     # Each item counts its pairs of ratings, divided among its ratings.
     seen = np.zeros(len(counts))
     for a, b in combinations(ratings.patterns.T, 2):
-        both = (a >= 0) & (b >= 0)
-        apart = (a != b).astype(np.float64) if ratings.level == "nominal" else (at[a] - at[b]) ** 2
-        seen += np.where(both, 2 * apart, 0.0)
-    return float(1 - (counts / (ratings.rated - 1)) @ seen / expected)
+        apart = (a != b) * 1.0 if ratings.level == "nominal" else (at[a] - at[b]) ** 2
+        seen += np.where((a >= 0) & (b >= 0), 2 * apart, 0.0)
+    rated = (ratings.patterns >= 0).sum(axis=1)
+    return _beyond_chance(float((counts / (rated - 1)) @ seen), expected)
 
 
 def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
@@ -347,13 +339,10 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
     else:
         plain = ratings.select(pl.all().cast(pl.String))
     known = pl.concat([plain[name].alias("value") for name in plain.columns]).drop_nulls().unique().sort()
-    place = pl.DataFrame({"value": known}).with_row_index("place")
-    coded = plain.select(
-        pl.col(name).replace_strict(place["value"], place["place"], default=None, return_dtype=pl.Int64)
-        for name in plain.columns
-    )
-    numbered = known.to_numpy() if known.dtype == pl.Float64 else np.arange(known.len(), dtype=np.float64)
-    return coded, numbered
+    place = pl.int_range(known.len(), eager=True)
+    coded = plain.select(pl.all().replace_strict(known, place, default=None, return_dtype=pl.Int64))
+    numbered = known if known.dtype == pl.Float64 else place.cast(pl.Float64)
+    return coded, numbered.to_numpy()
 
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
@@ -469,30 +458,23 @@ def _pass_rates(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> p
         if both.sum() < FEWEST_ITEMS:
             continue
         labelled, guessed, unlabelled = people[both], judge[both], judge[alone]
-        weight = _weight(labelled, guessed, unlabelled)
         rows += [
             {"judge": name, "estimate": "people", **_mean(labelled, alpha)},
             {"judge": name, "estimate": "judge", **_mean(judge[np.isfinite(judge)], alpha)},
         ]
         if unlabelled.size >= FEWEST_ITEMS:
-            rest = _mean(weight * unlabelled, alpha, clip=False)
-            corrected = labelled - weight * guessed
-            value = float(corrected.mean()) + rest["pass_rate"]
-            variance = (
-                corrected.var(ddof=1) / corrected.size + (weight * unlabelled).var(ddof=1) / unlabelled.size
-            )
-            rows.append(
-                {"judge": name, "estimate": "prediction_powered"}
-                | _interval(value, float(variance), int(both.sum()), alpha)
-                | {"n": int(both.sum() + alone.sum())}
-            )
+            weight = _weight(labelled, guessed, unlabelled)
+            parts = labelled - weight * guessed, weight * unlabelled
+            value = sum(float(part.mean()) for part in parts)
+            variance = sum(float(part.var(ddof=1)) / part.size for part in parts)
+            found = _interval(value, variance, labelled.size, alpha)
+            rows.append({"judge": name, "estimate": "prediction_powered", **found})
+            rows[-1]["n"] += unlabelled.size
     return pl.DataFrame(rows, schema=PASS_RATE)
 
 
 def _weight(labelled: Floats, guessed: Floats, unlabelled: Floats) -> float:
     """Return how much to trust the judge: what makes the estimate's variance least (PPI++)."""
-    if not unlabelled.size:
-        return 0.0
     spread = np.concatenate([guessed, unlabelled]).var(ddof=1)
     if spread == 0:
         return 0.0
@@ -500,21 +482,19 @@ def _weight(labelled: Floats, guessed: Floats, unlabelled: Floats) -> float:
     return float(np.clip(shared / ((1 + labelled.size / unlabelled.size) * spread), 0, 1))
 
 
-def _mean(values: Floats, alpha: float, *, clip: bool = True) -> dict[str, Any]:
-    n, value = values.size, float(values.mean())
-    if n < FEWEST_ITEMS:
-        return {"pass_rate": value, "ci_low": None, "ci_high": None, "n": n}
-    return _interval(value, float(values.var(ddof=1)) / n, n, alpha, clip=clip) | {"n": n}
+def _mean(values: Floats, alpha: float) -> dict[str, Any]:
+    if values.size < FEWEST_ITEMS:
+        return {"pass_rate": float(values.mean()), "ci_low": None, "ci_high": None, "n": values.size}
+    return _interval(float(values.mean()), float(values.var(ddof=1)) / values.size, values.size, alpha)
 
 
-def _interval(value: float, variance: float, n: int, alpha: float, *, clip: bool = True) -> dict[str, Any]:
+def _interval(value: float, variance: float, n: int, alpha: float) -> dict[str, Any]:
     """Return Wilson's interval, with the number of items that the variance is worth; Student's without."""
-    if clip and 0 <= value <= 1:
-        low, high = share_interval(value, variance, n, alpha, n - 1)
-    else:
+    low, high = share_interval(value, variance, n, alpha, n - 1)
+    if not 0 <= value <= 1:
         half = -float(stdtrit(n - 1, alpha / 2)) * float(np.sqrt(variance))
         low, high = value - half, value + half
-    return {"pass_rate": value, "ci_low": low, "ci_high": high}
+    return {"pass_rate": value, "ci_low": low, "ci_high": high, "n": n}
 
 
 def _verdicts(ratings: pl.Series) -> Floats | None:

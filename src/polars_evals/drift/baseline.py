@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, TypeVar
 
 import polars as pl
 
 from polars_evals.drift import columns
 
-if TYPE_CHECKING:
-    from polars_evals.drift.columns import Frame
-
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 # Columns that are there for a moment only.
-FIRST, SECOND, SEVERAL, RUN = (f"{columns.APART}{name}" for name in ("first", "second", "several", "run"))
+FIRST, SECOND, RUNS, RUN = (f"{columns.APART}{name}" for name in ("first", "second", "runs", "run"))
 
 
-@overload
 def against_baseline(
-    frame: pl.DataFrame,
-    *,
-    version: str,
-    baseline: Any,
-    item: str,
-    output: str = ...,
-    expected: str = ...,
-) -> pl.DataFrame: ...
-@overload
-def against_baseline(
-    frame: pl.LazyFrame,
-    *,
-    version: str,
-    baseline: Any,
-    item: str,
-    output: str = ...,
-    expected: str = ...,
-) -> pl.LazyFrame: ...
-def against_baseline(
-    frame: Frame,
+    frame: FrameT,
     *,
     version: str,
     baseline: Any,
     item: str,
     output: str = "output",
     expected: str = "expected",
-) -> Frame:
+) -> FrameT:
     """
     Use the baseline's output of each item as the expected text of all other answers.
 
@@ -104,7 +82,7 @@ def against_baseline(
     └─────────┴───────┴─────────────┴─────────────┴──────────┘
     """
     table = columns.lazy(frame)
-    schema = table.collect_schema()
+    schema: columns.Schema = table.collect_schema()
     for role, name in (("version", version), ("item", item), ("output", output)):
         columns.require(schema, name, role)
     key = columns.as_text(schema, version)
@@ -112,26 +90,26 @@ def against_baseline(
     present = table.select(key.unique().sort()).collect(engine="streaming").to_series().drop_nulls().to_list()
     if before not in present:
         raise columns.absent("baseline", before, version, present)
-    known = table.filter(key == before, pl.col(item).is_not_null(), pl.col(output).is_not_null())
-    runs = known.group_by(item, maintain_order=True).agg(
-        pl.col(output).first().alias(FIRST),
-        # Null where the baseline has one run of the item.
-        pl.col(output).slice(1, 1).first().alias(SECOND),
-        (pl.len() > 1).alias(SEVERAL),
+    has_output = (key == before) & pl.col(output).is_not_null()
+    runs = (
+        table.filter(has_output, pl.col(item).is_not_null())
+        .group_by(item, maintain_order=True)
+        .agg(
+            pl.col(output).first().alias(FIRST),
+            # Null where the baseline has one run of the item.
+            pl.col(output).slice(1, 1).first().alias(SECOND),
+            pl.len().alias(RUNS),
+        )
     )
-    placed = table.with_columns(
-        # The first run itself: the first row of the baseline with an output.
-        ((key == before) & pl.col(output).is_not_null()).cum_sum().over(item).alias(RUN)
+    first_run = has_output & (pl.col(RUN) == 1)
+    joined = (
+        table.with_columns(has_output.cum_sum().over(item).alias(RUN))
+        .drop(expected, columns.ONLY_RUN, strict=False)
+        .join(runs, on=item, how="left", maintain_order="left")
+        .with_columns(
+            pl.when(first_run).then(SECOND).otherwise(FIRST).alias(expected),
+            (first_run & (pl.col(RUNS) == 1)).fill_null(value=False).alias(columns.ONLY_RUN),
+        )
     )
-    own = (key == before) & pl.col(output).is_not_null() & (pl.col(RUN) == 1)
-    joined = placed.drop(expected, columns.ONLY_RUN, strict=False).join(
-        runs, on=item, how="left", maintain_order="left"
-    )
-    joined = joined.with_columns(
-        pl.when(own).then(SECOND).otherwise(FIRST).alias(expected),
-        (own & ~pl.col(SEVERAL)).fill_null(value=False).alias(columns.ONLY_RUN),
-    )
-    order = list(schema) if expected in schema else [*schema, expected]
-    order = order if columns.ONLY_RUN in order else [*order, columns.ONLY_RUN]
-    joined = joined.select(order)
+    joined = joined.select(list(dict.fromkeys([*schema, expected, columns.ONLY_RUN])))
     return joined.collect() if isinstance(frame, pl.DataFrame) else joined

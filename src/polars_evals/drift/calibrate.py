@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from polars_evals.drift import columns
-from polars_evals.drift.inference import column, slopes
+from polars_evals.drift.inference import slopes
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.result import Plotted
@@ -37,7 +37,7 @@ REDRAWN = 20
 # Thresholds chosen on other folds differ, which the spread of one table does not show; found by simulation.
 WIDENED = 1.2
 COUNTS = ("tp", "fp", "fn", "tn")
-MEASURES = ("precision", "recall", "f1", "kappa", "accuracy")
+STATISTICS = ("precision", "recall", "f1", "kappa", "accuracy")
 CHOICES = ("kappa", "f1", "accuracy")
 TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
 # Landis and Koch's words for a kappa up to each bound.
@@ -134,11 +134,10 @@ def calibrate(
             for name in names
         ]
     )
-    judged = [_judge(row, alpha) for row in summary.iter_rows(named=True)]
+    judged = zip(*(_verdict(row, alpha) for row in summary.iter_rows(named=True)), strict=True)
     return Calibration(
         summary=summary.with_columns(
-            verdict=pl.Series([verdict for verdict, _ in judged]),
-            reason=pl.Series([reason for _, reason in judged]),
+            pl.Series(name, values) for name, values in zip(("verdict", "reason"), judged, strict=True)
         ).sort(objective, "metric", descending=[True, False]),
         curve=pl.concat(_curve(name, tables[name], alpha) for name in names),
         pairs=pairs.with_columns(p_corrected=pl.Series(holm(pairs["p_value"].to_numpy()))),
@@ -204,11 +203,10 @@ class _Table:
     def of(cls, scores: Floats, truth: Bools, seed: int) -> _Table:
         """Count, and resample: n rows with replacement are a multinomial draw over the cells."""
         thresholds, place = _thresholds(scores)
-        counts = np.stack([np.bincount(place[side], minlength=len(thresholds)) for side in (truth, ~truth)])
-        n = len(scores)
-        draws = np.random.default_rng(seed).multinomial(n, counts.ravel() / n, size=RESAMPLES)
-        resampled = np.split(draws.astype(np.float64), 2, axis=1)
-        return cls(thresholds, _rates(*counts.astype(np.float64)), _rates(*resampled))
+        size, n = len(thresholds), len(scores)
+        counts = np.bincount(~truth * size + place, minlength=2 * size).astype(np.float64)
+        draws = np.random.default_rng(seed).multinomial(n, counts / n, size=RESAMPLES).astype(np.float64)
+        return cls(thresholds, _rates(*np.split(counts, 2)), _rates(*np.split(draws, 2, axis=1)))
 
 
 def _thresholds(scores: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -220,19 +218,20 @@ def _thresholds(scores: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
 
 
 def _rates(good: Floats, bad: Floats) -> dict[str, Floats]:
-    """Return counts and measures by threshold, along the last axis."""
+    """Return counts and statistics by threshold, along the last axis."""
     tp = np.cumsum(good[..., ::-1], axis=-1)[..., ::-1]
     fp = np.cumsum(bad[..., ::-1], axis=-1)[..., ::-1]
     counts = np.stack([tp, fp, tp[..., :1] - tp, fp[..., :1] - fp], axis=-1)
-    values = np.moveaxis(np.concatenate([counts, _measures(counts)], axis=-1), -1, 0)
-    return dict(zip((*COUNTS, *MEASURES), values, strict=True))
+    values = np.moveaxis(np.concatenate([counts, _statistics(counts)], axis=-1), -1, 0)
+    return dict(zip((*COUNTS, *STATISTICS), values, strict=True))
 
 
-def _measures(counts: Floats) -> Floats:
-    """Return all measures of tables of tp, fp, fn and tn; 0 where there is nothing to divide."""
+def _statistics(counts: Floats) -> Floats:
+    """Return the statistics of tables of tp, fp, fn and tn; 0 where there is nothing to divide."""
     tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
     n = tp + fp + fn + tn
-    agreed, chance = (tp + tn) / n, ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
+    agreed = _divide(tp + tn, n)
+    chance = _divide((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn), n**2)
     parts = (tp, tp + fp), (tp, tp + fn), (2 * tp, 2 * tp + fp + fn), (agreed - chance, 1 - chance)
     return np.stack([*(_divide(*part) for part in parts), agreed], axis=-1)
 
@@ -249,19 +248,12 @@ def _curve(name: str, table: _Table, alpha: float) -> pl.DataFrame:
         "recall": wilson(tp, tp + fn, alpha),
         "accuracy": wilson(tp + tn, tp + fp + fn + tn, alpha),
     }
-    for measure in ("f1", "kappa"):
-        intervals[measure] = tuple(np.quantile(table.resampled[measure], [alpha / 2, 1 - alpha / 2], axis=0))
-    return pl.DataFrame(
-        [pl.repeat(name, len(tp), eager=True).alias("metric"), pl.Series("threshold", table.thresholds)]
-        + [pl.Series(count, rates[count].astype(np.int64)) for count in COUNTS]
-        + [
-            column(f"{measure}{end}", values)
-            for measure in MEASURES
-            for end, values in zip(
-                ("", "_ci_low", "_ci_high"), (rates[measure], *intervals[measure]), strict=True
-            )
-        ]
-    )
+    found = {"threshold": table.thresholds} | {count: rates[count].astype(np.int64) for count in COUNTS}
+    for one in STATISTICS:
+        ends = intervals.get(one, np.quantile(table.resampled[one], [alpha / 2, 1 - alpha / 2], axis=0))
+        found |= zip((one, f"{one}_ci_low", f"{one}_ci_high"), (rates[one], *ends), strict=True)
+    curve = pl.DataFrame(found).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return curve.select(pl.lit(name).alias("metric"), pl.all())
 
 
 def _best(table: _Table, objective: str, alpha: float) -> dict[str, Any]:
@@ -291,32 +283,29 @@ def _crossed(
             draw[side] = rng.permutation(int(side.sum())) % FOLDS
     said = {}
     for name in metrics:
-        edges, cell = _thresholds(rows[name].to_numpy())
+        edges, place = _thresholds(rows[name].to_numpy())
         answers = np.empty(folds.shape, dtype=np.bool_)
         for number, fold in enumerate(folds):
-            parts = []
-            for side in (truth, ~truth):
-                counts = np.bincount(fold[side] * len(edges) + cell[side], minlength=FOLDS * len(edges))
-                parts.append(counts.reshape(FOLDS, len(edges)).astype(np.float64))
-            chosen = _rates(*(one.sum(axis=0) - one for one in parts))[objective].argmax(axis=1)
-            answers[number] = cell >= chosen[fold]
+            shape = 2, FOLDS, len(edges)
+            at = np.ravel_multi_index((~truth * 1, fold, place), shape)
+            counts = np.bincount(at, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
+            chosen = _rates(*(counts.sum(axis=1, keepdims=True) - counts))[objective].argmax(axis=1)
+            answers[number] = place >= chosen[fold]
         said[name] = answers
     return said
 
 
 def _crossed_row(truth: Bools, said: Bools, alpha: float) -> dict[str, float]:
-    """Return counts and measures with their intervals, from the tables of several draws of folds."""
+    """Return counts and statistics with their intervals, from the tables of several draws of folds."""
     cells = np.stack([said & truth, said & ~truth, ~said & truth, ~said & ~truth], axis=-1)
     draws = cells.sum(axis=1).astype(np.float64)
-    values, errors = _estimated(_measures, draws)
+    values, errors = _estimated(_statistics, draws)
     half = float(ndtri(1 - alpha / 2)) * errors
-    found = {name: float(count) for name, count in zip(COUNTS, draws.mean(axis=0), strict=True)}
-    for name, value, reach in zip(MEASURES, values.tolist(), half.tolist(), strict=True):
-        found |= {
-            name: value,
-            f"{name}_ci_low": max(-1.0 if name == "kappa" else 0.0, value - reach),
-            f"{name}_ci_high": min(1.0, value + reach),
-        }
+    lowest = np.where(np.array(STATISTICS) == "kappa", -1.0, 0.0)
+    ends = zip(values, np.maximum(values - half, lowest), np.minimum(values + half, 1.0), strict=True)
+    found = dict(zip(COUNTS, draws.mean(axis=0).tolist(), strict=True))
+    for name, numbers in zip(STATISTICS, ends, strict=True):
+        found |= zip((name, f"{name}_ci_low", f"{name}_ci_high"), map(float, numbers), strict=True)
     return found
 
 
@@ -342,7 +331,7 @@ def _both(tables: Floats, objective: str) -> Floats:
     cube = tables.reshape(*tables.shape[:-1], 2, 2, 2)
     pairs = np.stack([cube.sum(axis=-1), cube.sum(axis=-2)], axis=-3).reshape(*tables.shape[:-1], 2, 4)
     # From tn, fp, fn, tp to the order of `COUNTS`.
-    return _measures(pairs[..., [3, 1, 2, 0]])[..., MEASURES.index(objective)]
+    return _statistics(pairs[..., [3, 1, 2, 0]])[..., STATISTICS.index(objective)]
 
 
 def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: float) -> dict[str, float]:
@@ -362,28 +351,23 @@ def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: f
     }
 
 
-def _judge(best: dict[str, Any], alpha: float) -> tuple[str, str]:
+def _verdict(best: dict[str, Any], alpha: float) -> tuple[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
     interval = f"{100 * (1 - alpha):g}% interval {low:.3g} to {high:.3g}"
     verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail labels"
+    kappa = f"cross-validated kappa {best['kappa']:.2f}"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
         return "inconclusive", f"{verdicts} are too few; at least {FEWEST_LABELS} of each are needed"
     if best["kappa_ci_low"] <= 0:
-        return (
-            "inconclusive",
-            f"the score may agree with the labels by chance only (cross-validated kappa {best['kappa']:.2f})",
-        )
+        return "inconclusive", f"the score may agree with the labels by chance only ({kappa})"
     if high - low > 0.2:
-        return (
-            "inconclusive",
-            f"the best threshold is uncertain ({interval}); more labels narrow it",
-        )
+        return "inconclusive", f"the best threshold is uncertain ({interval}); more labels narrow it"
     words = agreement_words(best["kappa"])
     link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"
     return (
         "calibrated",
         f"{best['threshold']:g} agrees best, {link} {words} "
-        f"(cross-validated kappa {best['kappa']:.2f}, {interval} of the threshold, {verdicts})",
+        f"({kappa}, {interval} of the threshold, {verdicts})",
     )
 
 

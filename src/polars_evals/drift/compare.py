@@ -10,10 +10,10 @@ import polars as pl
 
 from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
-from polars_evals.drift.components import components, confusion, describe_classes, describe_labels
+from polars_evals.drift.components import PEOPLE, confusion, describe_classes, describe_labels
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
-from polars_evals.drift.inference.estimate import IDENTITY, PEOPLE, Estimates
+from polars_evals.drift.inference.estimate import IDENTITY, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
@@ -218,7 +218,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     """
     scores = read(scored, spec)
     resolved = scores.spec
-    estimates = Estimates(resolved, components)
+    estimates = Estimates(resolved)
     unmatched, searches = [], []
     absent: list[str] = []
     distributions: list[dict[str, Any]] = []

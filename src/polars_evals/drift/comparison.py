@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from polars_evals.drift.components import MEANS
 from polars_evals.drift.inference.decide import family_wise, row_verdict, verdict_of
-from polars_evals.drift.inference.estimate import MEANS
 from polars_evals.drift.items import flips_of, items_of
 from polars_evals.drift.result import Result, Shown, from_report, write_or_return
 

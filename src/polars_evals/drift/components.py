@@ -7,7 +7,7 @@ each item has a number, so that the mean of these numbers is the estimate, and t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,22 +18,26 @@ from polars_evals.drift.adjust import adjust_sides, mix_differs, shares
 from polars_evals.drift.aggregates import influence
 from polars_evals.drift.columns import LABELS, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.inference.estimate import MEAN, PEOPLE, Component, components_of
 from polars_evals.drift.truth import FEWEST, correct
 from polars_evals.wording import counted, have, listed, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
     from polars_evals.drift.columns import Schema
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pair import Observations, Slicing
-    from polars_evals.drift.spec import Quantity, ResolvedSpec
+    from polars_evals.drift.spec import ResolvedSpec
 
     Mask = npt.NDArray[np.bool_]
 
+MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
+PEOPLE = (
+    "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
+    "people_ci_low", "people_ci_high",
+)  # fmt: skip
 STRATUM = "stratum"
 UNSURE = "unsure"
 UNLIKE = (
@@ -43,18 +47,71 @@ UNLIKE = (
 CONFUSION = {"version": pl.String, "expected": pl.String, "output": pl.String, "n": pl.Int64}
 
 
-def components(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, spec: ResolvedSpec
-) -> list[Component]:
+@dataclass(frozen=True)
+class Component:
+    """
+    Numbers of which the means are compared: paired, one an item in each version; else one a row.
+
+    Attributes
+    ----------
+    name, before, after
+        What it is, and the numbers of both versions.
+    same
+        Whether it is the same numbers as the component before it.
+    values
+        By slice the values of both versions, where they are known without the numbers.
+    facts
+        Further facts by slice, such as why there is no difference (`undefined`).
+    possible
+        The least and the greatest mean, seen or not, where the numbers of items may be beyond.
+    notes
+        Sentences about limits of the result.
+    """
+
+    name: str
+    before: Floats
+    after: Floats
+    same: bool = False
+    values: tuple[Floats, Floats] | None = None
+    facts: Mapping[str, Sequence[Any] | Floats] = field(default_factory=dict)
+    possible: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _of_scores(pairs: Observations, name: str) -> list[Component]:
+    """Return what is judged of scores as they are: the mean, and the pass rate where there are labels."""
+    found = [Component(MEAN, pairs.values(name, "b"), pairs.values(name, "c"))]
+    if pairs.labelled(name):
+        rates = [pairs.values(name, end) for end in ("bp", "cp")]
+        scores = [found[0].before, found[0].after]
+        if pairs.paired:
+            unknown = np.isnan(scores[1] - scores[0])
+            rates, scores = ([np.where(unknown, np.nan, one) for one in both] for both in (rates, scores))
+        # The first items tell most of the time.
+        same = all(
+            _equal(rate[:some], score[:some])
+            for some in (1_000, None)
+            for rate, score in zip(rates, scores, strict=True)
+        )
+        found.append(Component(PASS_RATE, rates[0], rates[1], same=same))
+    return found
+
+
+def _equal(one: Floats, other: Floats) -> bool:
+    """Say whether all numbers are the same, what is unknown too."""
+    return bool(((one == other) | (np.isnan(one) & np.isnan(other))).all())
+
+
+def components(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedSpec) -> list[Component]:
     """Return what is judged of a row, in each slice."""
-    if quantity.kind == "aggregate":
-        return [_aggregate_component(pairs, quantity.name, slicing)]
-    if quantity.name in spec.truths:
-        return [_corrected(pairs, quantity.name, slicing, spec)]
-    found = components_of(pairs, quantity)
+    if spec.kind(name) == "aggregate":
+        return [_aggregate_component(pairs, name, slicing)]
+    if name in spec.truths:
+        return [_corrected(pairs, name, slicing, spec)]
+    found = _of_scores(pairs, name)
     if not spec.adjust:
         return found
-    if quantity.kind == "metric":
+    if name in spec.metrics:
         found = [replace(one, possible=_bounds(one.before, one.after)) for one in found]
     return [_adjusted(pairs, one, slicing) for one in found]
 

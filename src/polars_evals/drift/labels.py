@@ -122,11 +122,14 @@ def sample_items(
     if n >= size:
         chance = np.ones(size)
     elif strategy == "uncertain":
-        chance = _chances(LEAST + items["uncertain"].to_numpy(), n)
+        chance = _fill(LEAST + items["uncertain"].to_numpy(), max(MOST, n / size), n)
     elif strategy == "random":
         chance = np.full(size, n / size)
     else:
-        chance = _equal_shares(items["stratum"].to_numpy(), n)
+        # As many items from each stratum, and all of one that has fewer.
+        stratum = items["stratum"].to_numpy()
+        sizes = np.bincount(stratum).astype(np.float64)
+        chance = (_fill(np.ones(len(sizes)), sizes, n) / sizes)[stratum]
     drawn = _draw(chance, rng) if n < size else np.ones(size, dtype=np.bool_)
     chosen = items.select(item, pl.Series(WEIGHT, 1 / chance)).filter(pl.Series(drawn))
     return rows.join(chosen, on=item, how="inner", maintain_order="left")
@@ -148,31 +151,16 @@ def _items(rows: pl.DataFrame, item: str, metrics: Sequence[str], strata: Sequen
     return found
 
 
-def _chances(wanted: Floats, n: int) -> Floats:
-    """Return chances in proportion to what is wanted that add up to n, none above `MOST` unless all are."""
-    most = max(MOST, n / len(wanted))
-    chance: Floats = np.minimum(wanted / wanted.sum() * n, most)
+def _fill(wanted: Floats, most: Floats | float, n: int) -> Floats:
+    """Return shares of n in proportion to what is wanted, none above its limit unless all are."""
+    found: Floats = np.minimum(wanted / wanted.sum() * n, most)
     for _ in range(100):
-        open_ = chance < most
-        lacking = n - chance.sum()
-        if lacking < 1e-9 or not open_.any():
+        below = found < most
+        lacking = n - found.sum()
+        if lacking < 1e-9 or not below.any():
             break
-        chance[open_] = np.minimum(chance[open_] * (1 + lacking / chance[open_].sum()), most)
-    return chance
-
-
-def _equal_shares(strata: np.typing.NDArray[np.int64], n: int) -> Floats:
-    """Return chances that take as many items from each stratum, and all of one that has fewer."""
-    sizes = np.bincount(strata).astype(np.float64)
-    taken = np.zeros(len(sizes))
-    left = float(n)
-    while left > 1e-9 and (taken < sizes).any():
-        open_ = taken < sizes
-        more = np.minimum(sizes - taken, np.where(open_, left / open_.sum(), 0.0))
-        taken += more
-        left -= more.sum()
-    chance: Floats = (taken / sizes)[strata]
-    return chance
+        found = np.where(below, np.minimum(found * (1 + lacking / found[below].sum()), most), found)
+    return found
 
 
 def _draw(chance: Floats, rng: np.random.Generator) -> np.typing.NDArray[np.bool_]:

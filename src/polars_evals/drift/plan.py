@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
@@ -127,12 +128,13 @@ def plan(
     if power <= alpha:
         raise ValueError(f"power must be above alpha, got power={power!r} and alpha={alpha!r}")
     notes: list[str] = []
-    if pilot is not None:
-        if scored is not None:
-            raise ValueError("plan takes one pilot, got two")
-        scored = pilot
-    if scored is not None:
-        if spread is not None or cluster_size is not None or icc is not None or run_share is not None:
+    if pilot is not None and scored is not None:
+        raise ValueError("plan takes one pilot, got two")
+    scored = pilot if scored is None else scored
+    if scored is None:
+        spreads = {"": _given(spread, cluster_size, icc, runs, run_share)}
+    else:
+        if any(one is not None for one in (spread, cluster_size, icc, run_share)):
             raise ValueError(
                 "a pilot supplies spread, cluster_size, icc and run_share: give the pilot or the numbers"
             )
@@ -143,8 +145,6 @@ def plan(
         )
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
             notes.append("the pilot has one run per item and version: the effect of more runs is unknown")
-    else:
-        spreads = {"": _given(spread, cluster_size, icc, runs, run_share)}
     asked = [(m, one, min_effect, runs) for m, one in spreads.items()]
     others = [
         (m, one, factor * min_effect, k)
@@ -175,15 +175,12 @@ def _needed(spread: Spread, effect: float, *, alpha: float, power: float, runs: 
     def enough(n: int) -> bool:
         return _power_of(spread, effect, n, alpha=alpha, runs=runs) >= power
 
-    low, high = max(2, ceil(2 * spread.cluster_size)) - 1, max(2, ceil(2 * spread.cluster_size))
+    fewest = high = max(2, ceil(2 * spread.cluster_size))
     while not enough(high):
-        low, high = high, 2 * high
+        high *= 2
         if high > MOST_ITEMS:
             return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), x=True, lo=max(fewest, high // 2), key=enough)
 
 
 def _power_of(spread: Spread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:

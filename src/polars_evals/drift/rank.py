@@ -36,19 +36,10 @@ DRAWS = 20_000
 FEWEST_UNITS = 2
 # How far apart versions are before anything is known, in standard errors.
 PRIOR = 1.5
-SUMMARY: dict[str, Any] = {
-    "metric": pl.String, "version": pl.String, "n": pl.Int64, "mean": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64,
-    "p_best": pl.Float64,
-}  # fmt: skip
-PAIRS: dict[str, Any] = {
-    "metric": pl.String, "a": pl.String, "b": pl.String, "n": pl.Int64, "difference": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "p_value": pl.Float64, "q_value": pl.Float64,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Means:
+class _Means:
     """
     Means of all versions over the same items, and how these means vary together.
 
@@ -60,34 +51,31 @@ class Means:
     bounded: bool
     sign: int
 
-    @cached_property
+    @property
     def n(self) -> int:
-        """The number of items."""
         return len(self.values)
 
     @cached_property
     def means(self) -> Floats:
-        """The mean of each version."""
-        return np.asarray(self.values.mean(axis=0)) if self.n else np.full(self.values.shape[1], np.nan)
+        return np.asarray(self.values.mean(axis=0))
 
     @cached_property
     def sizes(self) -> Floats:
-        """The number of items of each unit: a cluster, or an item."""
-        return np.ones(self.n) if self.clusters is None else np.bincount(self.clusters).astype(np.float64)
+        # The number of items of each unit: a cluster, or an item.
+        return self.sums(np.ones(self.n))
 
     @property
     def units(self) -> int:
-        """The number of clusters, or of items."""
         return len(self.sizes)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of the values of each unit."""
+        return values if self.clusters is None else np.bincount(self.clusters, values).astype(np.float64)
 
     @cached_property
     def covariance(self) -> Floats:
-        """The covariance of the means."""
-        apart = self.values - self.means
-        if self.clusters is not None:
-            apart = np.stack([np.bincount(self.clusters, one) for one in apart.T], axis=1)
-        scale = self.units / max(self.units - 1, 1) / max(self.n, 1) ** 2
-        return np.asarray(scale * apart.T @ apart)
+        apart = np.stack([self.sums(one) for one in (self.values - self.means).T], axis=1)
+        return np.asarray(self.units / (self.units - 1) / self.n**2 * apart.T @ apart)
 
     def spread(self, values: Floats) -> tuple[float, float, float]:
         """
@@ -100,8 +88,7 @@ class Means:
         that of two items which flip for pass and fail where few items do. Where nothing varies, two units at
         the bounds are added.
         """
-        total = values if self.clusters is None else np.bincount(self.clusters, values).astype(np.float64)
-        found = one_mean(self.sizes, total)
+        found = one_mean(self.sizes, self.sums(values))
         squares = float(((values - values.mean()) ** 2).mean())
         if squares < NEGLIGIBLE**2:
             centre = abs(float(values.mean()))
@@ -233,16 +220,15 @@ def rank(
         tables.append(table)
         pairs.append(compared)
     asked = pl.concat(pairs)
-    q = benjamini_hochberg(asked["p_value"].to_numpy())
     return Ranking(
         summary=pl.concat(tables),
-        pairs=asked.with_columns(pl.Series("q_value", q)).select(list(PAIRS)),
+        pairs=asked.with_columns(q_value=benjamini_hochberg(asked["p_value"].to_numpy())),
         notes=tuple(notes),
         settings=settings,
     )
 
 
-def _means(rows: Rows) -> Iterator[tuple[str, Means, int]]:
+def _means(rows: Rows) -> Iterator[tuple[str, _Means, int]]:
     """Yield each metric with the items that all versions have, and the number of the others."""
     frame, versions = rows.frame, rows.versions
     item = frame["item"].rank("dense").to_numpy().astype(np.int64) - 1
@@ -266,65 +252,62 @@ def _means(rows: Rows) -> Iterator[tuple[str, Means, int]]:
         bounded = measure is None or measure.share
         bounded = bounded and bool(((scores[known] >= 0) & (scores[known] <= 1)).all())
         sign = -1 if measure is not None and measure.lower_is_better else 1
-        yield name, Means(values[whole], groups, bounded, sign), lost
+        yield name, _Means(values[whole], groups, bounded, sign), lost
 
 
-def _influences(rows: Rows, names: Sequence[str], notes: list[str]) -> Iterator[tuple[str, Means, int]]:
+def _influences(rows: Rows, names: Sequence[str], notes: list[str]) -> Iterator[tuple[str, _Means, int]]:
     """Yield each aggregate with the influence of the items that all versions have."""
     for name in names:
         items, reasons = influence_of_items(rows.frame, name, rows.versions)
         if reasons:
-            told = "; ".join(f"{one} has no {name}: {why}" for one, why in reasons.items())
-            notes.append(f"{name} is left out: {told}")
+            why = "; ".join(f"{one} has no {name}: {reason}" for one, reason in reasons.items())
+            notes.append(f"{name} is left out: {why}")
             continue
         whole = items.drop_nulls([f"v:{at}" for at in range(len(rows.versions))])
         values = whole.select(pl.col("^v:.*$")).to_numpy()
-        yield name, Means(values, cluster_codes(whole), bounded=False, sign=1), items.height - whole.height
+        yield name, _Means(values, cluster_codes(whole), bounded=False, sign=1), items.height - whole.height
 
 
 def _ranked(
-    one: Means, metric: str, versions: Sequence[str], settings: dict[str, Any]
+    one: _Means, metric: str, versions: Sequence[str], settings: dict[str, Any]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     alpha, names, count = settings["alpha"], list(versions), len(versions)
     rng = np.random.default_rng([settings["seed"], len(metric), *metric.encode()])
     # Few units make versions look more alike than they are, and the intervals too narrow.
     own = min(1.0, count / one.units)
-    together = (1 - own) * one.covariance + own * np.diag(np.diag(one.covariance))
-    draws = rng.multivariate_normal(np.zeros(count), together, size=DRAWS, method="eigh")
+    covariance = (1 - own) * one.covariance + own * np.diag(np.diag(one.covariance))
+    draws = rng.multivariate_normal(np.zeros(count), covariance, size=DRAWS, method="eigh")
     low, high = _mean_intervals(one, draws, alpha)
-    couples = np.array(list(combinations(range(count), 2)))
-    compared = _pairs(one, draws, couples, alpha)
+    pairs = _pairs(one, draws, list(combinations(range(count), 2)), alpha)
     # One is certainly better than the other: at once for all pairs, so the ranks hold at once.
-    ahead, behind = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
-    for (a, b), pair in zip(couples, compared, strict=True):
+    ahead, behind = np.zeros((2, count), dtype=np.int64)
+    for pair in pairs:
         if pair["ci_low"] > 0 or pair["ci_high"] < 0:
-            better, worse = (b, a) if one.sign * pair["difference"] > 0 else (a, b)
-            ahead[worse] += 1
-            behind[better] += 1
+            better, worse = ("b", "a") if one.sign * pair["difference"] > 0 else ("a", "b")
+            ahead[pair[worse]] += 1
+            behind[pair[better]] += 1
     value = np.round(one.sign * one.means, 12)
     table = pl.DataFrame(
         {
-            "metric": metric, "version": names, "n": one.n, "mean": one.means, "ci_low": low, "ci_high": high,
-            "rank": pl.Series(value).rank("min", descending=True).cast(pl.Int64), "rank_low": 1 + ahead,
-            "rank_high": count - behind, "p_best": _p_best(one, rng),
-        },
-        schema=SUMMARY,
-    )[(-value).argsort(kind="stable").tolist()]  # fmt: skip
+            "metric": metric, "version": names, "n": [one.n] * count, "mean": one.means,
+            "ci_low": low, "ci_high": high,
+            "rank": pl.Series(value).rank("min", descending=True).cast(pl.Int64),
+            "rank_low": 1 + ahead, "rank_high": count - behind, "p_best": _p_best(one, rng),
+        }
+    )  # fmt: skip
     if settings["baseline"] is not None:
         # Against one baseline, fewer intervals need to hold.
         at = names.index(settings["baseline"])
-        couples = np.array([(at, other) for other in range(count) if other != at])
-        compared = _pairs(one, draws, couples, alpha)
-    rows = [
-        {"metric": metric, "a": names[a], "b": names[b], "n": one.n, **pair}
-        for (a, b), pair in zip(couples, compared, strict=True)
-    ]
-    return table, pl.DataFrame(rows, schema=PAIRS)
+        pairs = _pairs(one, draws, [(at, other) for other in range(count) if other != at], alpha)
+    rows = [{"metric": metric, **pair, "a": names[pair["a"]], "b": names[pair["b"]]} for pair in pairs]
+    return table[(-value).argsort(kind="stable").tolist()], pl.DataFrame(rows)
 
 
-def _pairs(one: Means, draws: Floats, couples: npt.NDArray[np.int64], alpha: float) -> list[dict[str, float]]:
-    """Return the differences with simultaneous intervals, and their p-values."""
-    a, b = couples.T
+def _pairs(
+    one: _Means, draws: Floats, couples: Sequence[tuple[int, int]], alpha: float
+) -> list[dict[str, Any]]:
+    """Return the differences of versions, by number, with simultaneous intervals and p-values."""
+    a, b = np.array(couples).T
     level = _level(draws[:, b] - draws[:, a], alpha)
     found = []
     for first, second in couples:
@@ -334,34 +317,30 @@ def _pairs(one: Means, draws: Floats, couples: npt.NDArray[np.int64], alpha: flo
         p = 2 * float(stdtr(df, -abs(difference) / se)) if se > 0 else 1.0
         found.append(
             {
-                "difference": difference,
-                "ci_low": difference - half,
-                "ci_high": difference + half,
-                "p_value": p,
+                "a": first, "b": second, "n": one.n, "difference": difference,
+                "ci_low": difference - half, "ci_high": difference + half, "p_value": p,
             }
-        )
+        )  # fmt: skip
     return found
 
 
-def _mean_intervals(one: Means, draws: Floats, alpha: float) -> tuple[list[float], list[float]]:
-    level, low, high = _level(draws, alpha), [], []
+def _mean_intervals(one: _Means, draws: Floats, alpha: float) -> Floats:
+    """Return the lower and the upper ends of the intervals of the means, which hold at once."""
+    level, ends = _level(draws, alpha), []
     for at, mean in enumerate(one.means):
         se, df, safe = one.spread(one.values[:, at])
+        quantile = -float(stdtrit(df, level / 2))
         if one.bounded and 0 <= mean <= 1:
             # The exact interval of a proportion, with the items that the standard error is worth.
             worth = mean * (1 - mean) / se**2 if 0 < mean < 1 and se > 0 else float(one.units)
-            worth *= float(ndtri(level / 2) / stdtrit(df, level / 2)) ** 2
+            worth *= float(ndtri(level / 2) / quantile) ** 2
             passed, failed = mean * worth, (1 - mean) * worth
-            ends = (
-                betaincinv(passed, failed + 1, level / 2) if passed > 0 else 0.0,
-                betaincinv(passed + 1, failed, 1 - level / 2) if failed > NEGLIGIBLE else 1.0,
-            )
+            low = betaincinv(passed, failed + 1, level / 2) if passed > 0 else 0.0
+            high = betaincinv(passed + 1, failed, 1 - level / 2) if failed > NEGLIGIBLE else 1.0
+            ends.append((low, high))
         else:
-            half = -float(stdtrit(df, level / 2)) * safe
-            ends = mean - half, mean + half
-        low.append(float(ends[0]))
-        high.append(float(ends[1]))
-    return low, high
+            ends.append((mean - quantile * safe, mean + quantile * safe))
+    return np.array(ends).T
 
 
 def _level(draws: Floats, alpha: float) -> float:
@@ -375,7 +354,7 @@ def _level(draws: Floats, alpha: float) -> float:
     return min(alpha, 2 * float(ndtr(-np.quantile(greatest, 1 - alpha))))
 
 
-def _p_best(one: Means, rng: np.random.Generator) -> Floats:
+def _p_best(one: _Means, rng: np.random.Generator) -> Floats:
     """
     Return the probability of each version to be the best.
 
@@ -399,20 +378,17 @@ def _p_best(one: Means, rng: np.random.Generator) -> Floats:
     for tau in scale * np.geomspace(0.02, 50, 40):
         whole = noise + tau**2 * np.eye(count)
         inverse = np.linalg.inv(whole)
-        level_weight = float(inverse.sum())
-        level = float(inverse.sum(axis=0) @ one.means) / level_weight
-        rest = one.means - level
-        likelihood = -0.5 * (
-            np.linalg.slogdet(whole)[1] + np.log(level_weight) + float(rest @ inverse @ rest)
-        )
-        # The prior of log τ.
-        weights.append(likelihood + np.log(tau / (PRIOR**2 * scale**2 + tau**2)))
-        shrunk = level + tau**2 * inverse @ rest
         pull = inverse.sum(axis=0)
+        level_weight = float(inverse.sum())
+        level = float(pull @ one.means) / level_weight
+        rest = one.means - level
+        unlikely = np.linalg.slogdet(whole)[1] + np.log(level_weight) + float(rest @ inverse @ rest)
+        # The prior of log τ.
+        weights.append(-0.5 * unlikely + np.log(tau / (PRIOR**2 * scale**2 + tau**2)))
+        shrunk = level + tau**2 * inverse @ rest
         left = tau**2 * np.eye(count) - tau**4 * (inverse - np.outer(pull, pull) / level_weight)
         values, vectors = np.linalg.eigh(left)
-        draws = shrunk + normal * np.sqrt(np.clip(values, 0, None)) @ vectors.T
-        draws *= one.sign
+        draws = one.sign * (shrunk + normal * np.sqrt(np.clip(values, 0, None)) @ vectors.T)
         winners = draws >= draws.max(axis=1, keepdims=True) - NEGLIGIBLE
         chances.append((winners / winners.sum(axis=1, keepdims=True)).mean(axis=0))
     weight = np.exp(np.array(weights) - max(weights))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -215,21 +215,12 @@ def _too_few(size: int, judged: list[tuple[str, bool]]) -> list[str]:
 
 
 def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:
-    parts = between_and_within(rows, "item", f"{metric}:score")
-    whole = parts.between + (parts.within or 0.0)
-    return {
-        "version": version,
-        "metric": metric,
-        "n": parts.groups,
-        "rows": parts.rows,
-        "between_items": parts.between,
-        "between_runs": parts.within,
-        "share_between_runs": None if parts.within is None or whole == 0 else parts.within / whole,
-    }
+    groups, count, between, within = between_and_within(rows, "item", f"{metric}:score")
+    share = None if within is None or between + within == 0 else within / (between + within)
+    return dict(zip(VARIANCE, (version, metric, groups, count, between, within, share), strict=True))
 
 
-@dataclass(frozen=True)
-class Components:
+class Components(NamedTuple):
     """Variance between groups and within them; None where no group has two rows."""
 
     groups: int

@@ -171,25 +171,24 @@ class Monitor:
     """
 
     def __init__(self, windows: Windows, reference: Reference, tau: float) -> None:
-        self.windows, self.reference = windows, reference
+        self.windows, self.reference, self._tau = windows, reference, tau
+        first, last = np.flatnonzero(reference.used)[[0, -1]]
+        self.before = Segment(int(first), int(last) + 1, None)
         n, x = windows.n, np.nan_to_num(windows.mean)
         size = reference.n / float(reference.used.sum())
         # The share of a window's variance that its rows do not explain.
         self._alike = min((reference.excess - 1) / max(size - 1, 1.0), 1.0)
         weight = n / (1 + np.maximum(n - 1, 0) * self._alike)
-        between = np.sqrt(weight[1:] * weight[:-1])
-        neighbours = (between * x[1:] * x[:-1], between * (x[1:] + x[:-1]), between)
+        previous, x_before = (np.concatenate([[0.0], one[:-1]]) for one in (weight, x))
+        between = np.sqrt(weight * previous)
         inner = np.nan_to_num(np.maximum(n - 1, 0) * windows.spread)
         possible = np.where(np.isfinite(windows.spread), n * x * (1 - x), 0.0)
-        columns = (weight, weight * x, weight * x**2, (n > 0).astype(np.float64), n, n * x, inner, possible)
-        self._sums = [_running(v) for v in columns]
-        self._pairs = [np.concatenate([[0.0], _running(v)]) for v in neighbours]
-        rate = (reference.mean * reference.n + 0.5) / (reference.n + 1)
-        self._rows = 1.0
-        self._tau = tau
-        self._scale = tau**2
-        self._known = self._size = 0.0
+        of_windows = (weight, weight * x, weight * x**2, (n > 0) * 1.0, n, n * x, inner, possible)
+        of_neighbours = (between * x * x_before, between * (x + x_before), between)
+        self._sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (*of_windows, *of_neighbours)]
+        self._rows, self._scale, self._known, self._size = 1.0, tau**2, 0.0, 0.0
         if windows.bounded:
+            rate = (reference.mean * reference.n + 0.5) / (reference.n + 1)
             self._rows = min(1.0, reference.variance / (rate * (1 - rate)))
             self._scale = tau**2 / reference.variance
             self._known, self._size = SHRUNK * rate * (1 - rate), size
@@ -207,124 +206,105 @@ class Monitor:
         1 over all windows to come. Once a change is found, its windows are what later ones are held against.
         Single windows that stand far out are cut first; levels and their intervals are those of all rows.
         """
-        steady = _winsorized(self.windows, self.reference)
-        known = reference_of(steady, self.reference.used) or self.reference
-        return self._watch(Monitor(steady, known, self._tau), start, alpha)
-
-    def _watch(self, steady: Monitor, start: int, alpha: float) -> tuple[list[Segment], Floats, Floats]:
-        count = len(self.windows.n)
-        whole, change = np.full(count, np.nan), np.full(count, np.nan)
-        segments, best = [Segment(0, count, None)], [0.0, 0.0]
-        lowest, watched, found_at, threshold = 0, start, start, np.log(1 / alpha) - SLACK
+        cut = _winsorized(self.windows, self.reference)
+        steady = Monitor(cut, reference_of(cut, self.reference.used) or self.reference, self._tau)
+        count, threshold = len(self.windows.n), np.log(1 / alpha) - SLACK
+        segments, best, p = [Segment(0, count, None)], [0.0, 0.0], np.full((2, count), np.nan)
+        lowest, watched, found_at = 0, start, start
         for now in range(start, count):
             since = np.arange(watched, now + 1)
             weights = _log_weights(len(since))
-            found = steady._evidence(lowest, since, now + 1, weights, 0.0 if lowest else best[1])
-            total = _log_sum(found)
+            total = _log_sum(steady._changed_at(lowest, since, now + 1, weights, 0.0 if lowest else best[1]))
             if len(segments) == 1:
-                best[0] = max(best[0], float(steady._evidence(0, np.array([start]), now + 1)[0]))
+                best[0] = max(best[0], float(steady._changed_at(0, np.array([start]), now + 1)[0]))
                 best[1] = max(best[1], total)
             elif len(segments) == 2:
                 # The change that was found, as the windows since then confirm it.
                 upto = np.arange(start, found_at + 1)
-                again = steady._evidence(0, upto, now + 1, _log_weights(len(upto)), best[1])
+                again = steady._changed_at(0, upto, now + 1, _log_weights(len(upto)), best[1])
                 best[1] = max(best[1], _log_sum(again))
             if total >= threshold:
                 # The cut windows say that there was a change, and all of them when.
-                place = self._evidence(lowest, since, now + 1, weights).argmax()
-                lowest, watched = int(since[place]), now + 1
-                found_at = now if len(segments) == 1 else found_at
+                lowest = int(since[self._changed_at(lowest, since, now + 1, weights).argmax()])
+                watched, found_at = now + 1, now if len(segments) == 1 else found_at
                 segments[-1] = segments[-1]._replace(end=lowest)
                 segments.append(Segment(lowest, count, now))
-            whole[now], change[now] = np.exp(-np.array([one + SLACK * (one > 0) for one in best]))
-        return segments, whole, change
+            p[:, now] = [np.exp(-(one + SLACK * (one > 0))) for one in best]
+        return segments, p[0], p[1]
 
     def against_reference(self, segment: Segment) -> float:
         """Return the always-valid p-value of a segment's level against that of the reference."""
-        found = self._ratio(self._reference_arm(), self._arm(np.array([segment.first]), segment.end))
-        return float(np.exp(-max(found[0], 0.0)))
+        before, after = (self._arm(np.array([one.first]), one.end) for one in (self.before, segment))
+        return float(np.exp(-max(self._log_ratio(before, after)[0], 0.0)))
 
     def autocorrelation(self, segments: list[Segment]) -> tuple[float, bool]:
         """Return how much a window resembles the one before, and whether that is more than chance."""
-        arms = [self._arm(np.array([one.first]), one.end) for one in segments]
-        squares = sum(float(arm.squares[0]) for arm in arms)
-        windows = sum(float(arm.windows[0]) for arm in arms)
-        if squares <= 0 or windows < 8:
+        arm = self._pooled(segments)
+        if arm.squares <= 0 or arm.windows < 8:
             return 0.0, False
-        value = sum(float(arm.products[0]) for arm in arms) / squares
-        return value, value > 1.645 / np.sqrt(windows)
+        value = float(arm.products / arm.squares)
+        return value, value > 1.645 / np.sqrt(float(arm.windows))
 
-    def level(self, segment: Segment | None, segments: list[Segment], alpha: float) -> Level:
-        """Return the level of a segment; None for the reference."""
-        arm = self._of(segment)
-        return self._interval(float(arm.mean[0]), float(arm.weight[0]), float(arm.rows[0]), segments, alpha)
+    def level(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
+        """Return the level of a segment, or of the reference (`before`)."""
+        arm = self._arm(segment.first, segment.end)
+        return self._interval(arm.mean, arm.weight, arm.rows, segments, alpha)
 
     def change(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
         """Return the level of a segment less that of the reference."""
-        before, after = self._of(None), self._of(segment)
-        weight, rows = (
-            float(a[0] * b[0] / (a[0] + b[0]))
-            for a, b in ((before.weight, after.weight), (before.rows, after.rows))
-        )
-        return self._interval(float(after.mean[0] - before.mean[0]), weight, rows, segments, alpha)
-
-    def _of(self, segment: Segment | None) -> Arm:
-        return self._reference_arm() if segment is None else self._arm(np.array([segment.first]), segment.end)
+        before, after = (self._arm(one.first, one.end) for one in (self.before, segment))
+        pairs = (before.weight, after.weight), (before.rows, after.rows)
+        weight, rows = (a * b / (a + b) for a, b in pairs)
+        return self._interval(after.mean - before.mean, weight, rows, segments, alpha)
 
     def _interval(
-        self, value: float, weight: float, rows: float, segments: list[Segment], alpha: float
+        self, value: Floats, weight: Floats, rows: Floats, segments: list[Segment], alpha: float
     ) -> Level:
         from scipy.special import stdtrit
 
-        arms = [self._arm(np.array([one.first]), one.end) for one in segments]
-        both = Arm(*(np.sum(part, axis=0) for part in zip(*arms, strict=True)))
-        squares, windows = both.squares, both.windows
-        nothing = Arm(*(np.zeros_like(part) for part in both))
-        excess = self._excess(both, nothing, squares, windows + 2 - len(segments))
-        inflation = _inflation(both.products, squares, windows, excess)
-        df = np.maximum((windows - len(segments)) / inflation, 1.0)
-        variance = np.maximum(squares / np.maximum(windows - len(segments), 1.0), 0.0)
-        quantile = -stdtrit(df, alpha / 2)
+        arm = self._pooled(segments)
+        spare = arm.windows - len(segments)
+        excess = self._excess(arm, self._arm(0, 0), arm.squares, spare + 2)
+        inflation = _inflation(arm.products, arm.squares, arm.windows, excess)
+        variance = np.maximum(arm.squares / np.maximum(spare, 1.0), 0.0)
+        quantile = -stdtrit(np.maximum(spare / inflation, 1.0), alpha / 2)
         se = np.sqrt(variance * inflation / weight)
-        one = np.array([value])
         effective = rows / (self.reference.excess * inflation)
-        reach = np.array([1.0 if self.windows.bounded else 0.0])
-        low, high = score_interval(one, se, quantile, effective, reach)
-        safe = float(low[0]), float(high[0])
-        half = float((quantile * se)[0])
-        return Level(value, (value - half, value + half) if half > 1e-12 else safe, safe)
+        reach = np.array(1.0 if self.windows.bounded else 0.0)
+        low, high = score_interval(value, se, quantile, effective, reach)
+        middle, safe, half = float(value), (float(low), float(high)), float(quantile * se)
+        return Level(middle, (middle - half, middle + half) if half > 1e-12 else safe, safe)
 
-    def _reference_arm(self) -> Arm:
-        first, last = np.flatnonzero(self.reference.used)[[0, -1]]
-        return self._arm(np.array([first]), int(last) + 1)
+    def _pooled(self, segments: list[Segment]) -> Arm:
+        """Add up the arms of segments, each about its own mean."""
+        return Arm(*np.sum([self._arm(one.first, one.end) for one in segments], axis=0))
 
-    def _arm(self, first: Places, end: Places | int) -> Arm:
-        last = np.broadcast_to(end, first.shape)
+    def _arm(self, first: Places | int, end: Places | int) -> Arm:
         weight, total, square, windows, rows, summed, inner, possible = (
-            one[last] - one[first] for one in self._sums
+            one[end] - one[first] for one in self._sums[:8]
         )
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(weight > 0, total / weight, 0.0)
-        after = np.minimum(first + 1, last)
-        product, both, pairs = (one[last] - one[after] for one in self._pairs)
+        after = np.minimum(first + 1, end)
+        product, both, pairs = (one[end] - one[after] for one in self._sums[8:])
         return Arm(
             weight, windows, mean, np.maximum(square - weight * mean**2, 0.0),
             product - mean * both + mean**2 * pairs, rows, summed, inner, possible,
         )  # fmt: skip
 
+    def _varying(self, arm: Arm) -> Floats:
+        """Return how much rows vary, in parts of pass and fail; few are taken together with the reference."""
+        return (arm.inner + self._known * self._rows) / (arm.possible + self._known)
+
     def _wider(self, before: Arm, after: Arm) -> Floats:
         """Return how much more a window varies after than before because its rows do."""
         if not self.windows.bounded:
             return np.ones_like(after.weight)
-        # Few rows say little about their spread: they are taken together with some of the reference, unless
-        # they vary more by themselves.
-        share = [
-            (arm.inner + self._known * self._rows) / (arm.possible + self._known) for arm in (before, after)
-        ]
+        # Few rows that vary more by themselves are not taken together with the reference.
         with np.errstate(invalid="ignore", divide="ignore"):
-            later = np.fmax(share[1], np.where(after.possible > 0, after.inner / after.possible, 0.0))
+            alone = np.where(after.possible > 0, after.inner / after.possible, 0.0)
         explained = (1 - self._alike) / (1 - self._alike + self._size * self._alike)
-        return np.asarray(1 + explained * (later / share[0] - 1))
+        return 1 + explained * (np.fmax(self._varying(after), alone) / self._varying(before) - 1)
 
     def _excess(self, before: Arm, after: Arm, squares: Floats, windows: Floats) -> Floats:
         """Return the factor by which window means vary more than rows explain; not known of measures."""
@@ -332,18 +312,21 @@ class Monitor:
         if not self.windows.bounded:
             return np.full_like(rows, np.inf)
         rate = (before.total + after.total + 0.5) / (rows + 1)
-        share = (before.inner + self._known * self._rows) / (before.possible + self._known)
-        row = share * rate * (1 - rate) * (before.weight + after.weight) / np.maximum(rows, 1.0)
-        return np.asarray(squares / np.maximum(windows - 2, 1.0) / row)
+        row = (
+            self._varying(before) * rate * (1 - rate) * (before.weight + after.weight) / np.maximum(rows, 1.0)
+        )
+        return squares / np.maximum(windows - 2, 1.0) / row
 
-    def _evidence(
+    def _changed_at(
         self, lowest: int, since: Places, end: int, weights: Floats | float = 0.0, best: float = -np.inf
     ) -> Floats:
         """Return the evidence of a change at each of some windows, and its weight."""
         before, after = self._arm(np.full_like(since, lowest), since), self._arm(since, end)
-        return self._ratio(before, after, weights, best)
+        return self._log_ratio(before, after, weights, best)
 
-    def _ratio(self, before: Arm, after: Arm, weights: Floats | float = 0.0, best: float = -np.inf) -> Floats:
+    def _log_ratio(
+        self, before: Arm, after: Arm, weights: Floats | float = 0.0, best: float = -np.inf
+    ) -> Floats:
         # What is far below the best evidence so far adds nothing to it.
         floor = best - np.log(len(after.weight)) - 3
         wider = self._wider(before, after)
@@ -369,13 +352,10 @@ class Monitor:
                 before.rows[doubtful] / each, before.total[doubtful] / each,
                 after.rows[doubtful] / later, after.total[doubtful] / later, self._tau,
             )  # fmt: skip
-            share = weights[doubtful] if isinstance(weights, np.ndarray) else weights
-            found[doubtful] = np.minimum(found[doubtful], rates + share)
+            found[doubtful] = np.minimum(
+                found[doubtful], rates + np.broadcast_to(weights, found.shape)[doubtful]
+            )
         return found
-
-
-def _running(values: Floats) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _log_weights(count: int) -> Floats:

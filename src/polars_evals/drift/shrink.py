@@ -18,11 +18,12 @@ SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
 SHARED = 50
 # The spreads between slices that are weighed, in parts of the usual standard error of a slice.
 GRID = np.concatenate([[0.0], np.geomspace(0.02, 50, 100)])
+# A half-Cauchy prior, times what each point of the grid stands for.
+EDGES = np.concatenate([GRID[:1], (GRID[1:] + GRID[:-1]) / 2, GRID[-1:]])
+PRIOR = np.log(np.diff(EDGES)) - np.log1p(GRID**2)
 
 
-def shrink(
-    difference: Floats, se: Floats, n: Floats, overall: float, *, alpha: float
-) -> tuple[Floats, Floats, Floats]:
+def shrink(difference: Floats, se: Floats, n: Floats, overall: float, *, alpha: float) -> Floats:
     """
     Return empirical-Bayes estimates of slices, with their intervals.
 
@@ -37,7 +38,7 @@ def shrink(
 
     Returns
     -------
-    tuple
+    Floats
         Estimates, lower and upper ends; NaN where a slice has no difference.
 
     Notes
@@ -46,21 +47,16 @@ def shrink(
     spread counts as much as it makes the differences likely (with a half-Cauchy prior), so that slices which
     chance alone explains are pulled together, and intervals never close completely.
     """
-    found = tuple(np.full(len(difference), np.nan) for _ in range(3))
+    found = np.full((3, len(difference)), np.nan)
     there = np.isfinite(difference) & (n > 0)
     if not there.any() or not np.isfinite(overall):
-        return found[0], found[1], found[2]
+        return found
     d, variance = difference[there], _moderated(se[there], n[there])
-    if there.sum() == 1 or not variance.max() > 0:
-        reach = ndtri(1 - alpha / 2) * np.sqrt(variance)
-        estimate, low, high = d, d - reach, d + reach
-    else:
-        estimate, spread = _posterior(d, variance, overall)
-        reach = ndtri(1 - alpha / 2) * spread
-        low, high = estimate - reach, estimate + reach
-    for one, values in zip(found, (estimate, low, high), strict=True):
-        one[there] = values
-    return found[0], found[1], found[2]
+    alone = there.sum() == 1 or not variance.max() > 0
+    estimate, spread = (d, np.sqrt(variance)) if alone else _posterior(d, variance, overall)
+    reach = ndtri(1 - alpha / 2) * spread
+    found[:, there] = estimate, estimate - reach, estimate + reach
+    return found
 
 
 def _moderated(se: Floats, n: Floats) -> Floats:
@@ -82,9 +78,8 @@ def _posterior(d: Floats, variance: Floats, overall: float) -> tuple[Floats, Flo
     total = tau**2 + np.maximum(variance, 1e-12 * usual**2)
     apart = d - overall
     likely = -0.5 * (np.log(total) + apart**2 / total).sum(axis=1)
-    prior = np.log(_widths(GRID)) - np.log1p(GRID**2)
-    weight = np.exp(likely + prior - (likely + prior).max())
-    weight = (weight / weight.sum())[:, None]
+    weight = np.exp(likely + PRIOR - (likely + PRIOR).max())[:, None]
+    weight /= weight.sum()
     pull = tau**2 / total
     means = overall + pull * apart
     mean = (weight * means).sum(axis=0)
@@ -93,12 +88,6 @@ def _posterior(d: Floats, variance: Floats, overall: float) -> tuple[Floats, Flo
     centre = 1 / (1 / np.maximum(variance, 1e-300)).sum()
     left = (weight * (1 - pull)).sum(axis=0) ** 2 * centre
     return mean, np.sqrt(spread + left)
-
-
-def _widths(grid: Floats) -> Floats:
-    """Return what each point of a grid stands for."""
-    edges = np.concatenate([[grid[0]], (grid[1:] + grid[:-1]) / 2, [grid[-1]]])
-    return np.diff(edges)
 
 
 def with_shrunk(judged: pl.DataFrame, alpha: float) -> pl.DataFrame:

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift.columns import aggregated, trait
+from polars_evals.drift.components import MEAN
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.clusters import residuals, robust_df, robust_variance
-from polars_evals.drift.inference.estimate import MEAN
 from polars_evals.drift.inference.intervals import t_interval
 from polars_evals.drift.inference.multiple import benjamini_hochberg
 
@@ -207,8 +207,8 @@ def search_slices(
     """Add the slices that moved, and return the p-values of the others that were tried and a note on both."""
     spec = estimates.spec
     rows, _ = estimates.frames()
-    means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "baseline_value")
-    effects = {(c, m): spec.quantity(m).effect(level) for c, m, level in means.iter_rows()}
+    means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "min_effect")
+    effects = {(candidate, metric): effect for candidate, metric, effect in means.iter_rows()}
     tests = [search.p_values() for search in searches]
     # Slices are a family of their own, with half of alpha.
     q = 2 * benjamini_hochberg(np.concatenate(tests))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict, get_args
 
 import polars as pl
 
 from polars_evals.drift import columns
 from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
-from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
-from polars_evals.suite.measure import AUTO, PART, USUAL, Measure, Measures, measures_of
+from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
@@ -35,73 +33,6 @@ Unanswered = Literal["auto", "apart", "wrong"]
 WEIGHT = "weight"
 # Columns that play a part of their own, by the name of the argument.
 ROLES = ("version", "item", "cluster")
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """
-    What a row of a comparison is about: a metric, a measure, an aggregate, or a share of answers.
-
-    Attributes
-    ----------
-    name
-        The metric or column.
-    kind
-        A metric has scores and perhaps labels, a measure has a unit and quantiles, an aggregate is a
-        statistic of all items, an outcome is a share of items.
-    lower_is_better, unit, bounds, margin, quantiles
-        As for `Measure`.
-    min_effect
-        The smallest difference that matters; None for 5% of the baseline's value.
-    """
-
-    name: str
-    kind: Literal["metric", "measure", "aggregate", "outcome"] = "metric"
-    lower_is_better: bool = False
-    unit: str | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    min_effect: float | None = None
-    margin: float | None = None
-    quantiles: tuple[float, ...] = ()
-
-    @classmethod
-    def of(cls, measure: Measure) -> Quantity:
-        """Take what is known of a measure."""
-        quantiles = USUAL if measure.quantiles is None else tuple(measure.quantiles)
-        return cls(
-            measure.name, "measure", bool(measure.lower_is_better), measure.unit, measure.limits,
-            measure.min_effect, measure.margin, quantiles,
-        )  # fmt: skip
-
-    @property
-    def sign(self) -> int:
-        """What to multiply a difference with, for a gain to be above 0."""
-        return -1 if self.lower_is_better else 1
-
-    def effect(self, level: float | None) -> float | None:
-        """Return the smallest difference that matters, where the baseline has a level."""
-        return self.min_effect if self.min_effect is not None or level is None else PART * abs(level)
-
-    def bounds_of(
-        self, lowest: float | None, highest: float | None
-    ) -> tuple[float | None, float | None, float]:
-        """
-        Return the bounds of values, by the least and the greatest that were seen, and the largest difference.
-
-        A metric has the bounds of scores as long as all are inside; a measure has those of what was seen,
-        with 0, where it has none.
-        """
-        if self.kind == "metric":
-            off = NEGLIGIBLE
-            inside = lowest is not None and highest is not None and lowest >= -off and highest <= 1 + off
-            return (*self.bounds, self.bounds[1] - self.bounds[0]) if inside else (None, None, inf)
-        low, high = self.bounds
-        seen = min(0.0, lowest or 0.0), max(0.0, highest or 0.0)
-        return (
-            low if isfinite(low) else seen[0],
-            high if isfinite(high) else seen[1],
-            high - low,
-        )
 
 
 class SpecOptions(TypedDict, total=False):
@@ -289,26 +220,33 @@ class ResolvedSpec(ComparisonSpec):
         """Return what is known of a row that is no metric: a measure, or a share of answers."""
         return self.measures.get(name) or (None if name in self.metrics else OUTCOMES.get(name))
 
-    def quantity(self, name: str) -> Quantity:
-        """Return what a row is about."""
-        return self.quantities[name]
-
     @cached_property
-    def quantities(self) -> dict[str, Quantity]:
-        """All that rows can be about, by name."""
-        options: Any = {"min_effect": self.min_effect, "margin": self.margin}
-        shares = {
-            name: Quantity(name, "outcome", lower_is_better=one.sign < 0, **options)
-            for name, one in OUTCOMES.items()
-        }
-        measures = {name: Quantity.of(one) for name, one in self.measures.items()}
-        if self.adjust:
+    def quantities(self) -> dict[str, Measure]:
+        """All that rows can be about, by name, with the options that they are judged by."""
+        options: Any = {"min_effect": self.min_effect, "margin": self.margin, "quantiles": ()}
+        found = {name: replace(one, **options) for name, one in OUTCOMES.items()}
+        for name, one in self.measures.items():
+            usual = USUAL if one.quantiles is None else one.quantiles
             # Quantiles are not weighed.
-            measures = {name: replace(one, quantiles=()) for name, one in measures.items()}
-        aggregates = {
-            name: Quantity(name, "aggregate", bounds=(-inf, inf), **options) for name in self.aggregate_names
-        }
-        return shares | measures | aggregates | {name: Quantity(name, **options) for name in self.metrics}
+            found[name] = replace(one, quantiles=() if self.adjust else usual)
+        for name in self.aggregate_names:
+            found[name] = Measure(name, lower_is_better=False, **options)
+        for name in self.metrics:
+            found[name] = Measure(name, lower_is_better=False, bounds=(0, 1), **options)
+        return found
+
+    def kind(self, name: str) -> Literal["metric", "measure", "aggregate", "outcome"]:
+        """
+        Return what a row is about.
+
+        A metric has scores and perhaps labels, a measure has a unit and quantiles, an aggregate is a
+        statistic of all items, an outcome is a share of items.
+        """
+        if name in self.metrics:
+            return "metric"
+        if name in self.aggregate_names:
+            return "aggregate"
+        return "measure" if name in self.measures else "outcome"
 
     def sign(self, name: str) -> int:
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
@@ -531,12 +469,6 @@ class Written(NamedTuple):
     """The form of the numbers of a score, or of a measure."""
 
     measure: Measure | None
-
-    @classmethod
-    def of(cls, metric: str, spec: ResolvedSpec) -> Written:
-        """Take the form of a metric or measure; a share of answers is written like a score."""
-        measure = spec.measure(metric)
-        return cls(None if measure is None or measure.share else measure)
 
     def size(self, value: float) -> str:
         """Write how much something changed."""

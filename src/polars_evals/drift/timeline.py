@@ -168,7 +168,7 @@ def timeline(
     check_length(every, schema, time)
     if not isinstance(reference, int):
         reference = _in_zone(reference, schema, time)
-    if isinstance(slices, str) and slices == "auto":
+    if slices == "auto":
         raise ValueError('by="auto" is for compare; name the columns to follow over time')
     sets = slice_sets(slices)
     require_slices(schema, sets)
@@ -181,7 +181,11 @@ def timeline(
         count_answers=True,
         more={"time": pl.col(time), "window": truncate(pl.col(time), every, schema[time])},
     )  # fmt: skip
-    rows, notes = _dated_rows(read.frame, time)
+    missing = read.frame["window"].null_count()
+    if missing == read.frame.height:
+        raise ValueError(f"no row has a time ({time})")
+    notes = [left_out(missing, f"time ({time})")] if missing else []
+    rows = read.frame.drop_nulls("window")
     grid = _grid(rows["window"], every)
     followed = [
         _follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
@@ -189,8 +193,7 @@ def timeline(
         for series in _series(rows, read, group, strata, clustered=cluster is not None)
     ]
     # All rows first, and each metric with its slices.
-    place = {name: at for at, name in enumerate(read.names)}
-    followed.sort(key=lambda one: place[one.change["metric"]])
+    followed.sort(key=lambda one: read.names.index(one.change["metric"]))
     changes = [one.change for one in followed]
     judged = _judged(
         changes, grid, reference=reference, alpha=alpha, min_effect=min_effect, measures=read.measures
@@ -229,20 +232,20 @@ class _Series:
 
 def check_length(every: str, schema: Schema, time: str) -> None:
     """Raise unless `every` is a length of time, and one that the column can hold."""
-    lengths = {}
-    for dtype in (pl.Datetime("us"), schema[time]):
+
+    def fits(dtype: Any) -> bool:
         start = pl.Series([0]).cast(dtype)
         try:
-            lengths[dtype] = (start.dt.truncate(every).dt.offset_by(every) > start).item()
+            return bool((start.dt.truncate(every).dt.offset_by(every) > start).item())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            lengths[dtype] = False
-    if all(lengths.values()):
-        return
-    if schema[time] == pl.Date and lengths[pl.Datetime("us")]:
-        msg = f'every="{every}" is shorter than a day, but column {time!r} holds dates; take "1d" or longer'
-    else:
-        msg = f'every must be a length of time, such as "1d", "1w" or "1h", got {every!r}'
-    raise ValueError(msg)
+            return False
+
+    if not fits(pl.Datetime("us")):
+        raise ValueError(f'every must be a length of time, such as "1d", "1w" or "1h", got {every!r}')
+    if not fits(schema[time]):
+        raise ValueError(
+            f'every="{every}" is shorter than a day, but column {time!r} holds dates; take "1d" or longer'
+        )
 
 
 def _in_zone(period: Period, schema: Schema, time: str) -> Period:
@@ -250,27 +253,13 @@ def _in_zone(period: Period, schema: Schema, time: str) -> Period:
     dtype = schema[time]
     if not isinstance(dtype, pl.Datetime):
         return period
-    start, end = (one if isinstance(one, datetime) else datetime.combine(one, clock()) for one in period)
-    if dtype.time_zone is None:
-        if start.tzinfo is not None or end.tzinfo is not None:
-            raise ValueError(
-                f"reference has a time zone, but column {time!r} has none; give times without one"
-            )
-        return start, end
-    zone = ZoneInfo(dtype.time_zone)
-    start, end = (
-        one.replace(tzinfo=zone) if one.tzinfo is None else one.astimezone(zone) for one in (start, end)
-    )
-    return start, end
-
-
-def _dated_rows(rows: pl.DataFrame, time: str) -> tuple[pl.DataFrame, list[str]]:
-    """Set rows apart that have no time, and count them."""
-    missing = rows["window"].null_count()
-    if missing == rows.height:
-        raise ValueError(f"no row has a time ({time})")
-    notes = [left_out(missing, f"time ({time})")] if missing else []
-    return rows.filter(pl.col("window").is_not_null()), notes
+    ends = [one if isinstance(one, datetime) else datetime.combine(one, clock()) for one in period]
+    if dtype.time_zone is not None:
+        zone = ZoneInfo(dtype.time_zone)
+        ends = [one.astimezone(zone) if one.tzinfo else one.replace(tzinfo=zone) for one in ends]
+    elif any(one.tzinfo for one in ends):
+        raise ValueError(f"reference has a time zone, but column {time!r} has none; give times without one")
+    return ends[0], ends[1]
 
 
 def _grid(windows: pl.Series, every: str) -> pl.DataFrame:
@@ -300,27 +289,22 @@ def _series(
     # All rows of a metric first, then its labels.
     values = dict(sorted(values.items(), key=lambda one: read.names.index(one[0][0])))
     moments = [one for name in values.values() for one in _moments(name)]
-    rates = [
-        one.alias(f"{name} {key}")
-        for name in read.names
-        for passed in [pl.col(f"{name}:pass")]
-        for key, one in (("labels", passed.count().cast(pl.Int64)), ("pass_rate", passed.mean()))
-    ]
-    frame = columns.aggregated(rows.lazy().group_by(keys).agg(*moments, *rates)).sort(keys, nulls_last=True)
+    labels = [pl.col(f"{name}:pass").count().cast(pl.Int64).alias(f"{name} labels") for name in read.names]
+    rates = [pl.col(f"{name}:pass").mean().alias(f"{name} pass_rate") for name in read.names]
+    grouped = rows.lazy().group_by(keys).agg(*moments, *labels, *rates)
+    frame = columns.aggregated(grouped).sort(keys, nulls_last=True)
     if clustered:
         for name in values.values():
             frame = frame.drop(f"{name} spread", f"{name} freedom").join(
                 _clustered(rows, name, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
             )
-    split = None
+    split = {}
     if parts:
-        split = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
-        split = split.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
+        by_part = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
+        by_part = by_part.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
+        split = _apart(by_part, who)
     bounded = rows.select(pl.col(name).is_between(0, 1).all() for name in values.values()).row(0, named=True)
-    for value in frame.select(who).unique(maintain_order=True).rows() if who else [()]:
-        same = [
-            pl.col(key).eq_missing(pl.lit(one, dtype=pl.String)) for key, one in zip(who, value, strict=True)
-        ]
+    for value, windows in _apart(frame, who).items():
         traits = value[len(who) - len(by) :]
         identity = {
             "version": value[0] if "version" in who else None,
@@ -332,14 +316,18 @@ def _series(
             measure = read.measures.get(metric)
             share = measure is None or measure.share
             named = [pl.col(f"{name} {key}").alias(key) for key in MOMENTS]
-            shown = [pl.col(f"{metric} {key}").alias(key) for key in ("labels", "pass_rate")]
+            rates = [pl.col(f"{metric} {key}").alias(key) for key in ("labels", "pass_rate")]
             yield _Series(
                 {"metric": metric, "statistic": statistic} | identity,
-                frame.filter(*same).select("window", *named, *shown),
-                None if split is None else split.filter(*same).select("window", "stratum", *named),
+                windows.select("window", *named, *rates),
+                split[value].select("window", "stratum", *named) if split else None,
                 bool(bounded[name]) and share,
                 None if share else measure,
             )
+
+
+def _apart(frame: pl.DataFrame, who: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    return frame.partition_by(who, as_dict=True, maintain_order=True) if who else {(): frame}
 
 
 def _moments(name: str) -> list[pl.Expr]:
@@ -436,8 +424,8 @@ def _follow(
         "windows": len(n),
         "empty_windows": int((n == 0).sum()),
         "n": int(n.sum()),
-        "p_always_valid": None if np.isnan(p[-1]) else float(p[-1]),
-        "p_change": None if np.isnan(p_change[-1]) else float(p_change[-1]),
+        "p_always_valid": p[-1],
+        "p_change": p_change[-1],
     }
     return _Followed(followed, [series.identity | _times(one, scale) for one in segments], change, missed)
 
@@ -460,14 +448,15 @@ def _to_reference_mix(
     the reference plus the weighed mean of how far these strata are from their own means there.
     """
     names = strata["stratum"].unique().sort().to_list()
-    place = {tuple(one.values()): at for at, one in enumerate(names)}
-    shape = frame.height, len(names)
-    n, total, inner = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    at = {window: row for row, window in enumerate(frame["window"])}
-    for row in strata.filter(pl.col("n") > 0).iter_rows(named=True):
-        here = at[row["window"]], place[tuple(row["stratum"].values())]
-        n[here], total[here] = row["n"], row["n"] * row["mean"]
-        inner[here] = (row["n"] - 1) * (row["spread"] or 0.0)
+    filled = strata.filter(pl.col("n") > 0)
+    here = (
+        frame["window"].search_sorted(filled["window"]).to_numpy(),
+        [names.index(one) for one in filled["stratum"]],
+    )
+    n, total, inner = np.zeros((3, frame.height, len(names)))
+    n[here] = filled["n"].to_numpy()
+    total[here] = n[here] * filled["mean"].to_numpy()
+    inner[here] = (n[here] - 1) * floats(filled["spread"].fill_null(0.0))
     known = n[inside].sum(axis=0)
     later = n[~inside].sum(axis=0)
     share = known / max(known.sum(), 1.0)
@@ -583,7 +572,7 @@ def _current(monitor: Monitor, segments: list[Segment], start: int, alpha: float
     autocorrelation, alike = monitor.autocorrelation(segments)
     return change | {
         # Both weighted as the difference is, so that they differ by it.
-        "reference_mean": monitor.level(None, segments, alpha).value,
+        "reference_mean": monitor.level(monitor.before, segments, alpha).value,
         "current_mean": monitor.level(current, segments, alpha).value,
         "difference": _none_if_negligible(found.value),
         "ci_low": found.interval[0],
@@ -624,7 +613,7 @@ def _judged(
     measures: Mapping[str, Measure],
 ) -> pl.DataFrame:
     """Return a row for each series, with q-values over all of them, verdict and reason."""
-    frame = pl.DataFrame(list(changes), schema=CHANGES)
+    frame = pl.DataFrame(list(changes), schema=CHANGES).with_columns(pl.col(pl.Float64).fill_nan(None))
     tested = pl.when(pl.col("current_n") > 0).then("p_change")
     q = benjamini_hochberg(floats(frame.select(tested).to_series()))
     frame = _dated(frame.with_columns(column("q_value", q)), grid, "began", "detected", "earlier")
@@ -707,46 +696,41 @@ def _judge(
         return "inconclusive", "the reference period has fewer than 2 windows with scores"
     if not row["current_n"]:
         return "inconclusive", _nothing_after(reference, row["windows"] - row["empty_windows"])
-    change, q = row["difference"], row["q_value"]
-    share = measure is not None and measure.share
-    written = Written(None if share else measure)
-    if measure is not None and not share:
-        own = measure.min_effect
+    change, low, high, q = (row[name] for name in ("difference", "ci_low", "ci_high", "q_value"))
+    with_unit = None if measure is None or measure.share else measure
+    if with_unit is not None:
+        own = with_unit.min_effect
         min_effect = PART * abs(row["reference_mean"]) if own is None else own
+    written = Written(with_unit)
     effect = written.effect(min_effect)
-    interval = f"{100 * (1 - alpha):g}% interval {written.span(row['ci_low'], row['ci_high'])}"
-    since = " since the reference period" if row["began"] is None else f" since {cell(row['began'])}"
+    interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"
+    tested = f"{interval}, not corrected; corrected q = {q:.2g}"
+    began, earlier = (cell(row[name]) for name in ("began", "earlier"))
     # There was a change, and it still is one; after several, the present level must differ from the first.
-    lasting = row["began"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)
-    if row["earlier"] is not None:
-        lasting = row["p_current"] <= alpha
-    if lasting and q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
+    clear = low > 0 or high < 0
+    lasting = clear if row["earlier"] is None else row["p_current"] <= alpha
+    if row["began"] is not None and lasting and q <= alpha and abs(change) >= min_effect - NEGLIGIBLE:
         moved = "lower" if change < 0 else "higher"
-        reason = (
-            f"{_subject(row, measure)} is {written.size(change)} {moved} than in the reference period{since} "
-            f"({interval}, not corrected; corrected q = {q:.2g})"
+        worse = change * (1 if measure is None else measure.sign) < 0
+        return "regressed" if worse else "improved", (
+            f"{_subject(row, measure)} is {written.size(change)} {moved} than in the reference period since "
+            f"{began} ({tested})"
         )
-        worse = change < 0 if measure is None else change * measure.sign < 0
-        return "regressed" if worse else "improved", reason
     history = ""
-    if row["began"] is not None:
-        history = f"the level changed on {cell(row['began'])}; since then "
-        if row["earlier"] is not None:
-            history = f"the change of {cell(row['earlier'])} ended on {cell(row['began'])}; since then "
+    if row["earlier"] is not None:
+        history = f"the change of {earlier} ended on {began}; since then "
+    elif row["began"] is not None:
+        history = f"the level changed on {began}; since then "
     if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
         return (
             "no_change",
             f"{history}any change from the reference is smaller than {effect} ({interval})",
         )
-    likely = row["ci_low"] > 0 or row["ci_high"] < 0
-    if likely and row["began"] is None:
-        reason = (
-            f"a change is likely, but not confirmed by so few rows ({interval}, not corrected; "
-            f"corrected q = {q:.2g})"
-        )
-    elif likely:
+    if clear and row["began"] is None:
+        reason = f"a change is likely, but not confirmed by so few rows ({tested})"
+    elif clear:
         reason = f"{history}a difference from the reference is likely, but not confirmed ({interval})"
-    elif row["ci_low"] >= -min_effect and row["ci_high"] <= min_effect:
+    elif low >= -min_effect and high <= min_effect:
         reason = f"{history}no change was seen, but so few rows cannot rule out {effect} ({interval})"
     else:
         reason = f"{history}no change and a change of {effect} are both possible ({interval})"

@@ -247,3 +247,19 @@ for _n in (10, 30, 100):
         for _rise, _fall in ((0.02, 0.9), (0.2, 0.7)):
             add(f"+{_rise:g} or −{_fall:g}, n = {_n}: not in the interval{_word}", equal, high=ALPHA, n=_n,
                 rise=_rise, fall=_fall, of=_of)  # fmt: skip
+RARE, add = group("Decisions: rare opposite changes that are unseen, at every n")
+
+
+def rare(rng: Rng, sets: int, *, n: int, share: float, fall: float) -> float:
+    """Return how often small gains of a third, and as large rare losses in all, are called a change."""
+    before = rng.uniform(0.5, 0.9, (sets, n))
+    moved = rng.random((sets, n))
+    gain = share * fall / (1 / 3)
+    after = before + np.where(moved < share, -fall, np.where(moved > 2 / 3, gain, 0.0))
+    return compared(before, after, min_effect=0.0).share("regressed", "improved")
+
+
+for _n in (20, 60, 150, 500):
+    for _share, _fall in ((0.02, 0.3), (0.005, 0.45)):
+        add(f"{100 * _share:g}% −{_fall:g} and a third up as much in all, n = {_n}: a change", rare,
+            high=2 * ALPHA, n=_n, share=_share, fall=_fall)  # fmt: skip

@@ -17,6 +17,7 @@ from . import (
     over_time,
     planning,
     ranking,
+    whole,
 )
 
 LAWS = [
@@ -33,6 +34,8 @@ LAWS = [
     *measuring.TIED,
     *deciding.EQUAL,
     *gates.SLICED,
+    *whole.LAWS,
+    *deciding.RARE,
 ]
 
 

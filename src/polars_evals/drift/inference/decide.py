@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift.answers import WORDS
+from polars_evals.drift.components import MEAN, PASS_RATE
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.clusters import FEWEST
-from polars_evals.drift.inference.estimate import MEAN, PASS_RATE
 from polars_evals.drift.inference.intervals import (
     constant_half,
     constant_p,
@@ -168,7 +168,6 @@ class Means:
 def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
     about = facts[rows["row"]]
-    rows = _with_rules(rows, about, spec)
     one = Means(rows)
     own = rows["quantile"].is_not_null().to_numpy()
     small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
@@ -212,32 +211,6 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
         pl.Series("outweighs", own | (outweighs == 1)),
         pl.Series("too_small", small),
     )
-
-
-def _with_rules(rows: pl.DataFrame, about: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
-    """
-    Add what a component is judged by: `min_effect`, `margin`, `sign` (-1: lower is better) and bounds.
-
-    Notes
-    -----
-    A measure without bounds is taken to have those of the values that were seen, with 0 among them: what is
-    unseen is rarely much larger. Its intervals may still reach beyond. `most` is the largest difference that
-    is possible: the numbers that items add to an aggregate or a corrected mean may leave its bounds.
-    """
-    found: dict[str, list[Any]] = {
-        name: [] for name in ("min_effect", "margin", "sign", "least", "greatest", "most")
-    }
-    names = [rows["metric"], rows["component"], rows["baseline_value"],
-             about["lowest"], about["highest"], about["range"]]  # fmt: skip
-    for metric, component, level, low, high, width in zip(*names, strict=True):
-        quantity = spec.quantity(metric)
-        least, greatest, most = (0.0, 1.0, 1.0) if component == PASS_RATE else quantity.bounds_of(low, high)
-        if component == MEAN and width is not None:
-            most = width
-        values = (quantity.effect(level), quantity.margin, quantity.sign, least, greatest, most)
-        for name, value in zip(found, values, strict=True):
-            found[name].append(value)
-    return rows.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
 
 
 def _too_small(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float) -> Mask:
@@ -520,18 +493,15 @@ def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, test
 def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
     if one["component"] == PASS_RATE:
         return "pass rate"
-    quantity = spec.quantity(one["metric"])
+    name = str(one["metric"])
     if one["quantile"] is not None:
-        return f"{one['component']} of {quantity.name}"
-    if quantity.kind == "metric":
-        return "mean score"
-    if quantity.kind == "aggregate":
-        return quantity.name
-    return WORDS[quantity.name] if quantity.kind == "outcome" else f"mean {quantity.name}"
+        return f"{one['component']} of {name}"
+    kinds = {"metric": "mean score", "aggregate": name, "measure": f"mean {name}"}
+    return kinds.get(spec.kind(name)) or WORDS[name]
 
 
 def _written(one: dict[str, Any], spec: ResolvedSpec) -> Written:
-    return Written(None) if one["component"] == PASS_RATE else Written.of(one["metric"], spec)
+    return Written(None if one["component"] == PASS_RATE else spec.measures.get(one["metric"]))
 
 
 def _interval(written: Written, one: dict[str, Any], alpha: float) -> str:

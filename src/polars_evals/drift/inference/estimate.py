@@ -7,32 +7,33 @@ whether it passes. Whatever can be written so, pseudo-values of a statistic too,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from polars_evals.drift.components import MEAN, MEANS, PASS_RATE, PEOPLE, components
 from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
 from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi, psi_chance
+from polars_evals.suite.measure import PART
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
+    from polars_evals.drift.components import Component
     from polars_evals.drift.inference import Floats
     from polars_evals.drift.pair import Observations, Slicing
-    from polars_evals.drift.spec import Quantity, ResolvedSpec
+    from polars_evals.drift.spec import ResolvedSpec
 
     Codes = npt.NDArray[np.int64]
     Columns = dict[str, Any]
 
-MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
 IDENTITY: dict[str, Any] = {
     "candidate": pl.String,
     "metric": pl.String,
@@ -40,10 +41,6 @@ IDENTITY: dict[str, Any] = {
     "by": pl.List(pl.String),
     "value": pl.List(pl.String),
 }
-PEOPLE = (
-    "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
-    "people_ci_low", "people_ci_high",
-)  # fmt: skip
 # What is known of a row, whatever is judged of it.
 FACTS: dict[str, Any] = {
     **dict.fromkeys(("n", "n_baseline_only", "n_candidate_only", "clusters", "fewest"), pl.Int64),
@@ -52,98 +49,38 @@ FACTS: dict[str, Any] = {
     **dict.fromkeys(
         ("newly_failing", "newly_passing", "baseline_labels", "candidate_labels", "repeated"), pl.Int64
     ),
-    **dict.fromkeys(("lowest", "highest", "range", "ks", "psi", "psi_chance"), pl.Float64),
+    **dict.fromkeys(("ks", "psi", "psi_chance"), pl.Float64),
     "undefined": pl.String,
     # What labels say where they correct a judge.
     **dict.fromkeys(PEOPLE, pl.Float64),
 }
-# What is estimated of a component; the last ones of quantiles alone, which bring their own intervals.
+# What is estimated of a component, and what it is judged by.
 ESTIMATES: dict[str, Any] = {
     "component": pl.String,
     "quantile": pl.Float64,
     "n": pl.Int64,
-    **dict.fromkeys(
-        ("baseline_value", "candidate_value", "difference", "se", "df", "effective", "skew"), pl.Float64
-    ),
-    "units": pl.Float64,
-    "p_permutation": pl.Float64,
-    "p_wild": pl.Float64,
     "moved": pl.Int64,
     # Whether it is the same numbers as the component before it, and no test of its own.
     "same": pl.Boolean,
-    **dict.fromkeys(("ratio", "ratio_low", "ratio_high"), pl.Float64),
     **dict.fromkeys(
-        ("ci_low", "ci_high", "p_value", "sequential_low", "sequential_high", "p_sequential", "bound_low",
-         "bound_high", "sequential_bound_low", "sequential_bound_high"),
+        (
+            "baseline_value", "candidate_value", "difference", "se", "df", "effective", "skew", "units",
+            "p_permutation", "p_wild", "min_effect", "margin", "sign", "least", "greatest", "most",
+            "ratio", "ratio_low", "ratio_high",
+            # Quantiles bring their own intervals.
+            "ci_low", "ci_high", "p_value", "sequential_low", "sequential_high", "p_sequential", "bound_low",
+            "bound_high", "sequential_bound_low", "sequential_bound_high",
+        ),
         pl.Float64,
     ),
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Component:
-    """
-    Numbers of which the means are compared: paired, one an item in each version; else one a row.
-
-    Attributes
-    ----------
-    name, before, after
-        What it is, and the numbers of both versions.
-    same
-        Whether it is the same numbers as the component before it.
-    values
-        By slice the values of both versions, where they are known without the numbers.
-    facts
-        Further facts by slice, such as why there is no difference (`undefined`).
-    possible
-        The least and the greatest mean, seen or not, where the numbers of items may be beyond.
-    notes
-        Sentences about limits of the result.
-    """
-
-    name: str
-    before: Floats
-    after: Floats
-    same: bool = False
-    values: tuple[Floats, Floats] | None = None
-    facts: Mapping[str, Sequence[Any] | Floats] = field(default_factory=dict)
-    possible: tuple[float, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def components_of(pairs: Observations, quantity: Quantity) -> list[Component]:
-    """Return what is judged of scores as they are: the mean, and the pass rate where there are labels."""
-    found = [Component(MEAN, pairs.values(quantity.name, "b"), pairs.values(quantity.name, "c"))]
-    if pairs.labelled(quantity.name):
-        rates = [pairs.values(quantity.name, end) for end in ("bp", "cp")]
-        scores = [found[0].before, found[0].after]
-        if pairs.paired:
-            unknown = np.isnan(scores[1] - scores[0])
-            rates, scores = ([np.where(unknown, np.nan, one) for one in both] for both in (rates, scores))
-        # The first items tell most of the time.
-        same = all(
-            _equal(rate[:some], score[:some])
-            for some in (1_000, None)
-            for rate, score in zip(rates, scores, strict=True)
-        )
-        found.append(Component(PASS_RATE, rates[0], rates[1], same=same))
-    return found
-
-
-def _equal(one: Floats, other: Floats) -> bool:
-    """Say whether all numbers are the same, what is unknown too."""
-    return bool(((one == other) | (np.isnan(one) & np.isnan(other))).all())
-
-
 class Estimates:
     """What is estimated, column by column, until it is tested; a frame for each row would take longer."""
 
-    def __init__(
-        self,
-        spec: ResolvedSpec,
-        components: Callable[[Observations, Quantity, Slicing, ResolvedSpec], list[Component]] | None = None,
-    ) -> None:
-        self.spec, self._components = spec, components
+    def __init__(self, spec: ResolvedSpec) -> None:
+        self.spec = spec
         self.notes: list[str] = []
         self._facts: dict[str, list[Any]] = {name: [] for name in (*IDENTITY, *FACTS)}
         self._rows: dict[str, list[Any]] = {name: [] for name in ("row", *IDENTITY, *ESTIMATES)}
@@ -152,25 +89,26 @@ class Estimates:
         self, pairs: Observations, name: str, slicing: Slicing, only: Sequence[str | None] | None = None
     ) -> None:
         """Estimate a row for each slice, or for the one that has some values, and its components."""
-        quantity, start = self.spec.quantity(name), len(self._facts["metric"])
-        if self._components is None:
-            components = components_of(pairs, quantity)
-        else:
-            components = self._components(pairs, quantity, slicing, self.spec)
-        self.notes += components[0].notes
-        found = [_estimate(pairs, one, slicing, self.spec) for one in components]
-        facts = _facts(pairs, quantity, components, slicing) | found[0][1] | dict(components[0].facts)
-        rows = [columns for columns, _ in found]
-        if quantity.kind == "measure":
-            rows += _statistics(pairs, quantity, slicing, rows[0], self.spec.alpha)
+        parts = components(pairs, name, slicing, self.spec)
+        self.notes += parts[0].notes
+        rows = [_estimate(pairs, one, slicing, self.spec) for one in parts]
+        facts = _facts(pairs, name, parts, slicing, self.spec) | dict(parts[0].facts)
+        facts |= {key: rows[0].get(key) for key in ("clusters", "fewest")}
+        if self.spec.kind(name) == "measure":
+            rows += _statistics(pairs, parts[0], slicing, rows[0], self.spec, name=name)
+        extremes = _extremes(parts[0], slicing)
+        for one in rows:
+            one.update(_rules(self.spec, name, one, extremes, parts[0].possible))
         identity = slicing.identity(pairs.candidate, name)
-        places = range(len(slicing)) if only is None else [slicing.values.index(tuple(only))]
+        places = list(range(len(slicing))) if only is None else [slicing.values.index(tuple(only))]
+        start = len(self._facts["metric"])
+        row = np.full(len(slicing), -1)
+        row[places] = start + np.arange(len(places))
         _extend(self._facts, identity | facts, places)
-        for columns in rows:
-            known = [at for at in places if columns["n"][at] or columns["component"][at] in MEANS]
-            _extend(self._rows, identity | {"row": start + np.arange(len(slicing))} | columns, known)
-            if only is not None:
-                self._rows["row"][-len(known) or len(self._rows["row"]) :] = [start] * len(known)
+        for one in rows:
+            known = [at for at in places if one["n"][at] or one["component"] in MEANS]
+            named = {"component": [one["component"]] * len(slicing)}
+            _extend(self._rows, identity | {"row": row} | one | named, known)
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the components, and what is known of each row."""
@@ -241,26 +179,68 @@ def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
     return (values[there], *(None if one is None else one[there] for one in others))
 
 
-def _estimate(
-    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
-) -> tuple[Columns, Columns]:
+def _estimate(pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec) -> Columns:
     """Return the estimates of a component by slice, and how many clusters are behind them."""
-    estimated = _paired if pairs.paired else _unpaired
-    found, clusters = estimated(pairs, component, slicing, spec)
+    found = (_paired if pairs.paired else _unpaired)(pairs, component, slicing, spec)
     if component.values is not None:
         found["baseline_value"], found["candidate_value"] = component.values
     for name in ("difference", "se"):
         found[name] = np.where(np.abs(found[name]) < NEGLIGIBLE, 0.0, found[name])
-    count = len(slicing)
-    return (
-        {"component": [component.name] * count, "same": [component.same] * count, **found},
-        {name: clusters.get(name, [None] * count) for name in ("clusters", "fewest")},
-    )
+    return {"component": component.name, "same": [component.same] * len(slicing), **found}
 
 
-def _paired(
-    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
-) -> tuple[Any, Any]:
+def _extremes(component: Component, slicing: Slicing) -> tuple[Floats, Floats]:
+    """Return the least and the greatest number of each slice, with what is possible; NaN without any."""
+    possible, count = component.possible, len(slicing)
+    low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
+    for values in (component.before, component.after):
+        known = ~np.isnan(values)
+        codes = slicing.codes
+        if codes is None:
+            low = np.fmin(low, values.min(where=known, initial=np.inf))
+            high = np.fmax(high, values.max(where=known, initial=-np.inf))
+        else:
+            np.minimum.at(low, codes[known], values[known])
+            np.maximum.at(high, codes[known], values[known])
+    return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+
+
+def _rules(
+    spec: ResolvedSpec, name: str, found: Columns, extremes: tuple[Floats, Floats], possible: Sequence[float]
+) -> Columns:
+    """
+    Return what a component is judged by: `min_effect`, `margin`, `sign` (-1: lower is better) and bounds.
+
+    Notes
+    -----
+    A metric has the bounds of scores as long as all are inside. A measure without bounds has those of the
+    values that were seen, with 0 among them: what is unseen is rarely much larger. Its intervals may still
+    reach beyond. `most` is the largest difference that is possible: the numbers that items add to an
+    aggregate or a corrected mean may leave its bounds.
+    """
+    quantity, (low, high) = spec.quantities[name], extremes
+    least, greatest = map(np.asarray, quantity.limits)
+    if found["component"] == PASS_RATE:
+        least, greatest, most = np.zeros(1), np.ones(1), np.ones(1)
+    elif spec.kind(name) == "metric":
+        inside = (low >= -NEGLIGIBLE) & (high <= 1 + NEGLIGIBLE)
+        least, greatest = np.where(inside, least, np.nan), np.where(inside, greatest, np.nan)
+        most = np.where(inside, 1.0, np.inf)
+    else:
+        most = greatest - least
+        least = np.where(np.isfinite(least), least, np.fmin(low, 0.0))
+        greatest = np.where(np.isfinite(greatest), greatest, np.fmax(high, 0.0))
+    if found["component"] == MEAN and possible:
+        most = np.asarray(max(possible) - min(possible))
+    part = PART * np.abs(np.array(found["baseline_value"], dtype=np.float64))
+    made = {
+        "min_effect": part if quantity.min_effect is None else quantity.min_effect,
+        "margin": quantity.margin, "sign": quantity.sign, "least": least, "greatest": greatest, "most": most,
+    }  # fmt: skip
+    return {key: None if one is None else np.broadcast_to(one, low.shape) for key, one in made.items()}
+
+
+def _paired(pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec) -> Columns:
     d, before, after, codes, groups = _known(
         component.after - component.before, component.before, component.after, slicing.codes, pairs.clusters
     )
@@ -280,7 +260,6 @@ def _paired(
             "units": n,
             "skew": np.where(squares > NEGLIGIBLE**2, cubes / squares**1.5, 0.0),
         }
-    counts: dict[str, Any] = {}
     if groups is not None:
         sums = [_by_cluster(*part) for part in zip(units, split(groups, codes, count), strict=True)]
         units = [sum_ for sum_, _ in sums]
@@ -294,11 +273,10 @@ def _paired(
             ]
         ).T
         many = np.array([len(one) for one in units])
-        found["units"] = np.sqrt(many * found["effective"])
-        counts = {"clusters": many, "fewest": many}
+        found |= {"units": np.sqrt(many * found["effective"]), "clusters": many, "fewest": many}
     found["p_permutation"] = [flip_signs(one, seed=spec.seed) for one in units]
     found["moved"] = [moved(one) for one in units]
-    return found, counts
+    return found
 
 
 def _signed_interval(
@@ -324,9 +302,7 @@ def _spread(spreads: Sequence[Spread]) -> dict[str, Any]:
     return {"se": np.sqrt(variance), "df": df, "effective": effective, "units": effective, "skew": skew}
 
 
-def _unpaired(
-    pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec
-) -> tuple[Any, Any]:
+def _unpaired(pairs: Observations, component: Component, slicing: Slicing, spec: ResolvedSpec) -> Columns:
     del spec
     count = len(slicing)
     sides = [_known(one, slicing.codes, pairs.clusters) for one in (component.before, component.after)]
@@ -350,7 +326,7 @@ def _unpaired(
         "skew": np.where((np.sqrt(variance) > NEGLIGIBLE) & (component.name == MEAN), skew, 0.0),
     }
     if pairs.clusters is None:
-        return found, {}
+        return found
     parts = [split(one, codes, count) for values, codes, groups in sides for one in (values, groups)]
     spreads, clusters, fewest = [], [], []
     for before, groups_b, after, groups_c in zip(*parts, strict=True):
@@ -366,73 +342,52 @@ def _unpaired(
         spreads.append(two_means((sizes[0], sizes[1]), (totals[0], totals[1])))
         clusters.append(sum(present))
         fewest.append(min(present))
-    return found | _spread(spreads), {"clusters": clusters, "fewest": fewest}
+    return found | _spread(spreads) | {"clusters": clusters, "fewest": fewest}
 
 
 def _facts(
-    pairs: Observations, quantity: Quantity, components: Sequence[Component], slicing: Slicing
+    pairs: Observations, name: str, parts: Sequence[Component], slicing: Slicing, spec: ResolvedSpec
 ) -> Columns:
     """Count items, labels and flips, and measure how far apart the distributions are."""
     count, codes = len(slicing), slicing.codes
-    before, after = components[0].before, components[0].after
+    before, after = parts[0].before, parts[0].after
     there = ~np.isnan(before), ~np.isnan(after)
     both = there[0] & there[1]
+    rates = (parts[1].before, parts[1].after) if len(parts) > 1 else None
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         if codes is None:
             return np.array([mask.sum()])
         return np.bincount(codes[mask], minlength=count)
 
-    nothing = [None] * count
-    found: dict[str, Any] = dict.fromkeys(("correlation", "newly_failing", "newly_passing"), nothing)
-    rates = [components[1].before, components[1].after] if len(components) > 1 else []
-    if pairs.paired:
-        found |= {
-            "n": counted(both),
-            "n_baseline_only": counted(there[0] & ~there[1]),
-            "n_candidate_only": counted(there[1] & ~there[0]),
-            "correlation": _correlation(
-                before[both], after[both], None if codes is None else codes[both], count
-            ),
-            "repeated": counted(pairs.repeated),
-        }
-        labels = counted(~np.isnan(rates[1] - rates[0])) if rates else np.zeros(count, dtype=np.int64)
-        found["baseline_labels"] = found["candidate_labels"] = labels
-        if rates:
-            with np.errstate(invalid="ignore"):
-                # With repeats the majority counts, and half of them is none.
-                failing = (rates[0] > 0.5) & (rates[1] < 0.5)
-                passing = (rates[0] < 0.5) & (rates[1] > 0.5)
-            for key, mask in (("newly_failing", failing), ("newly_passing", passing)):
-                found[key] = [int(k) if n else None for k, n in zip(counted(mask), labels, strict=True)]
-    else:
-        n_b, n_c = counted(there[0]), counted(there[1])
-        found |= {"n": n_b + n_c, "n_baseline_only": n_b, "n_candidate_only": n_c, "repeated": [0] * count}
-        for key, rate in zip(
-            ("baseline_labels", "candidate_labels"), rates or [before * np.nan] * 2, strict=True
-        ):
-            found[key] = counted(~np.isnan(rate))
-    possible = components[0].possible
-    low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
-    for values, known in zip((before, after), there, strict=True):
-        if codes is None:
-            low, high = (
-                np.fmin(low, values.min(where=known, initial=np.inf)),
-                np.fmax(high, values.max(where=known, initial=-np.inf)),
-            )
-        else:
-            np.minimum.at(low, codes[known], values[known])
-            np.maximum.at(high, codes[known], values[known])
-    found["range"] = [max(possible) - min(possible) if possible else None] * count
-    found["lowest"], found["highest"] = (np.where(np.isfinite(one), one, np.nan) for one in (low, high))
     # An aggregate has no values that are spread.
-    samples = [] if quantity.kind == "aggregate" else pairs.samples(quantity.name, slicing)
+    samples = [] if spec.kind(name) == "aggregate" else pairs.samples(name, slicing)
+    found: Columns = {"paired": [pairs.paired] * count}
+    for key, distance in (("ks", ks), ("psi", psi), ("psi_chance", psi_chance)):
+        found[key] = [distance(*one) for one in samples] or None
+    if not pairs.paired:
+        n_b, n_c = counted(there[0]), counted(there[1])
+        labels = [counted(~np.isnan(one)) for one in rates or (before * np.nan,) * 2]
+        return found | {
+            "n": n_b + n_c, "n_baseline_only": n_b, "n_candidate_only": n_c, "repeated": [0] * count,
+            "baseline_labels": labels[0], "candidate_labels": labels[1],
+        }  # fmt: skip
     found |= {
-        "ks": [ks(*one) for one in samples] or nothing,
-        "psi": [psi(*one) for one in samples] or nothing,
-        "psi_chance": [psi_chance(*one) for one in samples] or nothing,
-        "paired": [pairs.paired] * count,
+        "n": counted(both),
+        "n_baseline_only": counted(there[0] & ~both),
+        "n_candidate_only": counted(there[1] & ~both),
+        "correlation": _correlation(before[both], after[both], None if codes is None else codes[both], count),
+        "repeated": counted(pairs.repeated),
     }
+    if rates is None:
+        return found | dict.fromkeys(("baseline_labels", "candidate_labels"), [0] * count)
+    both_labels = counted(~np.isnan(rates[1] - rates[0]))
+    found |= {"baseline_labels": both_labels, "candidate_labels": both_labels}
+    with np.errstate(invalid="ignore"):
+        # With repeats the majority counts, and half of them is none.
+        passed, failed = [one > 0.5 for one in rates], [one < 0.5 for one in rates]
+    for key, mask in (("newly_failing", passed[0] & failed[1]), ("newly_passing", failed[0] & passed[1])):
+        found[key] = [int(k) if n else None for k, n in zip(counted(mask), both_labels, strict=True)]
     return found
 
 
@@ -446,45 +401,31 @@ def _correlation(before: Floats, after: Floats, codes: Codes | None, count: int)
 
 
 def _statistics(
-    pairs: Observations, quantity: Quantity, slicing: Slicing, means: Columns, alpha: float
+    pairs: Observations, mean: Component, slicing: Slicing, means: Columns, spec: ResolvedSpec, *, name: str
 ) -> list[Columns]:
     """Add the ratio to the means of a measure, and return its quantiles by slice."""
-    before, after = (pairs.values(quantity.name, end) for end in ("b", "c"))
-    count = len(slicing)
-    if pairs.paired:
-        known = ~np.isnan(after - before)
-        places = [known, known]
-    else:
-        places = [~np.isnan(before), ~np.isnan(after)]
-
-    def by_slice(values: Any, there: Any) -> list[Any]:
-        if values is None:
-            return [None] * count
-        return split(values[there], None if slicing.codes is None else slicing.codes[there], count)
-
-    sides = [by_slice(values, there) for values, there in zip((before, after), places, strict=True)]
-    groups = [by_slice(pairs.clusters, there) for there in places]
-    arms = [
-        Arms(b, c, pairs.paired, None if gb is None else (gb, gc))
-        for b, c, gb, gc in zip(*sides, *groups, strict=True)
-    ]
+    count, measure, sides = len(slicing), spec.quantities[name], []
+    for values in (mean.before, mean.after):
+        known = ~np.isnan(mean.after - mean.before if pairs.paired else values)
+        codes = None if slicing.codes is None else slicing.codes[known]
+        groups = None if pairs.clusters is None else split(pairs.clusters[known], codes, count)
+        sides.append((split(values[known], codes, count), groups))
+    (before, before_groups), (after, after_groups) = sides
+    arms = []
+    for at in range(count):
+        groups_at = (before_groups[at], after_groups[at]) if before_groups and after_groups else None
+        arms.append(Arms(before[at], after[at], pairs.paired, groups_at))
     full = [len(one.before) > 0 and len(one.after) > 0 for one in arms]
-    n = [
-        (len(one.before) if pairs.paired else len(one.before) + len(one.after)) if ok else 0
-        for one, ok in zip(arms, full, strict=True)
-    ]
-    ratios = [mean_ratio(one, alpha) if ok else {} for one, ok in zip(arms, full, strict=True)]
-    means |= {key: [one.get(key) for one in ratios] for key in ("ratio", "ratio_low", "ratio_high")}
-    found: list[Columns] = []
-    for q in quantity.quantiles:
-        rows = [
-            quantile_of(one, quantity.bounds, q, alpha) if ok else {}
-            for one, ok in zip(arms, full, strict=True)
-        ]
-        columns: Columns = {
-            "component": [statistic_name(q)] * count, "quantile": [q] * count, "n": n,
-            "same": [False] * count,
-        }  # fmt: skip
-        names = dict.fromkeys(key for row in rows for key in row)
-        found.append(columns | {key: [row.get(key) for row in rows] for key in names})
-    return found
+
+    def by_slice(make: Callable[[Arms], dict[str, Any]]) -> Columns:
+        made = [make(one) if there else {} for one, there in zip(arms, full, strict=True)]
+        return {key: [one.get(key) for one in made] for key in dict.fromkeys(k for one in made for k in one)}
+
+    means |= by_slice(partial(mean_ratio, alpha=spec.alpha))
+    quantiles = []
+    for q in measure.quantiles or ():
+        made = by_slice(partial(quantile_of, bounds=measure.limits, p=q, alpha=spec.alpha))
+        n = np.where(full, means["n"], 0)
+        about = {"component": statistic_name(q), "quantile": [q] * count, "n": n, "same": [False] * count}
+        quantiles.append({"baseline_value": [None] * count} | made | about)
+    return quantiles

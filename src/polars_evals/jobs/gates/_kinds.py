@@ -15,7 +15,7 @@ from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spe
 from polars_evals.drift.answers import ERROR, OUTCOMES, can_tell, error_of
 from polars_evals.drift.columns import as_text
 from polars_evals.drift.comparison import TOLERANCE, falls
-from polars_evals.drift.inference.estimate import MEAN
+from polars_evals.drift.components import MEAN
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.jobs.gates._base import (
     ONE_OR_MORE,
