@@ -13,8 +13,8 @@ shape: (1, 2)
 │ 0.92  ┆ pass  │
 └───────┴───────┘
 
-Start with `Suite`, `Metric`, `metric`, `scan_traces`, `with_expected`, `compare`, `timeline`, `rank`, `calibrate` and
-`plan`. The metrics are functions beside them.
+Start with `Suite`, `Metric`, `metric`, `scan_traces`, `with_expected`, `compare`, `timeline`, `rank`,
+`calibrate` and `plan`. The metrics are functions beside them.
 """
 
 from polars_evals._lazy import import_lazily

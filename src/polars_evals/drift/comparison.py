@@ -225,7 +225,7 @@ class Comparison(Result):
     @property
     def plot(self) -> ComparisonPlots:
         """Charts of this comparison: `differences`, `distributions` and `slices`."""
-        return cast("ComparisonPlots", from_report("plots_of")(self))
+        return cast("ComparisonPlots", from_report("polars_evals.report.charts.plots_of")(self))
 
     def to_html(
         self,
@@ -263,7 +263,9 @@ class Comparison(Result):
         The page opens offline and loads nothing.
         """
         options: dict[str, Any] = {"items": items, "label": label, "source": source, "gates": gates}
-        return write_or_return(from_report("page_of")(self, timeline=timeline, **options), path)
+        return write_or_return(
+            from_report("polars_evals.report.page.page_of")(self, timeline=timeline, **options), path
+        )
 
     def to_markdown(self, path: str | PathLike[str] | None = None, *, page: str | None = None) -> str:
         """
@@ -276,7 +278,7 @@ class Comparison(Result):
         page
             Where the page of `to_html` is, to say in the text.
         """
-        return write_or_return(from_report("markdown")(self, page), path)
+        return write_or_return(from_report("polars_evals.report.markdown.markdown")(self, page), path)
 
     def show_items(self, *, height: int = 640) -> Shown:
         """
@@ -292,7 +294,7 @@ class Comparison(Result):
         It needs no widgets, and works in VS Code too. It lists every item and holds fewer full texts than the
         page does.
         """
-        return Shown(from_report("items_frame")(self, height))
+        return Shown(from_report("polars_evals.report.cell.items_frame")(self, height))
 
     def to_junit(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -303,4 +305,4 @@ class Comparison(Result):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(from_report("junit")(self), path)
+        return write_or_return(from_report("polars_evals.report.junit.junit")(self), path)

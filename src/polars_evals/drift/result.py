@@ -21,9 +21,10 @@ Plots = TypeVar("Plots")
 
 
 def from_report(name: str) -> Callable[..., str]:
-    """Return a function of the layer above, which is imported when the first result is shown."""
-    function: Callable[..., str] = getattr(import_module("polars_evals.report"), name)
-    return function
+    """Return a function of the layer above, which is imported when a result is first shown this way."""
+    module, _, function = name.rpartition(".")
+    found: Callable[..., str] = getattr(import_module(module), function)
+    return found
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Result(ABC):
     @property
     def headline(self) -> str:
         """What was found, in a sentence."""
-        return from_report("sentence")(self)
+        return from_report("polars_evals.report.sentences.sentence")(self)
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all frames by name."""
@@ -71,17 +72,17 @@ class Result(ABC):
         return {name: value for name, value in values.items() if isinstance(value, pl.DataFrame)}
 
     def __str__(self) -> str:
-        return from_report("text")(self)
+        return from_report("polars_evals.report.terminal.text")(self)
 
     def __repr__(self) -> str:
-        return from_report("short")(self)
+        return from_report("polars_evals.report.terminal.short")(self)
 
     def explain(self) -> str:
         """Return every row with the reason for its verdict, and every note, as text."""
-        return from_report("explain")(self)
+        return from_report("polars_evals.report.terminal.explain")(self)
 
     def _repr_html_(self) -> str:
-        return from_report("cell_of")(self)
+        return from_report("polars_evals.report.cell.cell_of")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """
@@ -113,7 +114,7 @@ class Result(ABC):
         path
             File to write. None returns the text instead.
         """
-        return write_or_return(from_report("markdown")(self), path)
+        return write_or_return(from_report("polars_evals.report.markdown.markdown")(self), path)
 
     def to_html(
         self,
@@ -135,7 +136,9 @@ class Result(ABC):
             What became of a job's gates, to say in the page: mappings with `gate`, `status` and
             `lines`.
         """
-        return write_or_return(from_report("page_of")(self, source=source, gates=gates), path)
+        return write_or_return(
+            from_report("polars_evals.report.page.page_of")(self, source=source, gates=gates), path
+        )
 
 
 class Plotted(Result, Generic[Plots]):
@@ -144,7 +147,7 @@ class Plotted(Result, Generic[Plots]):
     @property
     def plot(self) -> Plots:
         """The charts of this result, as methods."""
-        return cast("Plots", from_report("plots_of")(self))
+        return cast("Plots", from_report("polars_evals.report.charts.plots_of")(self))
 
 
 def write_or_return(text: str, path: str | PathLike[str] | None) -> str:

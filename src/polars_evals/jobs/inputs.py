@@ -16,12 +16,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from polars_evals._errors import InputError
 from polars_evals._polars import GZIP
-from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
+from polars_evals.storage.objects import Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces.content import ENDINGS, ZSTD, is_packed, kind_of, named_files, pieces
@@ -74,6 +72,9 @@ def with_small_row_groups(file: str, folder: Path) -> str:
     """
     if kind_of(file) != "parquet" or all(size <= LARGEST_ROW_GROUP for _, size in _row_groups(file)):
         return file
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     # The folders keep their names, for some formats say with them what is inside.
     copy = folder / uuid4().hex / Path(file).absolute().relative_to(Path(file).absolute().anchor)
     copy.parent.mkdir(parents=True)
@@ -106,6 +107,9 @@ def _row_groups(file: str) -> Sequence[tuple[int, int]]:
 
 @lru_cache(maxsize=4096)
 def _read_row_groups(file: str, size: int, mtime_ns: int) -> Sequence[tuple[int, int]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         metadata = pq.read_metadata(file)
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
@@ -127,16 +131,21 @@ def _refuse_long_lines(file: str) -> None:
 
 @lru_cache(maxsize=64)
 def _check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
+    import pyarrow as pa
+
     length = 0
-    with pa.input_stream(file, compression=kind) as stream:
-        while piece := stream.read(SAMPLE_BYTES):
-            last = piece.rfind(b"\n")
-            length = len(piece) - last - 1 if last >= 0 else length + len(piece)
-            if length > LONGEST_LINE:
-                raise InputError(
-                    f"it unpacks to a line of more than {LONGEST_LINE >> 20} MB; JSON Lines have an object "
-                    "on each line"
-                )
+    try:
+        with pa.input_stream(file, compression=kind) as stream:
+            while piece := stream.read(SAMPLE_BYTES):
+                last = piece.rfind(b"\n")
+                length = len(piece) - last - 1 if last >= 0 else length + len(piece)
+                if length > LONGEST_LINE:
+                    raise InputError(
+                        f"it unpacks to a line of more than {LONGEST_LINE >> 20} MB; JSON Lines have an "
+                        "object on each line"
+                    )
+    except pa.ArrowException as error:
+        raise InputError(str(error)) from None
 
 
 def _line_bytes(file: str) -> float:
@@ -157,8 +166,6 @@ def _line_bytes(file: str) -> float:
             longest = max(longest, len(sample) / (sample.count(b"\n") + 1))
     return longest
 
-
-__all__ = ["CHANGED", "READ_ERRORS", "Input"]
 
 # What reading a file can raise when the file, and not the program, is at fault.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
@@ -247,7 +254,7 @@ class Input:
                 try:
                     _require_readable(file, path)
                     paths[file] = with_small_row_groups(path, folder)
-                except (InputError, pa.ArrowException, *READ_ERRORS) as error:
+                except (InputError, *READ_ERRORS) as error:
                     if isinstance(error, OSError) and error.errno in NO_ROOM:
                         raise
                     failures[file] = one_line(error).replace(path, file)
