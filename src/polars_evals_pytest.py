@@ -46,18 +46,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show a line for each check."""
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
-    lines = [
-        (report.nodeid, str(text))
-        for report in reports
+    lines = sorted(
+        f"{report.nodeid}: {text}"
+        for kind in ("passed", "failed")
+        for report in terminalreporter.stats.get(kind, ())
         if getattr(report, "when", None) == "call"
         for name, text in report.user_properties
         if re.fullmatch(rf"{LINE}(_\d+)?", name)
-    ]
+    )
     if lines:
         terminalreporter.section("polars-evals", sep="-")
-        for nodeid, text in sorted(lines):
-            terminalreporter.line(f"{nodeid}: {text}")
+        for line in lines:
+            terminalreporter.line(line)
 
 
 @pytest.fixture
@@ -144,33 +144,27 @@ class EvalsBaseline:
         path = self._request.path.parent / FOLDER / f"{name}.parquet"
         columns = [*_columns_of(by), *([cluster] if cluster else []), *_columns_of(options.get("measures"))]
         rows = _Rows(scored, item, columns)
+        roles = {"version": VERSION, "baseline": BASELINE, "item": item, "by": by, "cluster": cluster}
         if self._request.config.getoption("--evals-update"):
             self._note(rows.write(path))
-            return compare(
-                _together(rows.frame, rows.frame), version=VERSION, baseline=BASELINE, item=item, by=by,
-                cluster=cluster, **options,
-            )  # fmt: skip
+            return compare(rows.beside(rows.frame), **roles, **options)
         if not path.exists():
             raise AssertionError(f"There is no baseline in {_shown(path)}.\nWrite it: {self._accept()}")
         before = pl.read_parquet(path, glob=False)
         if problem := rows.differs(before, path):
             raise AssertionError(f"{problem}\nTo accept the change: {self._accept()}")
-        comparison = compare(
-            _together(before, rows.frame), version=VERSION, baseline=BASELINE, item=item, by=by,
-            cluster=cluster, margin=not_worse_than, **options,
-        )  # fmt: skip
-        limits = {"max_newly_failing": max_newly_failing, "max_drop": max_drop}
-        limits["max_relative_drop"] = max_relative_drop
-        unchanged = rows.same_scores(before)
+        comparison = compare(rows.beside(before), margin=not_worse_than, **roles, **options)
+        drops = {"max_drop": max_drop, "max_relative_drop": max_relative_drop}
         reasons = [
             *(f"the comparison is {one}" for one in verdicts if comparison.verdict == one),
-            *_beyond(comparison.summary, limits, not_worse_than),
+            *_exceeded(comparison.summary, max_newly_failing, drops, not_worse_than),
         ]
+        unchanged = rows.same_scores(before)
         if unchanged:
             # However few items there are: each has the score that was committed.
             reasons = []
-        self._note(_line(comparison, rows.new_items(before), unchanged=unchanged))
-        self._properties(comparison)
+        self._note(_line(comparison, len(rows.items - set(before[item].to_list())), unchanged=unchanged))
+        self._add_numbers(comparison)
         page = self._write_page(comparison, name, failed=bool(reasons))
         if reasons:
             raise AssertionError(_failure(comparison, reasons, page, self._accept()))
@@ -193,20 +187,22 @@ class EvalsBaseline:
         _, *test = self._request.node.nodeid.split("::")
         return f"pytest --evals-update '{'::'.join([_shown(self._request.path), *test])}'"
 
-    def _note(self, line: str) -> None:
-        name, text = (
-            (LINE, line) if self._checks == 1 else (f"{LINE}_{self._checks}", f"check {self._checks}: {line}")
-        )
-        self._request.node.user_properties.append((name, text))
+    @property
+    def _property(self) -> str:
+        """The name of a property of the test's report: each check has its own."""
+        return LINE if self._checks == 1 else f"{LINE}_{self._checks}"
 
-    def _properties(self, comparison: Comparison) -> None:
+    def _note(self, line: str) -> None:
+        text = line if self._checks == 1 else f"check {self._checks}: {line}"
+        self._request.node.user_properties.append((self._property, text))
+
+    def _add_numbers(self, comparison: Comparison) -> None:
         """Give the numbers to JUnit."""
-        first = "evals" if self._checks == 1 else f"evals_{self._checks}"
-        found: dict[str, Any] = {f"{first}_verdict": comparison.verdict}
+        found = {f"{self._property}_verdict": comparison.verdict}
         for row in comparison.summary.iter_rows(named=True):
             for column in ("n", "baseline_mean", "candidate_mean", "difference", "newly_failing", "verdict"):
                 if row[column] is not None:
-                    found[f"{first}_{row['metric']}_{column}"] = row[column]
+                    found[f"{self._property}_{row['metric']}_{column}"] = row[column]
         self._request.node.user_properties.extend(found.items())
 
     def _write_page(self, comparison: Comparison, name: str, *, failed: bool) -> Path | None:
@@ -249,8 +245,8 @@ class _Rows:
         chosen = [item, *chosen, "output", "expected", "error", "finish_reason", *columns]
         self.signatures = signatures_of(scored)
         self.frame = scored.lazy().select(name for name in dict.fromkeys(chosen) if name in names).collect()
-        self.item = item
-        self.metrics = metrics
+        self.item, self.metrics = item, metrics
+        self.items = set(self.frame[item].to_list())
         if self.frame.is_empty():
             raise AssertionError("The frame has no rows: there is nothing to check.")
 
@@ -260,7 +256,7 @@ class _Rows:
 
         from polars_evals.suite.signature import to_metadata
 
-        items = self._items
+        items = self.items
         old = set(pl.read_parquet(path, glob=False)[self.item].to_list()) if path.exists() else items
         path.parent.mkdir(exist_ok=True)
         part = path.with_name(f".{os.getpid()}.part")
@@ -270,16 +266,21 @@ class _Rows:
         changed = "".join(f", {count} {what}" for what, count in changes.items() if count)
         return f"baseline of {len(items)} items{changed} written to {_shown(path)}"
 
-    @property
-    def _items(self) -> set[Any]:
-        return set(self.frame[self.item].to_list())
+    def _of_items(self, before: pl.DataFrame) -> pl.DataFrame:
+        return self.frame.filter(self.frame[self.item].is_in(before[self.item].unique().implode()))
+
+    def beside(self, before: pl.DataFrame) -> pl.DataFrame:
+        """Put the baseline and the answers of its items into one frame."""
+        import polars as pl
+
+        sides = {BASELINE: before, NOW: self._of_items(before)}
+        named = [frame.with_columns(pl.lit(name).alias(VERSION)) for name, frame in sides.items()]
+        return pl.concat(named, how="diagonal_relaxed")
 
     def same_scores(self, before: pl.DataFrame) -> bool:
         """Whether every item of the baseline has the scores that it had."""
-        import polars as pl
-
         columns = [self.item, *(f"{metric}_score" for metric in self.metrics)]
-        now = self.frame.filter(pl.col(self.item).is_in(before[self.item].unique().implode()))
+        now = self._of_items(before)
         return now.select(columns).sort(columns).equals(before.select(columns).sort(columns))
 
     def differs(self, before: pl.DataFrame, path: Path) -> str | None:
@@ -299,19 +300,12 @@ class _Rows:
             if name in made and made[name] != text:
                 both = f"  {name}: {made[name]}  (baseline)\n  {name}: {text}  (now)"
                 return f"The baseline was scored by another suite:\n{both}"
-        items, old = (
-            set(self.frame[self.item].to_list()),
-            before[self.item].unique(maintain_order=True).to_list(),
-        )
-        missing = [one for one in old if one not in items]
+        old = before[self.item].unique(maintain_order=True).to_list()
+        missing = [one for one in old if one not in self.items]
         if missing:
             listed = ", ".join(map(str, missing[:SHOWN])) + (", …" if len(missing) > SHOWN else "")
             return f"{len(missing)} of {len(old)} items of the baseline are missing: {listed}."
         return None
-
-    def new_items(self, before: pl.DataFrame) -> int:
-        """Count the items that the baseline lacks."""
-        return len(set(self.frame[self.item].to_list()) - set(before[self.item].to_list()))
 
 
 def _columns_of(given: Any) -> list[str]:
@@ -324,32 +318,19 @@ def _columns_of(given: Any) -> list[str]:
     return [name for one in given for name in _columns_of(one)]
 
 
-def _together(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Put the baseline and the answers of its items into one frame."""
-    import polars as pl
-
-    item = after.columns[0]
-    shared = after.filter(pl.col(item).is_in(before[item].unique().implode()))
-    sides = {BASELINE: before, NOW: shared}
-    return pl.concat(
-        [frame.with_columns(pl.lit(name).alias(VERSION)) for name, frame in sides.items()],
-        how="diagonal_relaxed",
-    )
-
-
-def _beyond(summary: pl.DataFrame, limits: Mapping[str, float | None], margin: float | None) -> Iterator[str]:
-    """Say which rows are beyond a limit."""
+def _exceeded(
+    summary: pl.DataFrame, most: int | None, drops: Mapping[str, float | None], margin: float | None
+) -> Iterator[str]:
+    """Say which rows exceed a limit."""
     from polars_evals.drift.comparison import falls
 
     for row in summary.iter_rows(named=True):
-        most = limits["max_newly_failing"]
         if most is not None and (row["newly_failing"] or 0) > most:
             yield f"{row['metric']}: {row['newly_failing']} items newly fail, more than {most:g}"
-        for option in ("max_drop", "max_relative_drop"):
-            bound = limits[option]
-            for value, before, after, _ in (
-                () if bound is None else falls(row, bound, relative=option == "max_relative_drop")
-            ):
+        for option, bound in drops.items():
+            if bound is None:
+                continue
+            for value, before, after, _ in falls(row, bound, relative=option == "max_relative_drop"):
                 what = "mean score" if value == "mean" else "pass rate"
                 fell = f"the {what} fell {before:.4g} → {after:.4g}"
                 yield f"{row['metric']}: {fell}, more than {option} = {bound:g} allows"
@@ -390,20 +371,13 @@ def _newly_failing(comparison: Comparison) -> list[str]:
     items = flips.unique("item", keep="first", maintain_order=True)
     lines = [f"{items.height} items newly fail" + (f", the first {SHOWN}:" if items.height > SHOWN else ":")]
     for row in items.head(SHOWN).iter_rows(named=True):
-        lines.append(
-            f"  {row['item']}  ({row['metric']} {row['baseline_score']:.2f} → {row['candidate_score']:.2f})"
-        )
-        lines += [
-            f"    {what:9}{_short(row[column])}"
-            for what, column in (("expected", "expected"), ("got", "candidate_output"))
-            if row.get(column) is not None
-        ]
+        scores = f"{row['baseline_score']:.2f} → {row['candidate_score']:.2f}"
+        lines.append(f"  {row['item']}  ({row['metric']} {scores})")
+        for what, column in (("expected", "expected"), ("got", "candidate_output")):
+            if (value := row.get(column)) is not None:
+                text = " ".join(str(value).split())
+                lines.append(f"    {what:9}{text if len(text) <= LONGEST else text[: LONGEST - 1] + '…'}")
     return [*lines, ""]
-
-
-def _short(value: Any) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _shown(path: Path) -> str:

@@ -25,6 +25,7 @@ TREES = {
     module_name(path): ast.parse(path.read_text("utf-8"))
     for path in [*SOURCE.glob("*.py"), *SOURCE.glob("polars_evals/**/*.py")]
 }
+STUBS = [ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("__init__.pyi")]
 TESTS = [
     ast.parse(path.read_text("utf-8"))
     for folder in ("tests", "benchmarks", "docs")
@@ -54,7 +55,7 @@ def uses(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 USED_IN_PACKAGE = {(name, *use) for name, tree in TREES.items() for use in uses(tree) if use[0] != name}
-USED = {use[1:] for use in USED_IN_PACKAGE} | {use for tree in TESTS for use in uses(tree)}
+USED = {use[1:] for use in USED_IN_PACKAGE} | {use for tree in STUBS + TESTS for use in uses(tree)}
 
 
 def functions(module: str) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import polars as pl
@@ -27,7 +28,7 @@ def public(namespace: type) -> set[str]:
 
 def test_every_metric_is_a_function_a_method_and_a_case() -> None:
     names = set(metrics.__all__)
-    assert names <= set(pe.__all__)
+    assert names <= set(dir(pe))
     assert public(Evals) == names | set(clean.__all__)
     assert {case.name for case in CASES} == names - DISTANCES
 
@@ -64,11 +65,16 @@ def test_a_package_lists_its_names_and_nothing_else(package: ModuleType) -> None
         assert getattr(package, name) is not None
 
 
-def test_type_checkers_know_the_names_of_the_table() -> None:
-    tree = ast.parse(inspect.getsource(pe))
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
-    imported = [alias.asname for node in block.body for alias in node.names]  # type: ignore[attr-defined]
-    assert sorted(imported) == sorted(pe._LAZY)
+@pytest.mark.parametrize("package", [pe, jobs], ids=lambda package: package.__name__)
+def test_type_checkers_know_the_names_and_no_others(package: ModuleType) -> None:
+    stub = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text("utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    assert imports == stub.body
+    # Without `as`, a name in a stub is not public.
+    assert all(alias.name in (alias.asname, "*") for node in imports for alias in node.names)
+    named = [alias.asname for node in imports for alias in node.names if alias.asname]
+    assert len(set(named)) == len(named)
+    assert set(named) <= set(package.__all__)
 
 
 COMPLETIONS = """
@@ -94,8 +100,8 @@ def test_ipython_completes_the_names_and_nothing_else() -> None:
     )
     found = json.loads(ended.stdout.splitlines()[-1])
     expected = {
-        "pe.": set(pe.__all__) - {"__version__"},
-        "jobs.": set(jobs.__all__),
+        "pe.": set(dir(pe)) - {"__version__"},
+        "jobs.": set(dir(jobs)),
         "column.evals.": public(Evals),
         "series.evals.": public(Evals),
     }

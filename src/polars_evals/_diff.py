@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
-from polars_evals.drift import compare
 from polars_evals.drift.baseline import against_baseline
+from polars_evals.drift.compare import compare
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.suggest import Suggestion, suggest
 from polars_evals.suite.suite import Suite

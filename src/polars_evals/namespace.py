@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from polars_evals.expressions.options import IntoText
 
+__all__ = ["col", "evals"]
+
 P = ParamSpec("P")
 
 # What takes texts that are no names of columns: patterns and markers.

@@ -1,6 +1,6 @@
 """The one `map_batches`: what Python itself must compute. Everything around it is native here too."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -67,6 +67,15 @@ def metric(
 
     sides = {side: arguments[side] for side in columns}
     return elementwise(name, sides, score, pl.Struct(kinds)).alias(name)
+
+
+def by_row(
+    function: Callable[..., Mapping[str, Any]], fields: Fields, *columns: Iterable[Any]
+) -> pl.DataFrame:
+    """Make the frame of a kernel from what a function says of each row; a row with a null has no score."""
+    rows = (None if None in row else function(*row) for row in zip(*columns, strict=False))
+    schema = {"score": pl.Float64(), **fields, "reason": pl.String()}
+    return pl.DataFrame([row or {} for row in rows], schema=schema)
 
 
 def elementwise(

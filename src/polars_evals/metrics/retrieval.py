@@ -7,6 +7,8 @@ import polars as pl
 from polars_evals.expressions.native import as_expr, metric
 from polars_evals.expressions.options import Fraction, IntoText, Missing, Positive
 
+__all__ = ["ndcg", "precision_at_k", "recall_at_k", "reciprocal_rank"]
+
 
 def recall_at_k(
     output: IntoText,
@@ -21,17 +23,14 @@ def recall_at_k(
 
     Parameters
     ----------
-    output
-        Lists of ids, the best first: texts or numbers.
-    expected
-        Lists of the relevant ids, in any order.
+    output, expected
+        Lists of ids, the best first: texts or numbers; and lists of the relevant ids, in any order.
     k
         The number of ids of the output that count.
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
-        null.
+        No output, or no relevant id, scores 0.0 (`"fail"`) or null (`"null"`).
     details
         Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
 
@@ -61,19 +60,12 @@ def precision_at_k(
 
     Parameters
     ----------
-    output
-        Lists of ids, the best first: texts or numbers.
-    expected
-        Lists of the relevant ids, in any order.
+    output, expected
+        As in `recall_at_k`.
     k
         The number of ids of the output that count. The score is divided by it, even if the output has fewer.
-    threshold
-        The lowest score that passes.
-    missing
-        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
-        null.
-    details
-        Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
+    threshold, missing, details
+        As in `recall_at_k`.
 
     Notes
     -----
@@ -103,10 +95,8 @@ def ndcg(
 
     Parameters
     ----------
-    output
-        Lists of ids, the best first: texts or numbers.
-    expected
-        Lists of the relevant ids, in any order.
+    output, expected
+        As in `recall_at_k`.
     k
         The number of ids of the output that count.
     grades
@@ -115,13 +105,8 @@ def ndcg(
     gain
         The gain of a grade: the grade itself (`"linear"`), or 2 to the power of the grade, minus 1
         (`"exponential"`).
-    threshold
-        The lowest score that passes.
-    missing
-        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
-        null.
-    details
-        Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
+    threshold, missing, details
+        As in `recall_at_k`.
 
     Notes
     -----
@@ -155,17 +140,12 @@ def reciprocal_rank(
 
     Parameters
     ----------
-    output
-        Lists of ids, the best first: texts or numbers.
-    expected
-        Lists of the relevant ids, in any order.
+    output, expected
+        As in `recall_at_k`.
     threshold
         The lowest score that passes. 0.5 means one of the first two places.
-    missing
-        How to score a missing output, or a row without a relevant id: `"fail"` scores 0.0, `"null"` gives
-        null.
-    details
-        Append `hits`, `relevant`, `first_hit` (the place of the first relevant id) and `reason`.
+    missing, details
+        As in `recall_at_k`.
 
     Notes
     -----

@@ -21,6 +21,8 @@ from polars_evals.wording import shown
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
+__all__ = ["json_fields", "json_match", "json_schema"]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -74,18 +76,14 @@ def json_match(
 
     Parameters
     ----------
-    output
-        The JSON text to score, or a Struct.
-    expected
-        The JSON text it should equal, or a Struct. With a list of references, any of them may match.
+    output, expected
+        JSON texts or Structs: to score, and to equal. Of several references any may match.
     subset
         Ignore object keys, at every depth, that the expected value does not have.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of turns that
-        match.
+        The lowest score that passes. A conversation scores the share of its turns that match.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `output_valid` and `expected_valid`, whether each is JSON, and the fields for conversations.
 
@@ -134,7 +132,7 @@ def json_schema(
         A JSON Schema as a dict, for all rows; or a column of schemas as JSON texts, one for each row, or
         lists of schemas, any of which may match.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of valid turns.
+        The lowest score that passes. A conversation scores the share of its valid turns.
     missing
         How to score a missing output or schema: `"fail"` scores 0.0, `"null"` gives null.
     details
@@ -165,14 +163,23 @@ def json_schema(
     └───────────────────┴───────┴─────────────────────────────────┘
     """
     arguments = locals()
+    fields: Fields = {"error": pl.String}
     text = schema_text("json_schema: `schema`", schema) if isinstance(schema, Mapping) else None
+
+    def validate(output: str, can_read: bool, against: Schema) -> dict[str, Any]:
+        if not can_read:
+            return {"score": 0.0, "error": NOT_JSON}
+        value = json.loads(output)
+        if against.validator.is_valid(value):
+            return {"score": 1.0}
+        return {"score": 0.0, "error": first_error(against, value) if details else None}
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         schemas = _compiled_rows(right) if text is None else repeat(compiled(text))
-        return _validate(left, schemas, explain=details)
+        return python.by_row(validate, fields, left, readable(left), schemas)
 
     columns = ("output", "schema") if text is None else ("output",)
-    return python.metric(json_schema, arguments, kernel, fields={"error": pl.String}, columns=columns)
+    return python.metric(json_schema, arguments, kernel, fields=fields, columns=columns)
 
 
 def json_fields(
@@ -191,15 +198,10 @@ def json_fields(
 
     Parameters
     ----------
-    output
-        The JSON text to score, or a Struct.
-    expected
-        The JSON text it should be, or a Struct. Lists of several references: the best score counts.
-    abs_tol
-        The largest difference between equal numbers.
-    rel_tol
-        The largest difference between equal numbers, as a share of the larger number. One tolerance is
-        enough.
+    output, expected
+        JSON texts or Structs: to score, and the right one. Of several references the best counts.
+    abs_tol, rel_tol
+        As in `numeric_match`.
     ignore
         JSON paths to ignore, with everything below them: `"$.id"`, `"$.items[*].id"`, `"$.meta.*"`.
     match_by
@@ -208,8 +210,7 @@ def json_fields(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `fields` (a list of each leaf's `path` and `score`), the numbers of `agreeing` and of all
         `leaves`, the `differing`, `missing` (in output) and `extra` paths, and the fields for conversations.
@@ -239,8 +240,10 @@ def json_fields(
     └──────────┴────────────┴────────────┴────────────┘
     """
     arguments = locals()
-    ignored = [read_path("json_fields: `ignore`", path) for path in _listed(ignore)]
-    keys = [_read_key(path) for path in _listed(match_by)]
+    ignored = [
+        read_path("json_fields: `ignore`", one) for one in ([ignore] if isinstance(ignore, str) else ignore)
+    ]
+    keys = [_read_key(one) for one in ([match_by] if isinstance(match_by, str) else match_by)]
 
     def equal(left: Any, right: Any) -> bool:
         if is_number(left) and is_number(right):
@@ -256,33 +259,27 @@ def json_fields(
 
     def compare(output: str, expected: str) -> dict[str, Any]:
         given, wanted = leaves_of(output), leaves_of(expected)
-        both = [path for path in wanted if path in given]
-        differing = [path for path in both if not equal(given[path], wanted[path])]
+        names = {path: "$" + "".join(map(_written_step, path)) for path in [*wanted, *given]}
+        differing = [path for path in wanted if path in given and not equal(given[path], wanted[path])]
         lacking = [path for path in wanted if path not in given]
         extra = [path for path in given if path not in wanted]
-        total = len(wanted) + len(extra)
-        agreeing = len(both) - len(differing)
         wrong = {*differing, *lacking, *extra}
+        agreeing = len(names) - len(wrong)
         return {
-            "score": agreeing / total if total else 1.0,
-            "fields": [
-                {"path": _written(path), "score": 0.0 if path in wrong else 1.0} for path in [*wanted, *extra]
-            ],
+            "score": agreeing / len(names) if names else 1.0,
+            "fields": [{"path": name, "score": float(path not in wrong)} for path, name in names.items()],
             "agreeing": agreeing,
-            "leaves": total,
-            "differing": [_written(path) for path in differing],
-            "missing": [_written(path) for path in lacking],
-            "extra": [_written(path) for path in extra],
+            "leaves": len(names),
+            "differing": [names[path] for path in differing],
+            "missing": [names[path] for path in lacking],
+            "extra": [names[path] for path in extra],
         }
 
-    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        def score(given: str | None, wanted: str | None, *can_read: bool) -> dict[str, Any]:
-            if given is None or wanted is None:
-                return {"score": None}
-            return compare(given, wanted) if all(can_read) else {"score": 0.0}
+    def score(output: str, expected: str, *can_read: bool) -> dict[str, Any]:
+        return compare(output, expected) if all(can_read) else {"score": 0.0}
 
-        results = list(map(score, left, right, readable(left), readable(right)))
-        return pl.DataFrame(results, schema={"score": pl.Float64(), **LEAVES})
+    def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
+        return python.by_row(score, LEAVES, left, right, readable(left), readable(right))
 
     read = partial(as_json, "json_fields")
     return python.metric(json_fields, arguments, kernel, fields=LEAVES, read=read)
@@ -298,20 +295,6 @@ def as_json(name: str, column: pl.Series, *, whole: bool = False) -> pl.Series:
         return column
     options = {"name": name, "argument": column.name, "whole": whole}
     return pl.select(call("as_json", [pl.lit(column)], options)).to_series()
-
-
-def _validate(outputs: pl.Series, schemas: Iterable[Schema | None], *, explain: bool) -> pl.DataFrame:
-    results: list[tuple[float | None, str | None]] = []
-    for text, is_readable, schema in zip(outputs, readable(outputs), schemas, strict=False):
-        if text is None or schema is None:
-            results.append((None, None))
-        elif not is_readable:
-            results.append((0.0, NOT_JSON))
-        elif schema.validator.is_valid(value := json.loads(text)):
-            results.append((1.0, None))
-        else:
-            results.append((0.0, first_error(schema, value) if explain else None))
-    return pl.DataFrame(results, schema={"score": pl.Float64, "error": pl.String}, orient="row")
 
 
 def first_error(schema: Schema, value: Any) -> str:
@@ -397,10 +380,6 @@ def _entries(array: Sequence[object], key: str) -> list[int | Entry]:
     return steps
 
 
-def _listed(paths: str | Sequence[str]) -> Sequence[str]:
-    return [paths] if isinstance(paths, str) else paths
-
-
 def _read_key(path: object) -> tuple[Pattern, str]:
     """Read which array `match_by` speaks of, and by which key."""
     steps = read_path("json_fields: `match_by`", path)
@@ -421,10 +400,6 @@ def _covers(pattern: Pattern, path: Path) -> bool:
     return len(pattern) <= len(path) and all(
         one is None or one == step for one, step in zip(pattern, path, strict=False)
     )
-
-
-def _written(path: Path) -> str:
-    return "$" + "".join(map(_written_step, path))
 
 
 def _written_step(step: str | int | Entry) -> str:

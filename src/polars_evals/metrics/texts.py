@@ -18,6 +18,18 @@ from polars_evals.expressions.options import (
     check_pattern,
 )
 
+__all__ = [
+    "choice",
+    "contains",
+    "ends_with",
+    "exact_match",
+    "length_between",
+    "numeric_match",
+    "regex_match",
+    "similarity",
+    "starts_with",
+]
+
 CHOICES = "ABCD"
 
 
@@ -36,10 +48,8 @@ def exact_match(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should be. With a list of references, any of them may match.
+    output, expected
+        The text to score, and the text it should be. Of several references any may match.
     case_sensitive
         Whether to distinguish case.
     trim
@@ -47,10 +57,9 @@ def exact_match(
     normalize_whitespace
         Make each run of white space one space before comparing.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. A conversation scores the average of its turns.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append the numbers behind the score.
 
@@ -97,13 +106,8 @@ def contains(
         With a list of expected texts, whether `"any"` or `"all"` of them must be found.
     negate
         Score 1.0 if the text is *not* found.
-    threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
-    missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
-    details
-        Append the numbers behind the score.
+    threshold, missing, details
+        As in `exact_match`.
 
     Examples
     --------
@@ -136,35 +140,16 @@ def starts_with(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should start with. With a list of references, any of them may match.
-    case_sensitive
-        Whether to distinguish case.
-    trim
-        Drop white space at both ends of both texts before comparing.
-    threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
-    missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
-    details
-        Append the numbers behind the score.
+    output, expected
+        The text to score, and its start. Of several references any may match.
+    case_sensitive, trim, threshold, missing, details
+        As in `exact_match`.
 
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["Yes, it is prime.", "It is prime."]})
-    >>> df.select(pe.starts_with("output", pl.lit("yes"))).unnest("starts_with")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.starts_with("output", pl.lit("yes"))).unnest("starts_with")["score"].to_list()
+    [1.0, 0.0]
     """
     return metric(starts_with, locals())
 
@@ -183,35 +168,16 @@ def ends_with(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should end with. With a list of references, any of them may match.
-    case_sensitive
-        Whether to distinguish case.
-    trim
-        Drop white space at both ends of both texts before comparing.
-    threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
-    missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
-    details
-        Append the numbers behind the score.
+    output, expected
+        The text to score, and its end. Of several references any may match.
+    case_sensitive, trim, threshold, missing, details
+        As in `exact_match`.
 
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["So the sum is 42", "42 is the sum"]})
-    >>> df.select(pe.ends_with("output", pl.lit("42"))).unnest("ends_with")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.ends_with("output", pl.lit("42"))).unnest("ends_with")["score"].to_list()
+    [1.0, 0.0]
     """
     return metric(ends_with, locals())
 
@@ -239,7 +205,7 @@ def regex_match(
     negate
         Score 1.0 if the pattern is *not* found.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. A conversation scores the average of its turns.
     missing
         How to score a missing output or pattern: `"fail"` scores 0.0, `"null"` gives null.
     details
@@ -253,16 +219,8 @@ def regex_match(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["Order A-1234 has shipped", "No order found"]})
-    >>> df.select(pe.regex_match("output", r"[a-z]-\d{4}")).unnest("regex_match")
-    shape: (2, 2)
-    ┌───────┬───────┐
-    │ score ┆ label │
-    │ ---   ┆ ---   │
-    │ f64   ┆ enum  │
-    ╞═══════╪═══════╡
-    │ 1.0   ┆ pass  │
-    │ 0.0   ┆ fail  │
-    └───────┴───────┘
+    >>> df.select(pe.regex_match("output", r"[a-z]-\d{4}")).unnest("regex_match")["score"].to_list()
+    [1.0, 0.0]
     """
     arguments = locals()
     flag = "" if case_sensitive else "(?i)"
@@ -304,7 +262,7 @@ def length_between(
     unit
         What to count: `"characters"` (code points), or `"words"` between white space.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is an average.
+        The lowest score that passes. A conversation scores the average of its turns.
     missing
         How to score a missing output: `"fail"` scores 0.0, `"null"` gives null.
     details
@@ -351,18 +309,15 @@ def numeric_match(
     output
         The text whose last number is scored.
     expected
-        The text with the right number. With a list of references, any of them may match.
+        The text with the right number. Of several references any may match.
     abs_tol
         The largest difference between equal numbers.
     rel_tol
-        The largest difference between equal numbers, as a share of the larger number. One tolerance is
-        enough, as in `math.isclose`.
+        The largest difference as a share of the larger number. One tolerance is enough, as in `math.isclose`.
     threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of turns that
-        match.
+        The lowest score that passes. A conversation scores the share of its turns that match.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append `output_number` and `expected_number`, and the fields for conversations.
 
@@ -409,15 +364,11 @@ def choice(
     output
         The answer to score, such as "The answer is (B)."
     expected
-        The right choice, or a text with that choice. With a list of references, any of them may match.
+        The right choice, or a text with that choice. Of several references any may match.
     choices
         The choices: a text of single letters, or a list of words.
-    threshold
-        The lowest score that passes. It matters for conversations, whose score is the share of turns that
-        match.
-    missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+    threshold, missing
+        As in `numeric_match`.
     details
         Append `output_choice` and `expected_choice`, and the fields for conversations.
 
@@ -428,17 +379,8 @@ def choice(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["The answer is (B).", "**C**", "I cannot say."]})
-    >>> df.with_columns(pe.choice("output", pl.lit("B"))).unnest("choice")
-    shape: (3, 3)
-    ┌────────────────────┬───────┬───────┐
-    │ output             ┆ score ┆ label │
-    │ ---                ┆ ---   ┆ ---   │
-    │ str                ┆ f64   ┆ enum  │
-    ╞════════════════════╪═══════╪═══════╡
-    │ The answer is (B). ┆ 1.0   ┆ pass  │
-    │ **C**              ┆ 0.0   ┆ fail  │
-    │ I cannot say.      ┆ 0.0   ┆ fail  │
-    └────────────────────┴───────┴───────┘
+    >>> df.select(pe.choice("output", pl.lit("B"))).unnest("choice")["score"].to_list()
+    [1.0, 0.0, 0.0]
     """
     return metric(choice, locals(), choices=check_choices("choice", choices))
 
@@ -459,10 +401,8 @@ def similarity(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should resemble. Lists of several references: the most similar counts.
+    output, expected
+        The text to score, and the text it should resemble. Of several references the best counts.
     unit
         The unit of n-grams: `"words"`, or `"characters"` (code points, white space too).
     n
@@ -476,8 +416,7 @@ def similarity(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append the fields for conversations.
 
@@ -490,16 +429,8 @@ def similarity(
     Examples
     --------
     >>> df = pl.DataFrame({"output": ["the cat sat on the mat", "a dog ran", None]})
-    >>> df.with_columns(pe.similarity("output", pl.lit("the cat is on the mat"))).unnest("similarity")
-    shape: (3, 3)
-    ┌────────────────────────┬───────┬───────┐
-    │ output                 ┆ score ┆ label │
-    │ ---                    ┆ ---   ┆ ---   │
-    │ str                    ┆ f64   ┆ enum  │
-    ╞════════════════════════╪═══════╪═══════╡
-    │ the cat sat on the mat ┆ 0.875 ┆ pass  │
-    │ a dog ran              ┆ 0.0   ┆ fail  │
-    │ null                   ┆ 0.0   ┆ fail  │
-    └────────────────────────┴───────┴───────┘
+    >>> score = pe.similarity("output", pl.lit("the cat is on the mat")).struct.field("score")
+    >>> df.select(score)["score"].to_list()
+    [0.875, 0.0, 0.0]
     """
     return metric(similarity, locals())

@@ -19,6 +19,8 @@ from polars_evals.wording import shown
 if TYPE_CHECKING:
     import numpy as np
 
+__all__ = ["cosine", "semantic"]
+
 # Texts in; as many vectors out, of one length.
 Encode: TypeAlias = Callable[[list[str]], Any]
 Encoder: TypeAlias = str | Path | Encode
@@ -91,10 +93,8 @@ def semantic(
 
     Parameters
     ----------
-    output
-        The text to score.
-    expected
-        The text it should mean the same as. Lists of several references: the best score counts.
+    output, expected
+        The text to score, and the text it should mean the same as. Of several references the best counts.
     encoder
         The folder of a model2vec model (`pip install "polars-evals[semantic]"`), or any function from a list
         of texts to a list of vectors. Nothing is downloaded.
@@ -107,8 +107,7 @@ def semantic(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append the fields for conversations, and the vectors if `vectors` is true.
 

@@ -80,15 +80,16 @@ def metric(
     """
 
     def register(given: F) -> F:
-        settings = {"name": name or given.__name__, "threshold": threshold, "version": version, "rows": rows}
-        if settings["name"] in (*metrics.__all__, "column"):
+        called = name or given.__name__
+        if called in (*metrics.__all__, "column"):
             raise ValueError(
-                f'"{settings["name"]}" is a metric of polars-evals; give yours another name: '
-                f'@pe.metric(name="my_{settings["name"]}")'
+                f'"{called}" is a metric of polars-evals; give yours another name: '
+                f'@pe.metric(name="my_{called}")'
             )
+        settings = {"name": called, "threshold": threshold, "version": version, "rows": rows}
         for key, value in settings.items():
             setattr(given, f"__evals_{key}__", value)
-        REGISTERED[str(settings["name"])] = given
+        REGISTERED[called] = given
         return given
 
     return register if function is None else register(function)
@@ -242,27 +243,22 @@ def _shaped(
                 f'metric "{name}": the result must be a number, a Boolean, or a struct of score and label, '
                 f"got {dtype}"
             )
-        score = column.cast(pl.Float64)
-        wrong = score.filter(~score.is_between(0, 1) | score.is_nan())
+        scores = column.cast(pl.Float64)
+        wrong = scores.filter(~scores.is_between(0, 1) | scores.is_nan())
         if len(wrong):
             raise InvalidOperationError(f'metric "{name}": scores must be from 0 to 1, got {wrong[0]}')
+        score = pl.lit(scores)
         if missing == "fail":
             score = score.fill_null(0.0)
         elif missing == "unlabelled" and len(columns) > 1:
             # Without an expected value there is nothing to be wrong about.
-            labelled = (
-                pl.all_horizontal(pl.lit(one).is_not_null() for one in columns[2:]) if columns[2:] else True
-            )
-            absent = pl.lit(columns[1]).is_null() & labelled
-            score = pl.select(pl.when(pl.lit(score).is_null() & absent).then(0.0).otherwise(pl.lit(score)))[
-                "literal"
-            ]
-        passed = label(pl.lit(score), threshold)
+            output, *expected = (pl.lit(side) for side in columns[1:])
+            absent = pl.all_horizontal(output.is_null(), *(side.is_not_null() for side in expected))
+            score = pl.when(score.is_null() & absent).then(0.0).otherwise(score)
+        passed = label(score, threshold)
         if given is not None:
             passed = pl.lit(given.cast(pl.String)).cast(LABEL).fill_null(passed)
-        made: dict[str, pl.Expr] = {"score": pl.lit(score), "label": passed}
-        others = {key: pl.lit(None, kind) for key, kind in kinds.items() if key not in made}
-        result = made | others
+        result = {key: pl.lit(None, kind) for key, kind in kinds.items()} | {"score": score, "label": passed}
         return pl.select(expr.alias(key) for key, expr in result.items()).to_struct()
 
     sides: dict[str, IntoText] = {"result": result}

@@ -93,17 +93,19 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         *(probe for column in columns.values() for probe in _column_probes(column, metrics)),
         *(probe for metric in metrics for probe in _metric_probes(metric, columns)),
     ]
-    flagged = frame.select(*columns, *(probe.flag.alias(f"__flag_{n}") for n, probe in enumerate(probes)))
-    counts = [pl.col(f"__flag_{n}").sum().alias(f"rows_{n}") for n in range(len(probes))]
-    examples = [
-        pl.col(probe.column).filter(pl.col(f"__flag_{n}")).first().alias(f"example_{n}")
-        for n, probe in enumerate(probes)
+    flags = [f"__flag_{n}" for n in range(len(probes))]
+    flagged = frame.select(*columns, *(one.flag.alias(flag) for one, flag in zip(probes, flags, strict=True)))
+    found = [
+        pl.struct(
+            pl.col(flag).sum().alias("rows"), pl.col(probe.column).filter(flag).first().alias("example")
+        )
+        for probe, flag in zip(probes, flags, strict=True)
     ]
     expected = {m.sides["expected"] for m in metrics if m.kind.has_expected} - prepared.literals
     repeated = [column for column in columns.values() if column.name in expected and column.is_text]
     results = pl.collect_all(
         [
-            flagged.select(pl.len(), *counts, *examples),
+            flagged.select(pl.len(), *(one.alias(flag) for one, flag in zip(found, flags, strict=True))),
             *(_count_duplicates(frame, column) for column in repeated),
         ],
         engine="streaming",
@@ -114,20 +116,17 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         advice = "the frame is empty: there is nothing to score"
         return _findings([{"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}], total)
     rows: list[dict[str, Any]] = []
-    for n, probe in enumerate(probes):
-        found = {"column": probe.column, "rows": probed[f"rows_{n}"], "example": probed[f"example_{n}"]}
-        if found["rows"] == total and probe.finding == "missing":
-            advice = "the column holds no value at all"
-            rows.append(found | {"severity": "error", "finding": "all_missing", "advice": advice})
-        elif found["rows"]:
-            about = {"severity": probe.severity, "finding": probe.finding, "metric": probe.metric}
-            rows.append(found | about | {"advice": probe.advice})
+    for flag, probe in zip(flags, probes, strict=True):
+        about = {key: getattr(probe, key) for key in ("severity", "finding", "column", "metric", "advice")}
+        if probed[flag]["rows"] == total and probe.finding == "missing":
+            about |= {"severity": "error", "finding": "all_missing"}
+            about |= {"advice": "the column holds no value at all"}
+        rows.append(about | probed[flag])
     for column, repeats in zip(repeated, results[1:], strict=True):
-        again, example = repeats.row(0)
-        if again:
-            advice = "fine for classes and for versions that answer the same cases; else cases count twice"
-            found = {"column": column.name, "rows": again, "example": example}
-            rows.append(found | {"severity": "info", "finding": "duplicate", "advice": advice})
+        advice = "fine for classes and for versions that answer the same cases; else cases count twice"
+        about = {"severity": "info", "finding": "duplicate", "column": column.name, "advice": advice}
+        rows.append(about | repeats.row(0, named=True))
+    rows = [row for row in rows if row["rows"]]
     for row in rows:
         row["column"] = prepared.sources.get(row["column"], row["column"])
     return _findings(rows, total).sort("severity", maintain_order=True)
@@ -145,13 +144,8 @@ def _column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]
     yield Probe("warning", "missing", column.name, column.missing, advice)
     if column.is_text:
         empty = column.any_text(lambda text: text.str.strip_chars() == "")
-        yield Probe(
-            "warning",
-            "empty",
-            column.name,
-            empty,
-            "the text is empty; two empty texts count as equal",
-        )
+        advice = "the text is empty; two empty texts count as equal"
+        yield Probe("warning", "empty", column.name, empty, advice)
 
 
 def _is_expected(column: Column, readers: Sequence[Metric]) -> bool:
@@ -163,13 +157,10 @@ def _metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe
     name = metric.name
     sides = [columns[column] for column in metric.sides.values()]
     if metric.kind.has_expected and not metric.settings.get("negate", False):
-        advice = (
-            f"the expected value scores below {metric.threshold} against itself, so no output can be right"
-        )
-        output, expected = sides
-        yield Probe(
-            "error", "cannot_pass", expected.name, _fails_itself(metric, output, expected), advice, name
-        )
+        least = metric.threshold
+        advice = f"the expected value scores below {least} against itself, so no output can be right"
+        fails = _fails_itself(metric, *sides)
+        yield Probe("error", "cannot_pass", sides[1].name, fails, advice, name)
     max_chars = metric.settings.get("max_chars")
     words = _tokenizer(metric)
     for column in (side for side in sides if side.is_text):
@@ -242,18 +233,13 @@ def describe_unlabelled(metrics: Sequence[Metric], column: str, missing: int, ro
 
 def _count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
     groups = frame.filter(~column.missing).group_by(value=column.texts).agg(pl.len())
-    return groups.select((pl.col("len") - 1).sum(), pl.col("value").sort_by("len").last())
+    return groups.select(rows=(pl.col("len") - 1).sum(), example=pl.col("value").sort_by("len").last())
 
 
 def _findings(rows: list[dict[str, Any]], total: int) -> pl.DataFrame:
     for row in rows:
         row["share"] = row["rows"] / total if total else None
-        row["example"] = _shortened(row.get("example"))
+        if (value := row.get("example")) is not None:
+            text = str(value)
+            row["example"] = text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"
     return pl.DataFrame(rows, schema=FINDINGS)
-
-
-def _shortened(value: Any) -> str | None:
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"

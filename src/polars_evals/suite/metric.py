@@ -1,9 +1,9 @@
 """One metric of a suite: a metric function by name, with its options and columns."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
+from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -27,7 +27,7 @@ class MetricType:
     """What the signature of a metric function says: the only place where options and defaults are stated."""
 
     function: Callable[..., pl.Expr]
-    options: Mapping[str, inspect.Parameter]
+    options: Mapping[str, Parameter]
     has_expected: bool
     takes_any: bool = False
 
@@ -293,8 +293,8 @@ def _overwritten(name: str, options: Mapping[str, Any]) -> list[str]:
 
 def metric_names() -> list[str]:
     """Name the metrics that have a place in a suite: those with a score and a label."""
-    scores = [n for n in metrics.__all__ if "threshold" in inspect.signature(getattr(metrics, n)).parameters]
-    return [*scores, COLUMN_TYPE]
+    names = sorted(metrics.__all__)
+    return [*(n for n in names if "threshold" in signature(getattr(metrics, n)).parameters), COLUMN_TYPE]
 
 
 @cache
@@ -323,7 +323,7 @@ def custom_type(function: Callable[..., Any], rows: bool = False) -> MetricType:
 
 
 def _type_of(function: Callable[..., pl.Expr]) -> MetricType:
-    given = inspect.signature(function, eval_str=not hasattr(function, "__signature__"))
+    given = signature(function, eval_str=not hasattr(function, "__signature__"))
     _, *parameters = given.parameters.values()
     named = {one.name: one for one in parameters if one.kind is not one.VAR_KEYWORD}
     options = {name: one for name, one in named.items() if name != "expected"}

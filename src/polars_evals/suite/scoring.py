@@ -40,10 +40,11 @@ class Scoring:
         self.computed: dict[object, pl.Expr] = {}
         self.results: list[pl.Expr] = []
         works = [_work_of(metric) for metric in metrics]
-        self.shared = _shared_words(dict(zip(works, metrics, strict=True)), schema)
+        self.shared, parts = _shared_words(dict(zip(works, metrics, strict=True)), schema)
         for metric, work in zip(metrics, works, strict=True):
             if work not in self.computed:
-                self.computed[work] = self.expr(metric, work).alias(f"__evals_{len(self.computed)}")
+                expr = parts[work] if work in parts else self.expr(metric)
+                self.computed[work] = expr.alias(f"__evals_{len(self.computed)}")
         structs = self.steps(pl.LazyFrame(schema=schema)).collect_schema()
         for metric, work in zip(metrics, works, strict=True):
             name = self.computed[work].meta.output_name()
@@ -56,13 +57,8 @@ class Scoring:
 
     def check_names(self) -> None:
         """Refuse to overwrite a column."""
-        steps = [
-            *self.prepared.made.values(),
-            *self.prepared.texts.values(),
-            *self.shared.passes,
-            *self.computed.values(),
-            *self.results,
-        ]
+        prepared = *self.prepared.made.values(), *self.prepared.texts.values()
+        steps = *prepared, *self.shared, *self.computed.values(), *self.results
         taken = [name for name in (step.meta.output_name() for step in steps) if name in self.existing]
         if taken:
             raise DuplicateError(
@@ -77,28 +73,24 @@ class Scoring:
 
     def steps(self, prepared: FrameT) -> FrameT:
         """Add the structs of all metrics to prepared columns."""
-        if self.shared.passes:
-            prepared = prepared.with_columns(self.shared.passes)
+        if self.shared:
+            prepared = prepared.with_columns(self.shared)
         return prepared.with_columns(self.computed.values())
 
-    def expr(self, metric: Metric, work: object) -> pl.Expr:
-        """Make a metric's expression: of its own, or of a pass that it shares with others."""
-        # What fails in code of the user's names the metric as the user does.
+    def expr(self, metric: Metric) -> pl.Expr:
+        """Make a metric's expression. What fails in code of the user's names the metric as the user does."""
         if metric.function is not None or metric.type in (COLUMN_TYPE, "semantic"):
             return guarded(str(metric.name), metric.expr(), self.schema)
-        return self.shared.results[work] if work in self.shared.results else metric.expr()
+        return metric.expr()
 
 
-@dataclass
-class Shared:
-    """Passes over two columns for several word metrics each, and where each metric's struct is then."""
+def _shared_words(
+    works: Mapping[object, Metric], schema: pl.Schema
+) -> tuple[list[pl.Expr], dict[object, pl.Expr]]:
+    """Score the word metrics that read the same two columns in one pass: each text is read once.
 
-    passes: list[pl.Expr] = field(default_factory=list)
-    results: dict[object, pl.Expr] = field(default_factory=dict)
-
-
-def _shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
-    """Score the word metrics that read the same two columns in one pass: each text is read once."""
+    Returns the passes, and where the struct of each metric is then.
+    """
     readers: dict[tuple[str, str], dict[object, Metric]] = {}
     for work, metric in works.items():
         sides = metric.sides
@@ -109,16 +101,15 @@ def _shared_words(works: Mapping[object, Metric], schema: pl.Schema) -> Shared:
             and all(schema[side] == pl.String for side in sides.values())
         ):
             readers.setdefault((sides["output"], sides["expected"]), {})[work] = metric
-    shared = Shared()
+    passes, parts = list[pl.Expr](), dict[object, pl.Expr]()
     for (output, expected), sharing in readers.items():
         if len(sharing) < 2:
             continue
-        name = f"__evals_words_{len(shared.passes)}"
+        name = f"__evals_words_{len(passes)}"
         numbered = {str(n): (metric.type, metric.settings) for n, metric in enumerate(sharing.values())}
-        shared.passes.append(share_words(pl.col(output), pl.col(expected), numbered).alias(name))
-        for n, work in enumerate(sharing):
-            shared.results[work] = pl.col(name).struct.field(str(n))
-    return shared
+        passes.append(share_words(pl.col(output), pl.col(expected), numbered).alias(name))
+        parts |= {work: pl.col(name).struct.field(str(n)) for n, work in enumerate(sharing)}
+    return passes, parts
 
 
 def _work_of(metric: Metric) -> object:

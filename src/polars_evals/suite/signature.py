@@ -47,12 +47,7 @@ def signature(metric: Metric) -> str:
     given = [f"{key}:{text}" for key, text in settings(metric)]
     if metric.function is not None:
         given.insert(0, f"function:{identity(metric.function)}")
-    cleaning = {
-        "clean": list(metric.clean),
-        "clean_expected": metric.clean_expected,
-        "field": metric.field,
-        "rows": metric.rows,
-    }
+    cleaning = {key: getattr(metric, key) for key in ("clean", "clean_expected", "field", "rows")}
     given += [f"{key}:{written(steps)}" for key, steps in cleaning.items() if steps]
     if metric.literal is not None:
         given.append(f"expected:{written(metric.to_dict()['expected'])}")
@@ -160,11 +155,10 @@ def _from_file(file: str, storage_options: dict[str, str] | None = None) -> dict
     """Read the signatures in one file: in its metadata, and in columns, as a cluster writes them."""
     found = from_metadata(file, storage_options)
     rows = pl.scan_parquet(file, glob=False, storage_options=storage_options)
-    names = rows.collect_schema().names()
-    columns = [f"{name}{SIGNATURE}" for name in _metrics_of(names) if f"{name}{SIGNATURE}" in names]
+    columns = _columns_of(rows)
     if not columns:
         return found
-    seen = rows.select(pl.col(columns).cast(pl.String).drop_nulls().unique().implode())
+    seen = rows.select(pl.col(columns).cast(pl.String).drop_nulls().unique().sort().implode())
     for column, values in seen.collect(engine="streaming").row(0, named=True).items():
         if len(values) > 1:
             raise ValueError(
@@ -182,17 +176,17 @@ def remember(scored: pl.DataFrame | pl.LazyFrame, made: Mapping[str, str]) -> No
 def signatures_of(scored: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     """Return what a frame in memory says of its scores: in its columns, or as `Suite.score` left it."""
     known: dict[str, str] = dict(getattr(scored, REMEMBERED, {}))
-    names = scored.collect_schema().names()
-    columns = [f"{name}{SIGNATURE}" for name in _metrics_of(names) if f"{name}{SIGNATURE}" in names]
-    if columns:
+    if columns := _columns_of(scored):
         firsts = scored.lazy().select(pl.col(columns).cast(pl.String).drop_nulls().first()).collect()
         seen = firsts.row(0, named=True)
         known |= {name.removesuffix(SIGNATURE): text for name, text in seen.items() if text is not None}
     return known
 
 
-def _metrics_of(columns: Iterable[str]) -> list[str]:
-    return [name.removesuffix("_score") for name in columns if name.endswith("_score")]
+def _columns_of(scored: pl.DataFrame | pl.LazyFrame) -> list[str]:
+    names = scored.collect_schema().names()
+    columns = [f"{name.removesuffix('_score')}{SIGNATURE}" for name in names if name.endswith("_score")]
+    return [column for column in columns if column in names]
 
 
 def from_metadata(file: str, storage_options: dict[str, str] | None = None) -> dict[str, str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 from polars.exceptions import InvalidOperationError
@@ -22,6 +22,8 @@ from polars_evals.metrics.structured import (
     schema_text,
 )
 from polars_evals.wording import did_you_mean, shown
+
+__all__ = ["tool_calls", "tool_calls_valid"]
 
 _COUNTS: Fields = {"calls": pl.Int64, "repeated": pl.Int64}
 _MATCHED: Fields = {
@@ -92,8 +94,7 @@ def tool_calls(
     threshold
         The lowest score that passes.
     missing
-        How to score a missing output or expected value: `"fail"` scores 0.0, `"null"` gives null,
-        `"unlabelled"` scores 0.0 if the output is missing and gives null if the expected value is missing.
+        `"fail"`: a missing value scores 0.0. `"null"`: null. `"unlabelled"`: null without expected, else 0.0.
     details
         Append the numbers of `calls` of the output, of `repeated` calls (equal to an earlier one) and of
         `matched` calls, the names of `output_calls` and `expected_calls`, and the fields for conversations.
@@ -147,27 +148,22 @@ def tool_calls(
         }
         return float(matched == needed[mode])
 
+    def compare(made: _Read, needed: _Read) -> dict[str, Any]:
+        given, wanted = made.calls, needed.calls
+        matched = _count_matches(given, wanted, same)
+        sides = {"output": made, "expected": needed}
+        unread = [f"no tool calls in {side}" for side, one in sides.items() if not one.is_read]
+        return {
+            "score": score(given, wanted, matched),
+            **_counts(given),
+            "matched": matched,
+            "output_calls": [name for name, _ in given],
+            "expected_calls": [name for name, _ in wanted],
+            "reason": "; ".join(unread) or None,
+        }
+
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
-        results: list[dict[str, Any]] = []
-        for made, needed in zip(_read_column(left), _read_column(right), strict=True):
-            if made is None or needed is None:
-                results.append({"score": None})
-                continue
-            given, wanted = made.calls, needed.calls
-            matched = _count_matches(given, wanted, same)
-            sides = {"output": made, "expected": needed}
-            unread = [f"no tool calls in {side}" for side, one in sides.items() if not one.is_read]
-            results.append(
-                {
-                    "score": score(given, wanted, matched),
-                    **_counts(given),
-                    "matched": matched,
-                    "output_calls": [name for name, _ in given],
-                    "expected_calls": [name for name, _ in wanted],
-                    "reason": "; ".join(unread) or None,
-                }
-            )
-        return pl.DataFrame(results, schema={"score": pl.Float64(), **_MATCHED, "reason": pl.String})
+        return python.by_row(compare, _MATCHED, _read_column(left), _read_column(right))
 
     return python.metric(tool_calls, given_arguments, kernel, fields=_MATCHED, read=_read_structs)
 
@@ -220,28 +216,26 @@ def tool_calls_valid(
     arguments = locals()
     text = None
     if isinstance(tools, Mapping | list | tuple):
-        text = _tools_text(tools)
+        try:
+            text = json.dumps(tools, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"tool_calls_valid: `tools`: {error}") from None
         _read_tools(text)
+
+    def check(made: _Read, schemas: Mapping[str, Schema | None]) -> dict[str, Any]:
+        errors = [error for call in made.calls if (error := _call_error(call, schemas)) is not None]
+        valid = len(made.calls) - len(errors)
+        return {
+            "score": valid / len(made.calls) if made.calls else 1.0,
+            **_counts(made.calls),
+            "valid": valid,
+            "errors": errors,
+            "reason": None if made.is_read else "no tool calls in output",
+        }
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:
         known = repeat(_read_tools(text)) if text is not None else _tools_of_rows(right)
-        results: list[dict[str, Any]] = []
-        for made, schemas in zip(_read_column(left), known, strict=False):
-            if made is None or schemas is None:
-                results.append({"score": None})
-                continue
-            errors = [error for call in made.calls if (error := _call_error(call, schemas)) is not None]
-            valid = len(made.calls) - len(errors)
-            results.append(
-                {
-                    "score": valid / len(made.calls) if made.calls else 1.0,
-                    **_counts(made.calls),
-                    "valid": valid,
-                    "errors": errors,
-                    "reason": None if made.is_read else "no tool calls in output",
-                }
-            )
-        return pl.DataFrame(results, schema={"score": pl.Float64(), **_VALID, "reason": pl.String})
+        return python.by_row(check, _VALID, _read_column(left), known)
 
     columns = ("output", "tools") if text is None else ("output",)
     return python.metric(
@@ -249,21 +243,22 @@ def tool_calls_valid(
     )
 
 
-class _Read:
+class _Read(NamedTuple):
     """The calls in a text, and whether it is one that can hold any."""
 
-    def __init__(self, found: list[Call] | None) -> None:
-        self.calls, self.is_read = found or [], found is not None
+    calls: list[Call]
+    is_read: bool
 
 
 def _read_column(texts: pl.Series) -> Iterable[_Read | None]:
     for text, can_read in zip(texts, readable(texts), strict=True):
         if text is None:
             yield None
-        elif not can_read:
-            yield _Read(None if text.strip() else [])
+        elif can_read:
+            calls = _find_calls(json.loads(text))
+            yield _Read(calls or [], calls is not None)
         else:
-            yield _Read(_find_calls(json.loads(text)))
+            yield _Read([], not text.strip())
 
 
 def _find_calls(value: Any) -> list[Call] | None:
@@ -367,13 +362,6 @@ def _count_matches(given: Sequence[Call], wanted: Sequence[Call], same: Callable
     return sum(place(number, set()) for number in range(len(wanted)))
 
 
-def _tools_text(tools: object) -> str:
-    try:
-        return json.dumps(tools, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"tool_calls_valid: `tools`: {error}") from None
-
-
 @lru_cache(maxsize=256)
 def _read_tools(text: str) -> dict[str, Schema | None]:
     found: dict[str, Schema | None] = {}
@@ -423,15 +411,12 @@ def _lowered(schema: Any) -> Any:
 
 def _tools_of_rows(texts: pl.Series) -> Iterable[dict[str, Schema | None] | None]:
     for text, can_read in zip(texts, readable(texts), strict=True):
-        if text is None:
-            yield None
-        elif not can_read:
+        if text is not None and not can_read:
             raise InvalidOperationError("tool_calls_valid: a row of `tools` is not JSON, or out of bounds")
-        else:
-            try:
-                yield _read_tools(text)
-            except ValueError as error:
-                raise InvalidOperationError(f"{error}, in a row") from None
+        try:
+            yield None if text is None else _read_tools(text)
+        except ValueError as error:
+            raise InvalidOperationError(f"{error}, in a row") from None
 
 
 def _call_error(call: Call, tools: Mapping[str, Schema | None]) -> str | None:
