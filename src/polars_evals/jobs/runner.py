@@ -487,7 +487,7 @@ def maintain(
         Step a damaged store back to its last sound version, and do nothing else. The next run takes the
         inputs again whose rows are lost with that.
     say
-        Told if another run must be waited for.
+        Called with a sentence if another run must be waited for.
 
     Returns
     -------
