@@ -1,6 +1,6 @@
 """The history of runs in the store: one small file for each run, which never changes.
 
-People are told when something else is wrong than in the run before.
+An alert is sent when something else is wrong than in the run before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Record:
     gates: tuple[Mapping[str, Any], ...] = ()
     verdicts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    # Whether people are to be told, and which status they were told of before.
+    # Whether an alert was due.
     alert: bool = False
     # Whether all rows were scored again with a changed suite.
     rescored: bool = False
@@ -134,7 +134,7 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
 def remember_refusal(job: Job, error: BaseException) -> None:
     """Add a run that was refused or failed to the history, and send its alerts.
 
-    Where there has been no run yet, there is no history: people are told all the same.
+    Where there has been no run yet, there is no history: alerts are sent all the same.
     """
     code = error.code if isinstance(error, JobError) else UNEXPECTED
     reason = one_line(error)
@@ -161,7 +161,7 @@ def _append_and_send(
     if not due or job.alert is None:
         return []
     problems = job.alert.send(_message(job, record, lines, last), due)
-    # Those who were told before are not told again because others were not reached.
+    # A way that worked is not used again because another one failed.
     for way in job.alert.ways:
         if problems.get(way) is None:
             folder.create(f"{RUNS}/{_sent_file(name, way)}", b"1")

@@ -28,7 +28,7 @@ from polars_evals.traces.detect import choose_files, platform_named
 from polars_evals.traces.rows import Rows
 from polars_evals.traces.scan import Reading, read_traces
 
-# How a full disk is told.
+# The error numbers of a full disk.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.

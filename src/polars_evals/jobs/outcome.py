@@ -205,12 +205,13 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
 
     def attempt(file: str, content: Callable[[], str | bytes], *, kind: str = "") -> None:
         try:
+            text = content()
             if kind:
-                write_file(file, content(), report.storage_options)
+                write_file(file, text, report.storage_options)
                 written[kind] = file
             else:
                 with open(file, "a", encoding="utf-8") as target:
-                    target.write(str(content()))
+                    target.write(str(text))
         except BaseException as error:
             # Whatever it is: a page that cannot be drawn must not cost the verdict.
             if not is_failure(error):
