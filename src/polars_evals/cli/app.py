@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter
 from pathlib import Path
 from shutil import get_terminal_size
 from types import SimpleNamespace
@@ -413,14 +414,13 @@ def _describe(name: str) -> dict[str, Any]:
     from polars_evals.suite.metric import metric_type
 
     kind = metric_type(name)
-    required = [option for option, given in kind.options.items() if given.default is given.empty]
+    defaults = {option: one.default for option, one in kind.options.items()}
+    required = [option for option, default in defaults.items() if default is Parameter.empty]
     return {
         "metric": name,
         "about": (inspect.getdoc(kind.function) or "").split("\n")[0],
         "compares_with_expected": kind.has_expected,
-        "options": {
-            option: None if option in required else given.default for option, given in kind.options.items()
-        },
+        "options": defaults | dict.fromkeys(required),
         "required": required,
     }
 
@@ -431,11 +431,11 @@ def _overview(found: list[dict[str, Any]]) -> str:
     width = max(len(one["metric"]) for one in found)
     lines = []
     for one in found:
-        options = ", ".join(
+        options = [
             option if option in one["required"] else f"{option}={value!r}"
             for option, value in one["options"].items()
-        )
-        lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {options}")
+        ]
+        lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {', '.join(options)}")
     lines += ["", "Steps that clean the texts first, in a suite as `clean = [...]`:", f"  {KNOWN}"]
     return "\n".join(lines)
 
@@ -460,15 +460,9 @@ def demo(given: SimpleNamespace) -> None:
         examples = _example_traces()
         given.output.mkdir(parents=True, exist_ok=True)
         suite.sink_parquet(pl.scan_parquet(examples), scored)
-        comparison = compare_rows(
-            pl.scan_parquet(scored),
-            version="model",
-            baseline="assistant-1.0",
-            candidate="assistant-2.0",
-            item="item_id",
-            cluster="session_id",
-            by=["topic"],
-        )
+        versions = {"version": "model", "baseline": "assistant-1.0", "candidate": "assistant-2.0"}
+        rows = pl.scan_parquet(scored)
+        comparison = compare_rows(rows, **versions, item="item_id", cluster="session_id", by=["topic"])
         written = deliver(comparison, SimpleNamespace(html=page))
         if given.as_json:
             frames = {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}

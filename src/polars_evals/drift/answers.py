@@ -30,22 +30,16 @@ HELD_BACK = [
 FAILED = ["error", "tool_error", "malformed_function_call"]
 
 
-def _share(name: str, *, lower_is_better: bool) -> Measure:
-    return Measure(name, lower_is_better=lower_is_better, bounds=(0, 1), quantiles=(), share=True)
-
-
-# The rows of a comparison that count answers, and which way is better.
-OUTCOMES = {
-    ANSWERED: _share(ANSWERED, lower_is_better=False),
-    "error": _share("error", lower_is_better=True),
-    "truncated": _share("truncated", lower_is_better=True),
-    "filtered": _share("filtered", lower_is_better=True),
-}
+# The rows of a comparison that count answers.
 WORDS = {
     ANSWERED: "share of items with an answer",
     "error": "share of items with an error",
     "truncated": "share of answers that were cut off",
     "filtered": "share of answers that were held back",
+}
+OUTCOMES = {
+    name: Measure(name, lower_is_better=name != ANSWERED, bounds=(0, 1), quantiles=(), share=True)
+    for name in WORDS
 }
 
 

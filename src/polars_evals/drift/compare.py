@@ -12,15 +12,16 @@ from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.components import PEOPLE, confusion, describe_classes, describe_labels
 from polars_evals.drift.inference import column, floats
+from polars_evals.drift.inference.corrections import SHRUNK, with_shrunk
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
+from polars_evals.drift.inference.shape import histogram
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
 from polars_evals.drift.labels import join_labels
 from polars_evals.drift.pair import measured, pair
 from polars_evals.drift.read import read
-from polars_evals.drift.shrink import SHRUNK, with_shrunk
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
 from polars_evals.suite.measure import Measures
@@ -229,7 +230,10 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
         for name in (*names, *resolved.aggregate_names):
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
-        distributions += [one for name in names for one in pairs.histogram(name, resolved.baseline)]
+        for name in names:
+            [values] = pairs.samples(name, slicings[0])
+            spread = histogram(dict(zip((resolved.baseline, candidate), values, strict=True)))
+            distributions += [{"candidate": candidate, "metric": name} | one for one in spread]
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]
         unmatched.append(without_pair(pairs, metrics=resolved.metrics))
@@ -308,25 +312,24 @@ def _describe_absent(pairs: Observations, spec: ResolvedSpec) -> list[str]:
     """
     if not pairs.paired:
         return []
-    missing = pairs.frame["in_c"].is_null().to_numpy() & pairs.frame["in_b"].is_not_null().to_numpy()
+    there, both = (pairs.frame[name].is_not_null().to_numpy() for name in ("in_b", "in_c"))
+    missing = there & ~both
     count = int(missing.sum())
     if not count:
         return []
-    there = pairs.frame["in_b"].is_not_null().to_numpy()
-    told = []
+    means = []
     for name in spec.metrics:
         scores = pairs.values(name, "b")
         groups = [scores[part & ~np.isnan(scores)] for part in (missing, there & ~missing)]
-        if min(map(len, groups)) == 0:
-            continue
-        p = welch_p(*groups)
-        clear = "" if np.isnan(p) else f", p = {p:.2g}"
-        told.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
+        if min(map(len, groups)):
+            p = welch_p(*groups)
+            clear = "" if np.isnan(p) else f", p = {p:.2g}"
+            means.append(f"{name} {groups[0].mean():.3f} against {groups[1].mean():.3f} elsewhere{clear}")
     note = (
         f"{count:,} of {there.sum():,} items of {spec.baseline} {verb(count, 'has', 'have')} no row of "
         f"{pairs.candidate} and {verb(count, 'is', 'are')} not compared"
     )
-    return [f"{note}; there {spec.baseline} scores {'; '.join(told)}" if told else note]
+    return [f"{note}; there {spec.baseline} scores {'; '.join(means)}" if means else note]
 
 
 def _repeats(judged: pl.DataFrame) -> list[str]:

@@ -8,17 +8,22 @@ each item has a number, so that the mean of these numbers is the estimate, and t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.adjust import FEWEST as FEWEST_ROWS
-from polars_evals.drift.adjust import adjust_sides, mix_differs, shares
-from polars_evals.drift.aggregates import influence
+from polars_evals.drift.aggregates import Influence, influence
 from polars_evals.drift.columns import LABELS, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.truth import FEWEST, correct
+from polars_evals.drift.inference.corrections import (
+    FEWEST_LABELS,
+    FEWEST_ROWS,
+    adjust_sides,
+    correct,
+    mix_differs,
+    shares,
+)
 from polars_evals.wording import counted, have, listed, verb
 
 if TYPE_CHECKING:
@@ -162,11 +167,11 @@ def describe_strata(rows: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
         return []
     if not spec.adjust:
         return [
-            f"the mix of {name} differs between {spec.baseline} and {candidate} ({told}); adjust={name!r} "
+            f"the mix of {name} differs between {spec.baseline} and {candidate} ({moved}); adjust={name!r} "
             "compares them with the same mix"
             for name in spec.traits
             for candidate in spec.candidates
-            if (told := _mix(rows, trait(name), spec.baseline, candidate)) is not None
+            if (moved := _mix(rows, trait(name), spec.baseline, candidate)) is not None
         ]
     named = ", ".join(spec.adjust)
     strata = rows[STRATUM].drop_nulls()
@@ -181,11 +186,14 @@ def describe_strata(rows: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
     if missing := rows.height - strata.len():
         notes.append(f"{have(missing, 'row')} no {named} and {verb(missing, 'is', 'are')} not in the numbers")
     counts = rows.drop_nulls(STRATUM).group_by("version", STRATUM).len()
-    before = set(counts.filter(pl.col("version") == spec.baseline, pl.col("len") >= FEWEST_ROWS)[STRATUM])
+
+    def strata_of(*versions: str, fewest: int = 0) -> set[str]:
+        return set(counts.filter(pl.col("version").is_in(versions), pl.col("len") >= fewest)[STRATUM])
+
+    before = strata_of(spec.baseline, fewest=FEWEST_ROWS)
     for candidate in spec.candidates:
-        after = set(counts.filter(pl.col("version") == candidate, pl.col("len") >= FEWEST_ROWS)[STRATUM])
-        every = set(counts.filter(pl.col("version").is_in([spec.baseline, candidate]))[STRATUM])
-        if lacking := sorted(every - (before & after)):
+        after = strata_of(candidate, fewest=FEWEST_ROWS)
+        if lacking := sorted(strata_of(spec.baseline, candidate) - (before & after)):
             notes.append(
                 f"{named}: {listed(lacking)} {verb(len(lacking), 'has', 'have')} fewer than {FEWEST_ROWS} "
                 f"rows in {spec.baseline} or {candidate} and {verb(len(lacking), 'is', 'are')} left out"
@@ -221,30 +229,27 @@ def _slices_of(slicing: Slicing, size: int) -> list[Mask]:
 
 def _aggregate_component(pairs: Observations, name: str, slicing: Slicing) -> Component:
     """Return the influence of each item on an aggregate."""
-    rows = pairs.rows.with_columns(place=_places(pairs)).filter(
-        pl.col("place").is_not_null() & pl.col(f"{name}:counts").is_not_null()
-    )
-    size = pairs.frame.height
-    sides = [_Side(rows.filter(side), name, size) for side in (~pl.col("side"), pl.col("side"))]
-    both = sides[0].there & sides[1].there if pairs.paired else None
-    numbers = np.full((2, size), np.nan)
-    values = np.full((2, len(slicing)), np.nan)
-    undefined: list[str | None] = [None] * len(slicing)
+    rows = pairs.rows.with_columns(place=_places(pairs)).drop_nulls(["place", f"{name}:counts"])
+    size, count = pairs.frame.height, len(slicing)
+    sides = [_Counts.of(rows.filter(side), name, size) for side in (~pl.col("side"), pl.col("side"))]
+    numbers, values = np.full((2, size), np.nan), np.full((2, count), np.nan)
+    undefined: list[str | None] = [None] * count
     for at, inside in enumerate(_slices_of(slicing, size)):
-        kept = inside if both is None else inside & both
+        kept = inside & sides[0].there & sides[1].there if pairs.paired else inside
         found = [side.influence(kept) for side in sides]
-        counted = [one.counting for one in found]
-        if pairs.paired and counted[0] is not None and counted[1] is not None:
+        about = [one.counts for one in found]
+        if pairs.paired and about[0] is not None and about[1] is not None:
             # An item counts for both versions if it counts for one.
-            counted = [counted[0] | counted[1]] * 2
-        for side, one in enumerate(found):
-            values[side, at] = one.value
-            numbers[side, kept & sides[side].there] = one.numbers(counted[side])[kept & sides[side].there]
-        reasons = {
-            who: one.reason for who, one in zip(("baseline", "candidate"), found, strict=True) if one.reason
-        }
-        if reasons:
-            undefined[at] = "; ".join(f"the {who} has no {name}: {why}" for who, why in reasons.items())
+            about = [about[0] | about[1]] * 2
+        for end, (side, one, counting) in enumerate(zip(sides, found, about, strict=True)):
+            mine, number = kept & side.there, one.pseudo
+            if counting is not None:
+                part = counting.sum() / max(mine.sum(), 1)
+                number = np.where(counting, one.value + (number - one.value) * part, np.nan)
+            numbers[end, mine], values[end, at] = number[mine], one.value
+        versions = zip(("baseline", "candidate"), found, strict=True)
+        if why := "; ".join(f"the {who} has no {name}: {one.reason}" for who, one in versions if one.reason):
+            undefined[at] = why
             numbers[:, kept] = np.nan
     signed = any(side.kind in ("mcc", "cohen_kappa") for side in sides)
     return Component(
@@ -261,48 +266,41 @@ def _places(pairs: Observations) -> pl.Series:
     return pairs.rows.select("item").join(items, on="item", how="left", maintain_order="left")["place"]
 
 
-class _Side:
-    """The counts of one version."""
+class _Counts(NamedTuple):
+    """What the rows of one version add to an aggregate, with the place of each row's item."""
 
-    def __init__(self, rows: pl.DataFrame, name: str, size: int) -> None:
-        self.counts = rows[f"{name}:counts"]
-        self.places = rows["place"].cast(pl.Int64).to_numpy()
-        self.repeats = np.bincount(self.places, minlength=size)
-        self.there = self.repeats > 0
-        known = self.counts.struct.unnest().head(1).to_dicts() if len(self.counts) else [{}]
-        self.kind, self.positive = known[0].get("type"), known[0].get("positive")
-        self.size = size
+    counts: pl.Series
+    places: npt.NDArray[np.int64]
+    repeats: npt.NDArray[np.int64]
 
-    def influence(self, kept: Mask) -> _Found:
-        """Return value and influence over the items that are kept."""
-        inside = kept[self.places]
+    @classmethod
+    def of(cls, rows: pl.DataFrame, name: str, size: int) -> _Counts:
+        """Take the counts of some rows of so many items."""
+        places = rows["place"].cast(pl.Int64).to_numpy()
+        return cls(rows[f"{name}:counts"], places, np.bincount(places, minlength=size))
+
+    @property
+    def there(self) -> Mask:
+        """Which items have rows."""
+        return self.repeats > 0
+
+    @property
+    def kind(self) -> str | None:
+        """The type of the aggregate."""
+        return self.counts[0]["type"] if len(self.counts) else None
+
+    def influence(self, kept: Mask) -> Influence:
+        """Return the value over the items that are kept, and what each of them adds to it."""
+        inside, size = kept[self.places], len(self.repeats)
         places = self.places[inside]
         if self.kind is None or not len(places):
-            return _Found(np.nan, np.full(self.size, np.nan), None, "no row has an expected value")
-        one = influence(
-            self.kind, self.counts.filter(pl.Series(inside)), 1 / self.repeats[places], positive=self.positive
-        )
-        mean = np.bincount(places, one.pseudo / self.repeats[places], self.size).astype(np.float64)
-        counting = None
-        if one.counts is not None:
-            counting = np.bincount(places, one.counts, self.size) > 0
-        return _Found(one.value, mean, counting, one.reason, number=int((kept & self.there).sum()))
-
-
-class _Found:
-    """The value of one version in a slice, and the number of each item."""
-
-    def __init__(
-        self, value: float, mean: Floats, counting: Mask | None, reason: str | None, number: int = 0
-    ) -> None:
-        self.value, self.mean, self.counting, self.reason, self.number = value, mean, counting, reason, number
-
-    def numbers(self, counting: Mask | None) -> Floats:
-        """Return the number of each item; of an aggregate of one class, only of those that are about it."""
-        if counting is None:
-            return self.mean
-        part = counting.sum() / max(self.number, 1)
-        return np.where(counting, self.value + (self.mean - self.value) * part, np.nan)
+            return Influence(np.nan, np.full(size, np.nan), "no row has an expected value")
+        weights = 1 / self.repeats[places]
+        positive = self.counts[0].get("positive")
+        one = influence(self.kind, self.counts.filter(pl.Series(inside)), weights, positive=positive)
+        added = np.bincount(places, one.pseudo * weights, size).astype(np.float64)
+        counting = None if one.counts is None else np.bincount(places, one.counts, size) > 0
+        return replace(one, pseudo=added, counts=counting)
 
 
 def _by_item(pairs: Observations, values: pl.Expr) -> tuple[Floats, Floats]:
@@ -330,38 +328,27 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
     beside = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:score")))
     weight = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:weight")))
     numbers = np.full((2, len(scores[0])), np.nan)
-    told: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
+    facts: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
     undefined: list[str | None] = [None] * len(slicing)
-    unlike: list[str] = []
+    notes: tuple[str, ...] = ()
     for at, inside in enumerate(_slices_of(slicing, len(scores[0]))):
-
-        def part(both: tuple[Floats, Floats], inside: Mask = inside) -> tuple[Floats, Floats]:
-            return both[0][inside], both[1][inside]
-
-        one = correct(
-            part(scores),
-            part(truth),
-            part(weight),
-            beside=part(beside),
-            paired=pairs.paired,
-            alpha=spec.alpha,
-        )
-        told_now = (*one.labels, *one.off, *one.people)
-        for key, value in zip(PEOPLE, told_now, strict=True):
-            told[key][at] = value
+        sides = ((one[0][inside], one[1][inside]) for one in (scores, truth, weight, beside))
+        part, truths, weights, besides = sides
+        one = correct(part, truths, weights, beside=besides, paired=pairs.paired, alpha=spec.alpha)
+        for key, value in zip(PEOPLE, (*one.labels, *one.off, *one.people), strict=True):
+            facts[key][at] = value
         if one.enough:
             numbers[0][inside], numbers[1][inside] = one.baseline, one.candidate
             if slicing.codes is None:
-                unlike += [(spec.baseline, pairs.candidate)[side] for side in one.unlike]
+                versions = (spec.baseline, pairs.candidate)
+                notes = tuple(f"the labelled rows of {versions[side]} {UNLIKE}" for side in one.unlike)
         else:
             undefined[at] = (
                 f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "
-                f"candidate; at least {FEWEST} of each are needed to correct {name}"
+                f"candidate; at least {FEWEST_LABELS} of each are needed to correct {name}"
             )
-    return Component(
-        MEAN, numbers[0], numbers[1], facts=told | {"undefined": undefined}, possible=_bounds(*scores),
-        notes=tuple(f"the labelled rows of {one} {UNLIKE}" for one in unlike),
-    )  # fmt: skip
+    facts["undefined"] = undefined
+    return Component(MEAN, numbers[0], numbers[1], facts=facts, possible=_bounds(*scores), notes=notes)
 
 
 def _bounds(before: Floats, after: Floats) -> tuple[float, ...]:
@@ -407,8 +394,9 @@ def influence_of_items(
     )
     found, reasons = [], {}
     for at, version in enumerate(versions):
-        one = _Side(placed.filter(pl.col("version") == version), name, items.height).influence(complete)
-        found.append(pl.Series(f"v:{at}", np.where(complete, one.mean, np.nan)).fill_nan(None))
+        mine = placed.filter(pl.col("version") == version)
+        one = _Counts.of(mine, name, items.height).influence(complete)
+        found.append(pl.Series(f"v:{at}", np.where(complete, one.pseudo, np.nan)).fill_nan(None))
         if one.reason:
             reasons[version] = one.reason
     return items.drop("place", "version").with_columns(found), reasons
@@ -449,21 +437,21 @@ def describe_labels(judged: pl.DataFrame, spec: ResolvedSpec) -> list[str]:
     rows = judged.filter(pl.col("slice").is_null(), pl.col("metric").is_in(list(spec.truths)))
     notes = []
     for row in rows.drop_nulls("labels_baseline").iter_rows(named=True):
-        off = [row[f"judge_off_{side}"] for side in ("baseline", "candidate")]
-        told = [
+        sides = (("baseline", spec.baseline), ("candidate", row["candidate"]))
+        apart = [(row[f"judge_off_{side}"], version) for side, version in sides]
+        off = ", ".join(
             f"{abs(one):.3f} {'above' if one > 0 else 'below'} people in {version}"
-            for one, version in zip(off, (spec.baseline, row["candidate"]), strict=True)
+            for one, version in apart
             if one is not None
-        ]
+        )
         spans = []
         for who, prefix in (("judge alone", "judge_"), ("people alone", "people_"), ("both", "")):
             numbers = [row[f"{prefix}{name}"] for name in ("difference", "ci_low", "ci_high")]
             if None not in numbers:
-                span = "{:+.3f} ({:+.3f} to {:+.3f})".format(*numbers).replace("-", "−")
-                spans.append(f"{who} {span}")
+                spans.append(f"{who} {'{:+.3f} ({:+.3f} to {:+.3f})'.format(*numbers).replace('-', '−')}")
         notes.append(
             f"{row['metric']} is corrected by people: {row['labels_baseline']:,.0f} labels of "
             f"{spec.baseline}, {row['labels_candidate']:,.0f} of {row['candidate']}; it is "
-            f"{', '.join(told)}; difference by {', '.join(spans)}"
+            f"{off}; difference by {', '.join(spans)}"
         )
     return notes

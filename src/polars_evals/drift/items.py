@@ -171,56 +171,40 @@ def _slice_columns(by: Iterable[str]) -> list[str]:
 
 def without_pair(observations: Observations, *, metrics: Sequence[str]) -> pl.DataFrame:
     """Return what could not be paired: items without a row in a version, rows without score or item."""
-    if not observations.paired:
-        return pl.DataFrame(schema=UNMATCHED)
     scores = [f"{name}:{end}" for name in metrics for end in ("b", "c")]
-    there = observations.frame.select("in_b", "in_c", *scores).null_count()
-    if not (sum(there.row(0)) or observations.rows["item"].null_count()):
+    if not observations.paired or not (
+        sum(observations.frame.select("in_b", "in_c", *scores).null_count().row(0))
+        or observations.rows["item"].null_count()
+    ):
         return pl.DataFrame(schema=UNMATCHED)
-    frame, candidate = observations.frame.lazy(), observations.candidate
-    no_row = pl.col("in_b").is_null() | pl.col("in_c").is_null()
-    parts = [
-        _entries(
-            frame.filter(no_row),
-            candidate,
-            None,
-            pl.when(pl.col("in_b").is_null()).then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-            pl.lit("no row"),
+
+    def entries(
+        rows: pl.LazyFrame, metric: str | None, b: pl.Expr, c: pl.Expr, reason: pl.Expr
+    ) -> pl.LazyFrame:
+        """Return the rows that lack something in the baseline (`b`) or the candidate (`c`)."""
+        both, one = pl.when(b & c).then(pl.lit("both")), pl.lit("baseline")
+        return rows.filter(b.fill_null(value=False) | c.fill_null(value=False)).select(
+            candidate=pl.lit(observations.candidate, dtype=pl.String),
+            metric=pl.lit(metric, dtype=pl.String),
+            item=pl.col("item").cast(pl.String),
+            missing=both.when(b).then(one).otherwise(pl.lit("candidate")).cast(pl.Enum(SIDES)),
+            reason=reason,
         )
-    ]
+
+    frame, no_row = observations.frame.lazy(), [pl.col(name).is_null() for name in ("in_b", "in_c")]
+    parts = [entries(frame, None, no_row[0], no_row[1], pl.lit("no row"))]
     for m in metrics:
         b, c = pl.col(f"{m}:b").is_null() & pl.col("in_b"), pl.col(f"{m}:c").is_null() & pl.col("in_c")
-        missing = (
-            pl.when(b & c)
-            .then(pl.lit("both"))
-            .when(b)
-            .then(pl.lit("baseline"))
-            .otherwise(pl.lit("candidate"))
-        )
-        found = frame.filter(b.fill_null(False) | c.fill_null(False))
-        parts.append(_entries(found, candidate, m, missing, pl.lit("no score")))
+        parts.append(entries(frame, m, b, c, pl.lit("no score")))
     unknown = observations.rows.lazy().filter(pl.col("item").is_null())
+    several = pl.when(pl.col("rows") == 1).then(pl.lit("1 row without an item"))
     parts.append(
-        _entries(
+        entries(
             unknown.group_by("side", "item", maintain_order=True).agg(pl.len().alias("rows")),
-            candidate,
             None,
-            pl.when("side").then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-            pl.when(pl.col("rows") == 1)
-            .then(pl.lit("1 row without an item"))
-            .otherwise(format_text("{} rows without an item", "rows")),
+            pl.col("side"),
+            ~pl.col("side"),
+            several.otherwise(format_text("{} rows without an item", "rows")),
         )
     )
     return pl.concat(parts).sort("metric", "missing", "item", nulls_last=False).collect()
-
-
-def _entries(
-    frame: pl.LazyFrame, candidate: str, metric: str | None, missing: pl.Expr, reason: pl.Expr
-) -> pl.LazyFrame:
-    return frame.select(
-        pl.lit(candidate, dtype=pl.String).alias("candidate"),
-        pl.lit(metric, dtype=pl.String).alias("metric"),
-        pl.col("item").cast(pl.String),
-        missing.cast(pl.Enum(SIDES)).alias("missing"),
-        reason.alias("reason"),
-    )

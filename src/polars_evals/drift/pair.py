@@ -13,11 +13,10 @@ from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.estimate import split
-from polars_evals.drift.inference.shape import histogram
 from polars_evals.wording import have
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -105,12 +104,6 @@ class Observations:
     @cached_property
     def _whole(self) -> dict[str, list[tuple[Floats, Floats]]]:
         return {}
-
-    def histogram(self, metric: str, baseline: str) -> Iterator[dict[str, Any]]:
-        """Return how the scores of both versions are spread, all rows of them, bin by bin."""
-        [values] = self.samples(metric, self.slicing())
-        for row in histogram(dict(zip((baseline, self.candidate), values, strict=True))):
-            yield {"candidate": self.candidate, "metric": metric} | row
 
 
 def _codes(column: pl.Series, known: pl.Series) -> Codes:
@@ -226,7 +219,12 @@ def _one_row_an_item(rows: pl.DataFrame, metrics: Sequence[str], end: str) -> pl
     averaged = (
         rows.lazy()
         .group_by("item", maintain_order=True)
-        .agg(*(e.mean() for e in named), *_lowest_and_highest(traits), many=pl.len() > 1)
+        .agg(
+            *(e.mean() for e in named),
+            *(pl.col(one).min() for one in traits),
+            *(pl.col(one).max().alias(one + HIGHEST) for one in traits),
+            many=pl.len() > 1,
+        )
     )
     frame = aggregated(averaged)
     for name in traits:
@@ -263,10 +261,6 @@ def _sliced_as_items(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     known = items.select("item", pl.struct(lacking).alias("known"))
     filled = (pl.coalesce(trait, pl.col("known").struct.field(trait)).alias(trait) for trait in lacking)
     return rows.join(known, on="item", how="left", maintain_order="left").with_columns(filled).drop("known")
-
-
-def _lowest_and_highest(traits: Sequence[str]) -> list[pl.Expr]:
-    return [e for t in traits for e in (pl.col(t).min(), pl.col(t).max().alias(t + HIGHEST))]
 
 
 def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> None:

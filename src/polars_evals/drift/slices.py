@@ -98,11 +98,6 @@ class Search:
         by, value = (self.tried[name][index].to_list() for name in ("by", "value"))
         estimates.add(self.observations, self.metric, self.observations.slicing(by), only=value)
 
-    def p_values(self) -> Floats:
-        """Return the p-value of every slice tried."""
-        difference, se, df = (floats(self.tried[name]) for name in ("difference", "se", "df"))
-        return t_interval(difference, se, df, 0.5)[2]
-
     def listed(self, moved: Sequence[int], alpha: float) -> list[int]:
         """
         Return those of the slices that moved which the others do not explain.
@@ -209,15 +204,16 @@ def search_slices(
     rows, _ = estimates.frames()
     means = rows.filter(pl.col("component") == MEAN).select("candidate", "metric", "min_effect")
     effects = {(candidate, metric): effect for candidate, metric, effect in means.iter_rows()}
-    tests = [search.p_values() for search in searches]
+    columns = [[floats(one.tried[name]) for name in ("difference", "se", "df")] for one in searches]
+    tests = [t_interval(d, se, df, 0.5)[2] for d, se, df in columns]
     # Slices are a family of their own, with half of alpha.
     q = 2 * benjamini_hochberg(np.concatenate(tests))
     start, shown, unseen = 0, 0, []
-    for search, p in zip(searches, tests, strict=True):
+    for search, p, (difference, *_) in zip(searches, tests, columns, strict=True):
         corrected = q[start : start + len(p)]
         start += len(p)
         effect = effects.get((search.observations.candidate, search.metric)) or 0.0
-        large = np.abs(floats(search.tried["difference"])) >= effect
+        large = np.abs(difference) >= effect
         moved = np.flatnonzero(large & (corrected <= spec.alpha))
         listed = search.listed([int(i) for i in moved], spec.alpha)
         unseen.append(np.delete(p, listed))

@@ -16,8 +16,6 @@ from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_
 from polars_evals.wording import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from polars_evals.drift.columns import Frame, Schema
 
 By = Sequence[str | Sequence[str]] | str | None
@@ -107,9 +105,12 @@ class ComparisonSpec:
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be an integer, at least 0, got {self.seed!r}")
         self._put("candidate", None if self.candidate is None else _versions(self.candidate))
-        self._put("by", "auto" if _is_auto(self.by) else slice_sets(self.by))
+        automatic = isinstance(self.by, str) and self.by == "auto"
+        self._put("by", "auto" if automatic else slice_sets(self.by))
         if self.metrics is not None and not (self.metrics == () and self.aggregates):
-            self._put("metrics", _metrics(self.metrics))
+            names = (self.metrics,) if isinstance(self.metrics, str) else tuple(self.metrics)
+            columns.require_distinct(names)
+            self._put("metrics", names)
         self._put("measures", AUTO if self.measures == AUTO else measures_of(self.measures))
         self._put("aggregates", None if self.aggregates is None else aggregates_of(self.aggregates))
         self._put("truth", _truth(self.truth))
@@ -165,7 +166,7 @@ class ComparisonSpec:
         """Return the measures; where they are left to the table, those that it has."""
         return measures_of(self.measures, schema)
 
-    def resolve(self, schema: Schema, present: Collection[str]) -> ResolvedSpec:
+    def resolve(self, schema: Schema, present: Sequence[str]) -> ResolvedSpec:
         """Check against the columns of a table and its versions, as text, and fill in what was left to it."""
         metrics = self.require_columns(schema)
         before = columns.version_text(schema, self.version, self.baseline)
@@ -173,7 +174,13 @@ class ComparisonSpec:
             after = [columns.version_text(schema, self.version, one) for one in self.candidate]
         else:
             after = [one for one in present if one != before]
-        _require_versions(before, after, self.version, present)
+        for role, one in (("baseline", before), *(("candidate", one) for one in after)):
+            if one not in present:
+                raise columns.absent(role, one, self.version, present)
+        if not after:
+            raise ValueError(
+                f"column {self.version!r} holds only {before!r}: there is nothing to compare it with"
+            )
         if before in after or len(set(after)) < len(after):
             raise ValueError(
                 f"baseline and candidates must all differ, got baseline {before!r}, candidates {after!r}"
@@ -347,33 +354,24 @@ def counts_in(schema: Schema, aggregates: Sequence[str | Aggregate] | None) -> d
 def with_slices(frame: Frame, by: SomeBy) -> tuple[pl.LazyFrame, By]:
     """Return the frame with a column for each expression to slice by, and the names of what to slice by."""
     table = columns.lazy(frame)
-    schema = None
+    if by is None or isinstance(by, str):
+        return table, by
+    groups = [by] if isinstance(by, pl.Expr) else list(by)
     made: dict[str, pl.Expr] = {}
-
-    def named(one: Any) -> Any:
-        nonlocal schema
-        if not isinstance(one, pl.Expr):
-            return one
+    for one in slice_expressions(groups):
         name = one.meta.output_name()
         if one.meta.is_column():
-            return name
-        schema = table.collect_schema() if schema is None else schema
-        if name in schema or (name in made and not made[name].meta.eq(one)):
+            continue
+        if name in table.collect_schema() or not made.setdefault(name, one).meta.eq(one):
             raise ValueError(
                 f'by: the name {name!r} of an expression is taken; give it another, such as .alias("length")'
             )
-        made[name] = one
-        return name
 
-    if isinstance(by, pl.Expr):
-        names: Any = named(by)
-    elif by is None or isinstance(by, str):
-        names = by
-    else:
-        names = [
-            tuple(map(named, group)) if isinstance(group, list | tuple) else named(group) for group in by
-        ]
-    return (table.with_columns(**made) if made else table), names
+    def named(one: Any) -> Any:
+        return one.meta.output_name() if isinstance(one, pl.Expr) else one
+
+    names = [tuple(map(named, one)) if isinstance(one, list | tuple) else named(one) for one in groups]
+    return table.with_columns(**made), names[0] if isinstance(by, pl.Expr) else names
 
 
 def slice_sets(by: By) -> Slices:
@@ -409,10 +407,6 @@ def require_slices(schema: Schema, sets: Slices) -> None:
             columns.require(schema, name, "by")
 
 
-def _is_auto(by: By) -> bool:
-    return isinstance(by, str) and by == "auto"
-
-
 def _versions(candidates: Any) -> tuple[Any, ...]:
     several = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes)
     versions = list(candidates) if several else [candidates]
@@ -422,12 +416,6 @@ def _versions(candidates: Any) -> tuple[Any, ...]:
         )
     # A set has no order of its own, and results must not depend on the one it happens to have.
     return tuple(sorted(versions, key=str) if isinstance(candidates, set | frozenset) else versions)
-
-
-def _metrics(metrics: Sequence[str] | str) -> tuple[str, ...]:
-    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    columns.require_distinct(names)
-    return names
 
 
 def aggregates_of(given: Any) -> tuple[str | Aggregate, ...]:
@@ -452,17 +440,6 @@ def _truth(given: Any) -> str | tuple[tuple[str, str], ...] | None:
         "truth takes a column, a mapping of metrics and columns, or a frame of read_labels, "
         f"got {shown(given)}"
     )
-
-
-def _require_versions(
-    baseline: str, candidates: Sequence[str], column: str, present: Collection[str]
-) -> None:
-    there = list(present)
-    for role, one in (("baseline", baseline), *(("candidate", one) for one in candidates)):
-        if one not in there:
-            raise columns.absent(role, one, column, there)
-    if not candidates:
-        raise ValueError(f"column {column!r} holds only {baseline!r}: there is nothing to compare it with")
 
 
 class Written(NamedTuple):

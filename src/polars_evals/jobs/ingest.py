@@ -38,7 +38,7 @@ from polars_evals.suite.lint import describe_unlabelled, unlabelled
 from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.detect import UNKNOWN
 from polars_evals.traces.scan import Reading, is_broken
-from polars_evals.traces.tables import SOURCE as READ_FROM
+from polars_evals.traces.source import SOURCE as READ_FROM
 from polars_evals.wording import counted, listed, verb, without_query
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ VERDICTS = ["regressed", "inconclusive", "improved", "no_change"]
 REGRESSED, INCONCLUSIVE, IMPROVED, NO_CHANGE = VERDICTS
 NOT_WORSE = ["no", "unknown", "yes"]
 # From so many items or clusters on, a reason says which change they find.
-FEWEST_TOLD = 30
+FEWEST_FOR_POWER = 30
 
 
 def combine(verdicts: Iterable[str]) -> str:
@@ -79,30 +79,35 @@ class Means:
         # Student's t; 0 without spread, which is judged by itself.
         self.statistic = np.where(self.constant, 0.0, self.difference / self.se)
 
-    def clipped(self, *ends: Floats) -> tuple[Floats, ...]:
-        """Keep intervals within what is possible."""
-        return tuple(np.clip(end, -self.most, self.most) for end in ends)
+    def clipped(self, end: Floats) -> Floats:
+        """Keep ends of intervals within what is possible."""
+        return np.clip(end, -self.most, self.most)
 
-    def safe(self, quantile: Floats) -> tuple[Floats, Floats]:
-        """Return the interval that also allows for rare changes that no unit shows."""
-        reach = np.where(np.isnan(self.reach), np.where(self.constant, np.inf, 0.0), self.reach)
-        with np.errstate(invalid="ignore"):
-            low, high = score_interval(self.difference, self.se, quantile, self.effective, reach)
-        # Where nothing can be told yet the quantile is infinite.
-        known = np.isfinite(quantile)
-        return np.where(known, low, -np.inf), np.where(known, high, np.inf)
+    def intervals(self, alpha: float, *, sequential: bool = False) -> tuple[Floats, ...]:
+        """
+        Return an interval, and the one that also allows for rare changes that no unit shows.
 
-    def intervals(self, alpha: float) -> tuple[Floats, ...]:
-        """Return the t interval, and the one that also allows for what is unseen."""
+        It is the t interval, or the one for all looks together, while units are added.
+        """
         from scipy.special import stdtrit
 
-        low, high, _ = t_interval(self.difference, self.se, self.df, alpha)
-        quantile = -stdtrit(np.where(self.constant, np.maximum(self.effective - 1, 1), self.df), alpha / 2)
-        safe_low, safe_high = self.safe(np.where(np.isnan(self.se), np.nan, quantile))
-        unknown = np.isnan(self.se)
-        safe_low, safe_high = (np.where(unknown, np.nan, end) for end in (safe_low, safe_high))
+        df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
+        if sequential:
+            nothing = np.zeros_like(df)
+            _, quantile = sequential_interval(nothing, nothing + 1, df, self.effective, alpha=alpha)
+        else:
+            quantile = -stdtrit(df, alpha / 2)
+        # Where nothing can be told yet the quantile is infinite.
+        known = np.isfinite(quantile) & ~np.isnan(self.se)
+        low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
+        reach = np.where(np.isnan(self.reach), np.where(self.constant, np.inf, 0.0), self.reach)
+        safe = score_interval(self.difference, self.se, quantile, self.effective, reach)
+        safe_low, safe_high = np.where(known, safe[0], -np.inf), np.where(known, safe[1], np.inf)
         low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
-        return self.clipped(low, high, safe_low, safe_high)
+        low, high, safe_low, safe_high = map(self.clipped, (low, high, safe_low, safe_high))
+        both = np.isfinite(low) & np.isfinite(high) & (known | (self.constant & (self.difference != 0)))
+        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
+        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
 
     def without_spread(
         self, low: Floats, high: Floats, safe_low: Floats, safe_high: Floats, alpha: float
@@ -124,20 +129,6 @@ class Means:
         )
         return low, high
 
-    def sequence(self, alpha: float) -> tuple[Floats, ...]:
-        """Return the same for all looks together, while units are added."""
-        one = np.where(np.isnan(self.se), np.nan, 1.0)
-        df = np.where(self.constant, np.maximum(self.effective - 1, 1), self.df)
-        _, quantile = sequential_interval(np.zeros_like(one), one, df, self.effective, alpha=alpha)
-        low, high = self.difference - quantile * self.se, self.difference + quantile * self.se
-        safe_low, safe_high = self.safe(quantile)
-        low, high = self.without_spread(low, high, safe_low, safe_high, alpha)
-        low, high, safe_low, safe_high = self.clipped(low, high, safe_low, safe_high)
-        known, both = np.isfinite(quantile), np.isfinite(low) & np.isfinite(high)
-        both &= known | (self.constant & (self.difference != 0))
-        ends = zip((low, high, safe_low, safe_high), (both, both, known, known), strict=True)
-        return tuple(np.where(there & np.isfinite(end), end, np.nan) for end, there in ends)
-
     def p_value(self) -> Floats:
         """Return the p-value of the t test; without spread, of the same change in all units."""
         _, _, p = t_interval(self.difference, self.se, self.df, 0.5)
@@ -153,10 +144,10 @@ class Means:
         p = np.maximum(
             self.p_value(), np.where(self.constant, 0.0, skewed_p(self.statistic, self.df, self.skew))
         )
-        told = 1 / (1 + DRAWS)
-        p = np.where(self.permutation > told, np.fmax(p, self.permutation), p)
+        least = 1 / (1 + DRAWS)
+        p = np.where(self.permutation > least, np.fmax(p, self.permutation), p)
         by_signs = np.isfinite(self.wild) & ~self.constant
-        return np.where(by_signs, np.where(self.wild > told, self.wild, np.minimum(p, self.wild)), p)
+        return np.where(by_signs, np.where(self.wild > least, self.wild, np.minimum(p, self.wild)), p)
 
     def p_sequential(self) -> Floats:
         """Return the p-value that may be asked again and again while items are added."""
@@ -168,13 +159,13 @@ class Means:
 def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.DataFrame:
     """Add to components what they are judged by: intervals, p-values, effects, bounds, and worst cases."""
     about = facts[rows["row"]]
-    one = Means(rows)
+    one, wider = Means(rows), min(2 * spec.alpha, 0.999)
     own = rows["quantile"].is_not_null().to_numpy()
     small = np.where(own, np.isnan(floats(rows["p_value"])), _too_small(rows, about, one, spec.alpha))
     low, high, safe_low, safe_high = _intervals(rows, about, one, spec.alpha)
-    _, _, bound_low, bound_high = _intervals(rows, about, one, min(2 * spec.alpha, 0.999))
-    wide_low, wide_high, _, _ = one.sequence(spec.alpha)
-    _, _, far_low, far_high = one.sequence(min(2 * spec.alpha, 0.999))
+    _, _, bound_low, bound_high = _intervals(rows, about, one, wider)
+    wide_low, wide_high, _, _ = one.intervals(spec.alpha, sequential=True)
+    _, _, far_low, far_high = one.intervals(wider, sequential=True)
     outweighs = outweighs_unseen(one.difference, one.se, one.units, *one.room, alpha=spec.alpha)
     made = {
         "ci_low": low, "ci_high": high, "safe_low": safe_low, "safe_high": safe_high,
@@ -195,7 +186,7 @@ def test(rows: pl.DataFrame, facts: pl.DataFrame, spec: ResolvedSpec) -> pl.Data
         for name, values in made.items()
     }
     for name in made.keys() - {"p_value", "p_test", "p_sequential"}:
-        (made[name],) = one.clipped(made[name])
+        made[name] = one.clipped(made[name])
     for name in ("p_value", "p_test", "p_sequential"):
         # A probability too small for a float is not 0.
         made[name] = np.maximum(made[name], np.finfo(np.float64).tiny)
@@ -382,15 +373,18 @@ def summarize(
     power = np.where(floats(mean["se"]) > 0, power, np.nan)
     for place, about in enumerate(facts.iter_rows(named=True)):
         ones = parts[place]
-        told = _telling(ones)
+        telling = _telling(ones)
         verdict, deciding = row_verdict(ones)
         made["verdict"].append(verdict)
-        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in told))
+        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in telling))
         made["decided_by"].append(deciding["component"])
         made["not_worse"].append(_not_worse(ones))
-        reasons = [_reason(one, about, spec, tests) for one in told if one["verdict"] == verdict]
+        reasons = [_reason(one, about, spec, tests) for one in telling if one["verdict"] == verdict]
         if about["n"] == 0 and only_runs:
-            reasons.append(_second_run(spec))
+            reasons.append(
+                f"the baseline {spec.baseline} has one run per item, so its own variation is unknown: "
+                "run it a second time on the same items and score again"
+            )
         buys = "" if verdict != INCONCLUSIVE else _buys(about, ones[0], needs[place], power[place], spec)
         # Mean and pass rate may have the same reason.
         made["reason"].append("; ".join(dict.fromkeys(reasons)) + buys)
@@ -462,32 +456,47 @@ def _needed(facts: pl.DataFrame, mean: pl.DataFrame, rate: pl.DataFrame, spec: R
     return np.where(np.isnan(both[0]) | (judged & np.isnan(both[1])), np.nan, most)
 
 
-def _second_run(spec: ResolvedSpec) -> str:
-    return (
-        f"the baseline {spec.baseline} has one run per item, so its own variation is unknown: "
-        "run it a second time on the same items and score again"
-    )
-
-
 def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, tests: int) -> str:
     """Say why a component has its verdict."""
-    what, written = _what(one, spec), _written(one, spec)
+    what, written, verdict = _what(one, spec), _written(one, spec), one["verdict"]
     if one["se"] is None and one["quantile"] is None:
-        if about["undefined"] is not None:
-            return str(about["undefined"])
-        return _why_no_test(about, "score" if written.measure is None else "value")
+        return str(about["undefined"] or _why_no_test(about, "score" if written.measure is None else "value"))
     if about["fewest"] is not None and about["fewest"] < FEWEST:
         return f"{about['fewest']:,} clusters are too few for a verdict; at least {FEWEST} are needed"
-    interval = _interval(written, one, spec.alpha)
-    if one["verdict"] in (REGRESSED, IMPROVED):
+    low, high, q, effect = one["ci_low"], one["ci_high"], one["q_value"], written.effect(one["min_effect"])
+    interval = "no interval"
+    if low is not None and high is not None:
+        interval = f"{100 * (1 - spec.alpha):g}% interval {written.span(low, high)}, not corrected"
+    corrected = "" if q is None else f"; corrected q = {q:.2g}"
+    if verdict in (REGRESSED, IMPROVED):
         moved = "fell" if one["difference"] < 0 else "rose"
-        return (
-            f"the {what} {moved} by {written.size(one['difference'])} ({interval}; "
-            f"corrected q = {one['q_value']:.2g})"
-        )
-    if one["verdict"] == NO_CHANGE:
-        return f"any change of the {what} is smaller than {written.effect(one['min_effect'])} ({interval})"
-    return f"{what}: {_why_open(one, about, spec, tests)}"
+        return f"the {what} {moved} by {written.size(one['difference'])} ({interval}{corrected})"
+    if verdict == NO_CHANGE:
+        return f"any change of the {what} is smaller than {effect} ({interval})"
+    unlikely = _why_unlikely(one, about["n"], written, interval)
+    if unlikely or one["too_small"]:
+        few = "too few items differ to separate a change from chance; left out of the correction"
+        return f"{what}: {unlikely or few}"
+    why = "the permutation test does not confirm it"
+    if not one["outweighs"]:
+        why = f"rare opposite ones could be unseen ({interval})"
+    elif q is None or q > spec.alpha:
+        why = f"not after correction for {tests:,} tests ({interval}{corrected})"
+    return f"{what}: a change is likely, but {why}"
+
+
+def _why_unlikely(one: dict[str, Any], n: int, written: Written, interval: str) -> str:
+    """Say why there may be no change, if the interval holds 0 or there is none."""
+    low, high, effect = one["ci_low"], one["ci_high"], one["min_effect"]
+    if low is None or high is None:
+        return "too few values to give an interval"
+    if one["difference"] == 0 and one["se"] == 0:
+        return f"all {n:,} differences are 0, but {_unseen(one, written)}"
+    if -effect <= low <= 0 <= high <= effect:
+        return f"no change was seen, but {_unseen(one, written)}"
+    if low <= 0 <= high:
+        return f"no change and a change of {written.effect(effect)} are both possible ({interval})"
+    return ""
 
 
 def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
@@ -504,39 +513,6 @@ def _written(one: dict[str, Any], spec: ResolvedSpec) -> Written:
     return Written(None if one["component"] == PASS_RATE else spec.measures.get(one["metric"]))
 
 
-def _interval(written: Written, one: dict[str, Any], alpha: float) -> str:
-    low, high = one["ci_low"], one["ci_high"]
-    if low is None or high is None:
-        return "no interval"
-    return f"{100 * (1 - alpha):g}% interval {written.span(low, high)}, not corrected"
-
-
-def _why_open(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, tests: int) -> str:
-    """Return why a component is neither a change nor none."""
-    written = _written(one, spec)
-    interval = _interval(written, one, spec.alpha)
-    low, high, q, effect = one["ci_low"], one["ci_high"], one["q_value"], one["min_effect"]
-    if low is None or high is None:
-        return "too few values to give an interval"
-    told = "" if q is None else f"; corrected q = {q:.2g}"
-    reasons = {
-        f"all {about['n']:,} differences are 0, but {_unseen(one, written)}": (
-            one["difference"] == 0 and one["se"] == 0
-        ),
-        f"no change was seen, but {_unseen(one, written)}": -effect <= low <= 0 <= high <= effect,
-        f"no change and a change of {written.effect(effect)} are both possible ({interval})": low
-        <= 0
-        <= high,
-        "too few items differ to separate a change from chance; left out of the correction": one["too_small"],
-        f"a change is likely, but rare opposite ones could be unseen ({interval})": not one["outweighs"],
-        f"a change is likely, but not after correction for {tests:,} tests ({interval}{told})": (
-            q is None or q > spec.alpha
-        ),
-    }
-    likely = "a change is likely, but the permutation test does not confirm it"
-    return next((reason for reason, holds in reasons.items() if holds), likely)
-
-
 def _unseen(one: dict[str, Any], written: Written) -> str:
     low, high = one["safe_low"], one["safe_high"]
     if low is None or high is None:
@@ -551,27 +527,24 @@ def _buys(about: dict[str, Any], one: dict[str, Any], needs: float, power: float
     """Return what this number of items buys, and how many would settle it."""
     if not needs > about["n"]:
         return ""
-    unit = "items" if about["paired"] else "rows"
+    unit, written, found = "items" if about["paired"] else "rows", _written(one, spec), ""
     # Fewer items find less than the t test says: they must also outweigh what may be unseen.
-    told = bool(np.isfinite(power)) and one["effective"] >= FEWEST_TOLD
-    written = _written(one, spec)
-    size = "" if not told else f"{power:.3g}" if written.measure is None else written.size(power)
-    found = f"{about['n']:,} {unit} detect changes of {size} or more (80% power); " if told else ""
+    if np.isfinite(power) and one["effective"] >= FEWEST_FOR_POWER:
+        size = f"{power:.3g}" if written.measure is None else written.size(power)
+        found = f"{about['n']:,} {unit} detect changes of {size} or more (80% power); "
     return f"; {found}ruling out {written.effect(one['min_effect'])} takes about {int(needs):,} {unit}"
 
 
 def _why_no_test(about: dict[str, Any], what: str) -> str:
+    n, before, after = about["n"], about["n_baseline_only"], about["n_candidate_only"]
     if not about["paired"]:
-        n = f"{about['n_baseline_only']:,} baseline and {about['n_candidate_only']:,} candidate rows"
-        if about["clusters"] is not None and min(about["n_baseline_only"], about["n_candidate_only"]) > 1:
-            return f"{n} have a {what}, but a version with one cluster has no variance between clusters"
-        return f"{n} have a {what}; each version needs at least 2"
-    if about["n"] == 0:
-        alone = (
-            f"{about['n_baseline_only']:,} in the baseline alone, "
-            f"{about['n_candidate_only']:,} in the candidate"
-        )
+        have = f"{before:,} baseline and {after:,} candidate rows have a {what}"
+        if about["clusters"] is not None and min(before, after) > 1:
+            return f"{have}, but a version with one cluster has no variance between clusters"
+        return f"{have}; each version needs at least 2"
+    if n == 0:
+        alone = f"{before:,} in the baseline alone, {after:,} in the candidate"
         return f"no item has a {what} in both versions ({alone})"
-    if about["n"] == 1:
+    if n == 1:
         return f"one item has a {what} in both versions; at least 2 are needed"
-    return f"all {about['n']:,} items are in one cluster; at least {FEWEST} clusters are needed"
+    return f"all {n:,} items are in one cluster; at least {FEWEST} clusters are needed"

@@ -18,7 +18,7 @@ from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.clusters import FEWEST, Spread, one_mean, two_means
 from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
-from polars_evals.drift.inference.shape import ks, psi, psi_chance
+from polars_evals.drift.inference.shape import ks, psi
 from polars_evals.suite.measure import PART
 
 if TYPE_CHECKING:
@@ -363,8 +363,9 @@ def _facts(
     # An aggregate has no values that are spread.
     samples = [] if spec.kind(name) == "aggregate" else pairs.samples(name, slicing)
     found: Columns = {"paired": [pairs.paired] * count}
-    for key, distance in (("ks", ks), ("psi", psi), ("psi_chance", psi_chance)):
-        found[key] = [distance(*one) for one in samples] or None
+    if samples:
+        found["ks"] = [ks(*one) for one in samples]
+        found["psi"], found["psi_chance"] = zip(*(psi(*one) for one in samples), strict=True)
     if not pairs.paired:
         n_b, n_c = counted(there[0]), counted(there[1])
         labels = [counted(~np.isnan(one)) for one in rates or (before * np.nan,) * 2]

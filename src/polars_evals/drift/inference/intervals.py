@@ -273,5 +273,5 @@ def needed(
         middle = np.sqrt(low * high)
         fine = enough(middle)
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-    told = possible & np.isfinite(spread) & (min_effect > 0)
-    return np.where(told, np.maximum(2.0, np.ceil(high)), np.nan)
+    known = possible & np.isfinite(spread) & (min_effect > 0)
+    return np.where(known, np.maximum(2.0, np.ceil(high)), np.nan)

@@ -89,7 +89,7 @@ def _wild_bootstrap(total: Floats, size: Floats, *, seed: int) -> float | None:
     """
     if len(total) < 2:
         return None
-    signs = _all_signs(len(total)) if len(total) <= ALL_SIGNS else _many_signs(seed, len(total))
+    signs = _all_signs(len(total)) if len(total) <= ALL_SIGNS else _signs(seed)[:, : len(total)]
     share = size / size.sum()
 
     def squared(totals: Floats) -> Floats:
@@ -159,13 +159,6 @@ def _bank(seed: int) -> tuple[np.ndarray, Floats]:
 @lru_cache(maxsize=4)
 def _signs(seed: int) -> Floats:
     return np.ascontiguousarray(2.0 * (_bank(seed)[0].T & np.uint64(1)).astype(np.float64) - 1)
-
-
-def _many_signs(seed: int, count: int) -> Floats:
-    if count <= GROUPS:
-        return _signs(seed)[:, :count]
-    drawn = np.random.default_rng([seed, count]).integers(0, 2, size=(DRAWS, count), dtype=np.int8)
-    return np.asarray(2.0 * drawn - 1, dtype=np.float64)
 
 
 @lru_cache(maxsize=ALL_SIGNS)

@@ -52,30 +52,22 @@ def mean_ratio(arms: Arms, alpha: float) -> dict[str, float]:
     before, after = arms.before.mean(), arms.after.mean()
     if not (before > 0 and after > 0):
         return {"ratio": np.nan, "ratio_low": np.nan, "ratio_high": np.nan}
+    from scipy.special import stdtrit
+
     ratio = float(after / before)
     relative = [arms.before / before - 1, arms.after / after - 1]
     if arms.paired:
         pieces = [(relative[1] - relative[0], None if arms.clusters is None else arms.clusters[0])]
     else:
         pieces = [(one, arms.clusters and arms.clusters[at]) for at, one in enumerate(relative)]
-    low, high = _ratio_interval(ratio, [_variance_of_mean(*piece) for piece in pieces], alpha)
+    spreads = [_variance_of_mean(*piece) for piece in pieces]
+    total, half = sum(variance for variance, _ in spreads), 0.0
+    if total > 0:
+        df = total**2 / sum(variance**2 / freedom for variance, freedom in spreads)
+        half = -float(stdtrit(df, alpha / 2)) * float(np.sqrt(total))
+    half = half if np.isfinite(total) else np.nan
+    low, high = float(ratio * np.exp(-half)), float(ratio * np.exp(half))
     return {"ratio": ratio, "ratio_low": low, "ratio_high": high}
-
-
-def _ratio_interval(
-    ratio: float, spreads: Sequence[tuple[float, float]], alpha: float
-) -> tuple[float, float]:
-    """Return the interval of a ratio, given the variances of its logarithm with their degrees of freedom."""
-    from scipy.special import stdtrit
-
-    total = sum(variance for variance, _ in spreads)
-    if not np.isfinite(total):
-        return np.nan, np.nan
-    if total <= 0:
-        return ratio, ratio
-    df = total**2 / sum(variance**2 / freedom for variance, freedom in spreads)
-    half = -float(stdtrit(df, alpha / 2)) * float(np.sqrt(total))
-    return float(ratio * np.exp(-half)), float(ratio * np.exp(half))
 
 
 def _variance_of_mean(values: Floats, clusters: Codes | None) -> tuple[float, float]:

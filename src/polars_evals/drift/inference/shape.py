@@ -32,31 +32,17 @@ def ks(baseline: Floats, candidate: Floats) -> float | None:
     return max(0.0, *(float(gain.max()) for gain in gains))
 
 
-def psi(baseline: Floats, candidate: Floats) -> float | None:
+def psi(baseline: Floats, candidate: Floats) -> tuple[float | None, float | None]:
     """
-    Return the population stability index over ten bins at the baseline's quantiles, given sorted values.
+    Return the population stability index, and what chance alone exceeds one time in twenty.
 
     Notes
     -----
-    A value's bin is ⌊10 · F(x)⌋, with F the baseline's mid-distribution function (half of the ties count as
-    below). Without ties these are the ten classic bins; with them, a value that many baseline rows share,
-    such as a perfect score, has its own bin, apart from everything below and above it. An empty bin counts
-    as half a row.
-    """
-    n, m = len(baseline), len(candidate)
-    if not n or not m:
-        return None
-    counts_n, counts_m = _binned(baseline, candidate)
-    share_n, share_m = np.maximum(counts_n, 0.5) / n, np.maximum(counts_m, 0.5) / m
-    return float(((share_m - share_n) * np.log(share_m / share_n)).sum())
+    The values are sorted. The index has ten bins at the baseline's quantiles: a value's bin is ⌊10 · F(x)⌋,
+    with F the baseline's mid-distribution function (half of the ties count as below). Without ties these are
+    the ten classic bins; with them, a value that many baseline rows share, such as a perfect score, has its
+    own bin, apart from everything below and above it. An empty bin counts as half a row.
 
-
-def psi_chance(baseline: Floats, candidate: Floats) -> float | None:
-    """
-    Return the index that two samples of one distribution exceed one time in twenty, given sorted values.
-
-    Notes
-    -----
     Without a change the index is about (1/n + 1/m) times a chi-squared variable with one degree less than
     there are bins.
     """
@@ -64,9 +50,11 @@ def psi_chance(baseline: Floats, candidate: Floats) -> float | None:
 
     n, m = len(baseline), len(candidate)
     if not n or not m:
-        return None
-    bins = len(_binned(baseline, candidate)[0])
-    return float(chdtri(max(bins - 1, 1), CHANCE) * (1 / n + 1 / m))
+        return None, None
+    counts_n, counts_m = _binned(baseline, candidate)
+    share_n, share_m = np.maximum(counts_n, 0.5) / n, np.maximum(counts_m, 0.5) / m
+    chance = chdtri(max(len(counts_n) - 1, 1), CHANCE) * (1 / n + 1 / m)
+    return float(((share_m - share_n) * np.log(share_m / share_n)).sum()), float(chance)
 
 
 def _binned(left: Floats, right: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
