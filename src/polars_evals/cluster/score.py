@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 D = TypeVar("D")
 
-# How many bytes are scored at once, unless told otherwise.
+# How many bytes are scored at once by default.
 MAX_BYTES = 64 * 1024**2
 
 # Sets the number of threads that Polars starts in a worker.

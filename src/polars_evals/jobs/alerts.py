@@ -87,8 +87,8 @@ class Alert(Table):
 
     def send(self, message: Mapping[str, Any], ways: Collection[str]) -> dict[str, str | None]:
         """Send the message in each way, with retries. Return the error of each way, or None."""
-        tell = {"webhook": self._post, "command": self._execute}
-        return {way: _attempted(partial(tell[way], message)) for way in ways}
+        send = {"webhook": self._post, "command": self._execute}
+        return {way: _attempted(partial(send[way], message)) for way in ways}
 
     def _post(self, message: Mapping[str, Any]) -> None:
         assert self.webhook is not None
@@ -141,11 +141,11 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(NoRedirects)
 
 
-def _attempted(tell: Callable[[], None]) -> str | None:
+def _attempted(send: Callable[[], None]) -> str | None:
     problem = None
     for attempt in range(ATTEMPTS):
         try:
-            tell()
+            send()
         except Exception as error:
             # Whatever it is: an alert must not cost the run.
             problem = one_line(error)

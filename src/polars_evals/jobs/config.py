@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -353,18 +354,21 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
             found = found.model_copy(update={"storage_options": options or None})
         return found
 
+    def arguments(name: str, make: Callable[[], T]) -> T:
+        try:
+            return make()
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{source}: [{name}]: {error}") from None
+
     suite = _read_suite(source, tables.suite, folder)
-    compare, spec = None, None
+    compare = spec = line = None
     if tables.compare is not None:
         compare = section(CompareTable, "compare")
-        spec = _placed(f"{source}: [compare]", lambda: compare.spec(suite, tables.aggregate))
-    timeline = None
+        spec = arguments("compare", partial(compare.spec, suite, tables.aggregate))
     if tables.timeline is not None:
-        followed_over = section(TimelineTable, "timeline")
-        timeline = _placed(f"{source}: [timeline]", lambda: followed_over.settings(suite))
-    followed = None if timeline is None else timeline["measures"]
-    names = tuple(KNOWN) if followed == AUTO else tuple(followed or ())
-    context = Context(names_of(suite), spec, timeline is not None, names)
+        line = arguments("timeline", partial(section(TimelineTable, "timeline").settings, suite))
+    followed = () if line is None else tuple(KNOWN if line["measures"] == AUTO else line["measures"])
+    context = Context(names_of(suite), spec, line is not None, followed)
     gates = tuple(
         read_gate(entry, f"{source}: [[gate]] {number}", context)
         for number, entry in enumerate(tables.gate, 1)
@@ -381,7 +385,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         "the command of [alert]": alert and next(iter(alert.command), None),
     }
     _check_reports(report, source, store, needed, folder)
-    if report.html and spec is None and timeline is None:
+    if report.html and spec is None and line is None:
         raise ConfigError(
             f"{source}: [report]: `html` is the page of a comparison: it needs [compare], or [timeline] for "
             "a page over time"
@@ -401,7 +405,7 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         compare=spec,
         gates=gates,
         report=report,
-        timeline=timeline,
+        timeline=line,
         alert=alert,
         ignore=compare.ignore if compare else (),
         newest=compare is not None and compare.is_newest,
@@ -412,14 +416,14 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
 def _read_suite(source: str, entries: Mapping[str, Any], folder: Path) -> Suite:
     """Read `[suite]`: the path of a file, or the suite itself."""
     where = f"{source}: [suite]"
-    if "path" not in entries:
-        try:
-            return Suite.from_dict(entries, source=where)
-        except ValueError as error:
-            has_metrics = entries.keys() & {"metric", "evaluators", "type"}
-            raise ValueError(f"{error}{'' if has_metrics else '; `path` names a suite file'}") from None
-    given = read_table(SuiteFile, entries, where, folder)
-    return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
+    if "path" in entries:
+        given = read_table(SuiteFile, entries, where, folder)
+        return Suite.load(given.path, **given.model_dump(exclude={"path"}, exclude_none=True))
+    try:
+        return Suite.from_dict(entries, source=where)
+    except ValueError as error:
+        has_metrics = entries.keys() & {"metric", "evaluators", "type"}
+        raise ValueError(f"{error}{'' if has_metrics else '; `path` names a suite file'}") from None
 
 
 def _check_reports(
@@ -435,14 +439,6 @@ def _check_reports(
             raise ConfigError(f"{source}: [report]: `{kind}` would overwrite {taken}; name another file")
         if is_inside_of(store.path)(file):
             raise ConfigError(f"{source}: [report]: `{kind}` is inside the store; name another folder")
-
-
-def _placed(where: str, make: Callable[[], T]) -> T:
-    """Make something, with the place in its error."""
-    try:
-        return make()
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{where}: {error}") from None
 
 
 def names_of(suite: Suite) -> tuple[str, ...]:

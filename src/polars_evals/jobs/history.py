@@ -1,12 +1,13 @@
 """The history of runs in the store: one small file for each run, which never changes.
 
-People are told when something else is wrong than in the run before.
+An alert is sent when something else is wrong than in the run before.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,10 +21,11 @@ from polars_evals.storage.secrets import one_line
 
 RUNS = "_evals/runs"
 KEPT, SPARE = 1000, 100
-SENT = ".sent"
 # The status of a run that could not do its work, for a reason that users can mend, or for another.
 REFUSED, BROKEN = "refused", "failed unexpectedly"
 STAMP = "%Y%m%dT%H%M%S%f"
+# What reading and writing the history can raise.
+HISTORY_ERRORS = (JobError, OSError, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Record:
     gates: tuple[Mapping[str, Any], ...] = ()
     verdicts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    # Whether people are to be told, and which status they were told of before.
+    # Whether an alert was due.
     alert: bool = False
     # Whether all rows were scored again with a changed suite.
     rescored: bool = False
@@ -54,12 +56,13 @@ class Record:
     @classmethod
     def of(cls, name: str, content: bytes) -> Record:
         """Read a record; ignore fields that a later version added."""
-        stored = json.loads(content)
         known = {one.name for one in fields(cls)}
         given: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in json.loads(content).items()
+            if key in known
         }
-        return cls(**{key: value for key, value in given.items() if key in known}, name=name)
+        return cls(**given, name=name)
 
     def problems(self) -> set[str]:
         """Return what is wrong: failed gates, unreadable inputs, and why a run was refused."""
@@ -69,10 +72,6 @@ class Record:
     def states(self) -> dict[str, str]:
         """Return the status of each gate."""
         return {str(gate["gate"]): str(gate["status"]) for gate in self.gates}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def read_history(folder: Folder, last: int = 10) -> list[Record]:
@@ -85,8 +84,9 @@ def _append(folder: Folder, record: Record) -> str:
     """Add a run and return its name. Delete the oldest runs if there are very many."""
     names = sorted(folder.files(RUNS))
     time = datetime.now(UTC)
-    if names and (last := _stamp_of(names[-1])) is not None:
+    with suppress(ValueError, IndexError):
         # Names are in the order of the runs, also where the clock was put back.
+        last = datetime.strptime(names[-1].partition("-")[0], STAMP).replace(tzinfo=UTC)
         time = max(time, last + timedelta(microseconds=1))
     name = f"{time.strftime(STAMP)}-{uuid4().hex[:8]}.json"
     # As ASCII, which also holds what is no text in the name of a file.
@@ -97,24 +97,9 @@ def _append(folder: Folder, record: Record) -> str:
     return name
 
 
-def _stamp_of(name: str) -> datetime | None:
-    try:
-        return datetime.strptime(name.partition("-")[0], STAMP).replace(tzinfo=UTC)
-    except ValueError:
-        return None
-
-
-def _sent_ways(folder: Folder, name: str) -> set[str]:
-    start = f"{name}."
-    return {
-        file[len(start) : -len(SENT)]
-        for file in folder.files(RUNS)
-        if file.startswith(start) and file.endswith(SENT)
-    }
-
-
-def _mark_sent(folder: Folder, name: str, way: str) -> None:
-    folder.create(f"{RUNS}/{name}.{way}{SENT}", b"1")
+def _sent_file(name: str, way: str) -> str:
+    """Name the file that says in which way an alert about a run was sent."""
+    return f"{name}.{way}.sent"
 
 
 # Of the inputs that were set aside, so many are kept by name.
@@ -126,29 +111,42 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
     try:
         last = _last_run(folder)
         outcome = replace(outcome, same_as=_same_as(outcome, last))
-        notes = _append_and_send(job, folder, _record_of(outcome), outcome.lines(), last)
-        outcome = replace(outcome, notes=(*outcome.notes, *notes))
-    except (JobError, OSError, ValueError, KeyError, TypeError) as error:
-        outcome = replace(outcome, notes=(*outcome.notes, f"the history was not written: {one_line(error)}"))
-    return outcome
+        record = Record(
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            status=outcome.status,
+            exit_code=outcome.exit_code(),
+            rows=outcome.rows,
+            added=outcome.added,
+            updated=outcome.updated,
+            files=len(outcome.files),
+            failures=dict(list(outcome.failures.items())[:NAMED]),
+            gates=tuple(gate.to_dict() for gate in outcome.gates),
+            verdicts=outcome.verdicts,
+            notes=outcome.notes,
+            rescored=outcome.rescored,
+        )
+        notes = _append_and_send(job, folder, record, outcome.lines(), last)
+        return replace(outcome, notes=(*outcome.notes, *notes))
+    except HISTORY_ERRORS as error:
+        return replace(outcome, notes=(*outcome.notes, f"the history was not written: {one_line(error)}"))
 
 
 def remember_refusal(job: Job, error: BaseException) -> None:
     """Add a run that was refused or failed to the history, and send its alerts.
 
-    Where there has been no run yet, there is no history: people are told all the same.
+    Where there has been no run yet, there is no history: alerts are sent all the same.
     """
     code = error.code if isinstance(error, JobError) else UNEXPECTED
     reason = one_line(error)
-    record = Record(
-        _now(), REFUSED if isinstance(error, JobError) else BROKEN, code, 0, 0, 0, 0, notes=(reason,)
-    )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    status = REFUSED if isinstance(error, JobError) else BROKEN
+    record = Record(now, status, code, 0, 0, 0, 0, notes=(reason,))
     try:
         folder = open_folder(job.store.path, job.store.storage_options)
         if "_evals" in folder.folders():
             _append_and_send(job, folder, record, [reason], _last_run(folder))
             return
-    except (JobError, OSError, ValueError, KeyError, TypeError):
+    except HISTORY_ERRORS:
         pass
     if job.alert is not None:
         job.alert.send(_message(job, record, [reason], None), job.alert.ways)
@@ -163,10 +161,10 @@ def _append_and_send(
     if not due or job.alert is None:
         return []
     problems = job.alert.send(_message(job, record, lines, last), due)
-    # Those who were told before are not told again because others were not reached.
+    # A way that worked is not used again because another one failed.
     for way in job.alert.ways:
         if problems.get(way) is None:
-            _mark_sent(folder, name, way)
+            folder.create(f"{RUNS}/{_sent_file(name, way)}", b"1")
     return [
         f"the alert was not sent, the next run tries again: {way}: {problem}"
         for way, problem in problems.items()
@@ -176,23 +174,6 @@ def _append_and_send(
 
 def _last_run(folder: Folder) -> Record | None:
     return next(iter(read_history(folder, last=1)), None)
-
-
-def _record_of(outcome: Outcome) -> Record:
-    return Record(
-        time=_now(),
-        status=outcome.status,
-        exit_code=outcome.exit_code(),
-        rows=outcome.rows,
-        added=outcome.added,
-        updated=outcome.updated,
-        files=len(outcome.files),
-        failures=dict(list(outcome.failures.items())[:NAMED]),
-        gates=tuple(outcome.to_dict()["gates"]),
-        verdicts=outcome.verdicts,
-        notes=outcome.notes,
-        rescored=outcome.rescored,
-    )
 
 
 def _same_as(outcome: Outcome, last: Record | None) -> str | None:
@@ -213,8 +194,8 @@ def _due_ways(job: Job, folder: Folder, record: Record, last: Record | None) -> 
         return ways
     if not last.alert:
         return []
-    sent = _sent_ways(folder, last.name)
-    return [way for way in ways if way not in sent]
+    held = folder.files(RUNS)
+    return [way for way in ways if _sent_file(last.name, way) not in held]
 
 
 def _message(job: Job, record: Record, lines: Sequence[str], last: Record | None) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class Ingest:
                 for one in batch:
                     if one.file in unread:
                         self.failures[one.name] = one.change() or unread[one.file]
-                self.score([one for one in batch if one.file in paths], paths)
+                self._score([one for one in batch if one.file in paths], paths)
             self.progress(len(batch))
         if self.schema:
             for one in self.strays:
@@ -156,7 +156,7 @@ class Ingest:
         self.left_out[source.name] = reason
         self.rows[source.name], self.marks[source.name] = 0, source.mark
 
-    def score(self, sources: Sequence[Source], paths: Mapping[str, str]) -> None:
+    def _score(self, sources: Sequence[Source], paths: Mapping[str, str]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
         if not sources:
             return
@@ -182,8 +182,8 @@ class Ingest:
         except (InputError, *READ_ERRORS) as error:
             if len(sources) > 1:
                 middle = len(sources) // 2
-                self.score(sources[:middle], paths)
-                self.score(sources[middle:], paths)
+                self._score(sources[:middle], paths)
+                self._score(sources[middle:], paths)
             else:
                 self._set_apart(sources[0], paths, error)
             return
@@ -192,7 +192,7 @@ class Ingest:
             for part in parts:
                 os.unlink(part.path)
             self.failures |= refused
-            self.score([one for one in sources if one.name not in refused], paths)
+            self._score([one for one in sources if one.name not in refused], paths)
             return
         self.schema = schema
         self.score_columns |= added

@@ -28,7 +28,7 @@ from polars_evals.traces.detect import choose_files, platform_named
 from polars_evals.traces.rows import Rows
 from polars_evals.traces.scan import Reading, read_traces
 
-# How a full disk is told.
+# The error numbers of a full disk.
 NO_ROOM = (ENOSPC, EDQUOT, EFBIG)
 
 # What a step of a query and a row group of its result may hold. A query has some tens of steps at work.
@@ -124,13 +124,8 @@ def _refuse_long_lines(file: str) -> None:
     with open(file, "rb") as stream:
         begin = stream.read(4)
     kind = next((name for start, name in PACKED.items() if begin.startswith(start)), None)
-    about = os.stat(file)
-    if kind is not None and about.st_size > SMALLEST_PACKED:
-        _check_lines(file, kind, about.st_size, about.st_mtime_ns)
-
-
-@lru_cache(maxsize=64)
-def _check_lines(file: str, kind: str, size: int, mtime_ns: int) -> None:
+    if kind is None or os.path.getsize(file) <= SMALLEST_PACKED:
+        return
     import pyarrow as pa
 
     length = 0
@@ -213,16 +208,13 @@ class Input:
 
     def find(self, *, outside: str | None = None) -> Listing:
         """List the files, without those in the folder `outside`, and what was named and gives none."""
-        found = Listing()
+        found, is_inside = Listing(), is_inside_of(outside) if outside is not None else lambda _: False
         for path in self.path:
             listed = list_files(path, ENDINGS, self.storage_options)
-            if outside is not None:
-                inside = is_inside_of(outside)
-                taken = [file for file in listed.files if not inside(file)]
-                if listed.files and not taken:
-                    found.unreadable[path] = f"{path!r} matches no file but those of the store"
-                listed = replace(listed, files=taken)
-            found.files.extend(listed.files)
+            files = [file for file in listed.files if not is_inside(file)]
+            if listed.files and not files:
+                found.unreadable[path] = f"{path!r} matches no file but those of the store"
+            found.files.extend(files)
             found.unreadable.update(listed.unreadable)
             found.entries.update(listed.entries)
         if not found.files:
@@ -247,9 +239,7 @@ class Input:
             if remote:
                 copied, failures = download(remote, folder, self.storage_options)
             paths = dict[str, str]()
-            for file in entries:
-                if file in failures:
-                    continue
+            for file in [file for file in entries if file not in failures]:
                 path = copied.get(file, file)
                 try:
                     _require_readable(file, path)

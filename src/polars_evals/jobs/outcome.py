@@ -193,35 +193,41 @@ def write_reports(outcome: Outcome, report: Report) -> Outcome:
     One that cannot be written costs itself: the verdict stands, and the other files too.
     """
     written, unwritten = dict[str, str](), dict[str, str]()
-    options = report.storage_options
-    writers: dict[str, Callable[[str], None]] = {
-        "junit": lambda file: write_file(file, outcome.to_junit(), options),
-        "markdown": lambda file: write_file(file, outcome.to_markdown(), options),
-        "html": lambda file: write_file(file, _page_of(outcome), options),
+    contents: dict[str, Callable[[], str | bytes]] = {
+        "junit": outcome.to_junit,
+        "markdown": outcome.to_markdown,
+        "html": partial(_page_of, outcome),
     }
-    if outcome.comparison is not None:
-        writers["items"] = partial(_write_items, outcome.comparison, storage_options=options)
+    if outcome.comparison is not None and report.items:
+        contents["items"] = partial(
+            _items_of, outcome.comparison, as_csv=report.items.lower().endswith(".csv")
+        )
 
-    def attempt(kind: str, file: str, write: Callable[[str], None]) -> None:
+    def attempt(file: str, content: Callable[[], str | bytes], *, kind: str = "") -> None:
         try:
-            write(file)
-            written[kind] = file
+            text = content()
+            if kind:
+                write_file(file, text, report.storage_options)
+                written[kind] = file
+            else:
+                with open(file, "a", encoding="utf-8") as target:
+                    target.write(str(text))
         except BaseException as error:
             # Whatever it is: a page that cannot be drawn must not cost the verdict.
             if not is_failure(error):
                 raise
             unwritten[file] = one_line(error)
 
-    for kind, write in writers.items():
+    for kind, content in contents.items():
         if kind in report.files:
-            attempt(kind, report.files[kind], write)
+            attempt(report.files[kind], content, kind=kind)
     if step := os.environ.get("GITHUB_STEP_SUMMARY"):
-        attempt("step", step, lambda file: _append_to(file, outcome.to_markdown()))
-        written.pop("step", None)
+        attempt(step, outcome.to_markdown)
     if report.summary is not None:
         # The last one, as it lists the others.
-        final = replace(outcome, reports=written, unwritten=unwritten)
-        attempt("summary", report.summary, lambda file: write_file(file, final.to_json(), options))
+        attempt(
+            report.summary, replace(outcome, reports=written, unwritten=unwritten).to_json, kind="summary"
+        )
     return replace(outcome, reports=written, unwritten=unwritten)
 
 
@@ -231,30 +237,20 @@ def _page_of(outcome: Outcome) -> str:
         return outcome.comparison.to_html(timeline=outcome.timeline, gates=gates)
     if outcome.timeline is not None:
         return outcome.timeline.to_html(gates=gates)
-    return _waiting_page(outcome)
-
-
-def _append_to(file: str, text: str) -> None:
-    with open(file, "a", encoding="utf-8") as target:
-        target.write(text)
-
-
-def _write_items(comparison: Comparison, path: str, storage_options: Mapping[str, str] | None) -> None:
-    """Write the items that newly fail, with their texts, worst first."""
-    failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
-    if path.lower().endswith(".csv"):
-        # A spreadsheet takes a cell that begins so for a formula, whoever wrote the answer.
-        texts = pl.col(pl.String)
-        inert = pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then("'" + texts).otherwise(texts)
-        write_file(path, failing.with_columns(inert.name.keep()).write_csv(), storage_options)
-        return
-    failing.write_parquet(content := BytesIO())
-    write_file(path, content.getvalue(), storage_options)
-
-
-def _waiting_page(outcome: Outcome) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in outcome.lines())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>nothing to compare yet</title>'
         f"</head><body><h1>Nothing to compare yet</h1><ul>{lines}</ul></body></html>\n"
     )
+
+
+def _items_of(comparison: Comparison, *, as_csv: bool) -> str | bytes:
+    """Write the items that newly fail, with their texts, worst first."""
+    failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
+    if as_csv:
+        # A spreadsheet takes a cell that begins so for a formula, whoever wrote the answer.
+        texts = pl.col(pl.String)
+        safe = pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then("'" + texts).otherwise(texts)
+        return failing.with_columns(safe.name.keep()).write_csv()
+    failing.write_parquet(content := BytesIO())
+    return content.getvalue()

@@ -62,7 +62,7 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
     rescore
         Score all rows of the store again if the suite has changed; without it, a changed suite is an error.
     watch
-        Callbacks that are told the progress of the run.
+        Callbacks that report the progress of the run.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def _locked(store: Store, say: Callable[[str], None]) -> AbstractContextManager[
 
 def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
     """Score new files and commit them in one transaction."""
-    before = store.read()
+    before = store.last_commit()
     changed = before is not None and before.state.signatures != job.suite.signature
     _check_fit(job, before, changed=changed and not rescore)
     sources, beside, failures, notes = _find_new(job, before)
@@ -185,7 +185,7 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
             return outcome, before
         state = replace(_next_state(job, before, ingest), forgotten=expiry.forgotten)
         store.commit(before, state, schema, after)
-    return outcome, store.read()
+    return outcome, store.last_commit()
 
 
 def _check_fit(job: Job, before: Snapshot | None, *, changed: bool) -> None:
@@ -458,7 +458,7 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
 
 
 def _read_existing(store: Store) -> Snapshot:
-    snapshot = store.read()
+    snapshot = store.last_commit()
     if snapshot is None:
         raise StoreError(f"there is no store of scores at {store.address!r}; run the job first")
     return snapshot
@@ -487,7 +487,7 @@ def maintain(
         Step a damaged store back to its last sound version, and do nothing else. The next run takes the
         inputs again whose rows are lost with that.
     say
-        Told if another run must be waited for.
+        Called with a sentence if another run must be waited for.
 
     Returns
     -------

@@ -317,7 +317,7 @@ class Store:
         self, before: Snapshot | None, state: State, schema: Schema, added: Parts, removed: Parts
     ) -> None:
         """Write one transaction."""
-        number = randbits(62)
+        number, log = randbits(62), "_delta_log"
         self.folder.create(_state_file(number), json.dumps(state.to_dict(), ensure_ascii=False).encode())
         try:
             try:
@@ -329,11 +329,9 @@ class Store:
                 self.uses_mirror = True
                 self.transact(before, number, schema, added, removed)
             self._publish()
-            self.folder.sync(
-                f"_delta_log/{name}"
-                for name in self.folder.files("_delta_log")
-                if before is None or (name[:20].isdigit() and int(name[:20]) > before.version)
-            )
+            known = -1 if before is None else before.version
+            names = [name for name in self.folder.files(log) if known < 0 or _version_of(name) > known]
+            self.folder.sync(f"{log}/{name}" for name in names)
         except BaseException as error:
             if (
                 is_failure(error)
@@ -419,7 +417,7 @@ class Store:
             table.cleanup_metadata()
         return len(gone) + self._remove_abandoned()
 
-    def read(self) -> Snapshot | None:
+    def last_commit(self) -> Snapshot | None:
         """Read the last commit and check that its files are there; None if there was none.
 
         Another process may commit meanwhile and remove what an older commit needs, so that a commit with
@@ -428,14 +426,12 @@ class Store:
         while True:
             log = self.folder.files("_delta_log")
             try:
-                return self._read_last()
+                return self._sound_commit() if self.exists() else None
             except StoreError:
                 if self.folder.files("_delta_log").keys() == log.keys():
                     raise
 
-    def _read_last(self) -> Snapshot | None:
-        if not self.exists():
-            return None
+    def _sound_commit(self) -> Snapshot:
         try:
             snapshot = self.load()
         except StoreError:
@@ -461,8 +457,8 @@ class Store:
 
         The inputs whose rows are lost with that are no longer known, so that the next run takes them again.
         """
-        log = {name: int(name[:20]) for name in self.folder.files("_delta_log") if name[:20].isdigit()}
-        for version in sorted(set(log.values()), reverse=True):
+        log = {name: _version_of(name) for name in self.folder.files("_delta_log")}
+        for version in sorted({*log.values()} - {-1}, reverse=True):
             try:
                 snapshot = self.load(version)
             except NewerStoreError:
@@ -557,7 +553,7 @@ class Store:
         self._tidy()
 
     def _is_committed(self, state: State, names: Sequence[str], error: BaseException) -> bool:
-        """Whether a commit counts, although its writer was told of an error."""
+        """Whether a commit counts, although its writer got an error."""
         try:
             snapshot = self.load() if self.exists() else None
         except Exception as unreadable:
@@ -584,6 +580,11 @@ class Store:
         return len(old)
 
 
+def _version_of(name: str) -> int:
+    """Return the version that a file of the log belongs to; -1 for another file."""
+    return int(name[:20]) if name[:20].isdigit() else -1
+
+
 def _state_file(number: int) -> str:
     return f"_evals/state-{number:016x}.json"
 
@@ -595,7 +596,7 @@ def _is_part(name: str) -> bool:
 def find_store(path: str | Path, storage_options: Mapping[str, str] | None = None) -> Snapshot | None:
     """Read the last commit of a store; None if there is none."""
     folder = open_folder(path, storage_options)
-    return Store(folder).read() if "_delta_log" in folder.folders() else None
+    return Store(folder).last_commit() if "_delta_log" in folder.folders() else None
 
 
 def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:

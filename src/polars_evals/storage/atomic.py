@@ -26,9 +26,9 @@ fcntl = _system_module("fcntl")
 msvcrt = _system_module("msvcrt")
 is_windows = sys.platform == "win32"
 
-# How a lock that another process holds is told.
+# The error numbers of a lock that another process holds.
 HELD = (EACCES, EAGAIN, EDEADLK)
-# How a file system tells that it has no locks.
+# The error numbers of a file system without locks.
 NO_LOCKS = (ENOLCK, ENOSYS, ENOTSUP)
 
 # The folders on this machine that this process is writing to.
