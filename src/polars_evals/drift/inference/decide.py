@@ -362,9 +362,7 @@ def summarize(
     mean = _placed(rows.filter(pl.col("component") == MEAN), facts)
     rate = _placed(rows.filter(pl.col("component") == PASS_RATE), facts)
     tests = int(rows["q_value"].count())
-    parts: list[list[dict[str, Any]]] = [[] for _ in range(facts.height)]
-    for one in rows.iter_rows(named=True):
-        parts[one["row"]].append(one)
+    parts = rows.rows_by_key("row", named=True, include_key=True)
     made: dict[str, list[Any]] = {
         name: [] for name in ("verdict", "sequential_verdict", "decided_by", "not_worse", "reason")
     }
