@@ -17,7 +17,7 @@ from polars_evals.suite.metric import Metric
 from polars_evals.suite.suggest import Suggestion, suggest
 from polars_evals.suite.suite import Suite
 from polars_evals.traces.scan import read_traces
-from polars_evals.traces.tables import SOURCE
+from polars_evals.traces.source import SOURCE
 from polars_evals.wording import counted, did_you_mean
 
 if TYPE_CHECKING:

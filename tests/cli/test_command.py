@@ -262,6 +262,14 @@ def test_importing_the_package_imports_no_extra() -> None:
     )
 
 
+def test_a_table_for_the_terminal_imports_nothing_that_compares() -> None:
+    slow = ["polars_evals.drift", "scipy", "pyarrow", "altair"]
+    code = "import sys, polars_evals.report.terminal, polars_evals.jobs.inputs; "
+    code += f"print([name for name in {slow} if name in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
 def test_a_missing_extra_is_told(tmp_path: Path) -> None:
     (tmp_path / "deltalake").mkdir()
     (tmp_path / "deltalake/__init__.py").write_text("raise ModuleNotFoundError('no', name='deltalake')")

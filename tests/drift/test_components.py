@@ -13,9 +13,7 @@ from polars.testing import assert_frame_equal
 from sklearn import metrics as sklearn
 
 import polars_evals as pe
-from polars_evals.drift.adjust import adjust_sides
-from polars_evals.drift.shrink import shrink
-from polars_evals.drift.truth import correct
+from polars_evals.drift.inference.corrections import adjust_sides, correct, shrink
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 SIDES: dict[str, Any] = {"version": "model", "baseline": "v1"}

@@ -222,7 +222,7 @@ def test_what_nobody_foresaw_is_in_the_history(tmp_path: Path, monkeypatch: pyte
     job = make_job(tmp_path)
     deliver(traces(range(6)), tmp_path / "traces/a.parquet", 1)
     run(job)
-    monkeypatch.setattr("polars_evals.jobs.runner.judge", lambda *_: 1 / 0)
+    monkeypatch.setattr("polars_evals.jobs.runner.compare_and_judge", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run(job)
     monkeypatch.undo()

@@ -14,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_evals.jobs import ingest, run, scan_store
+from polars_evals.jobs.store import Writer
 from tests.jobs.support import SUITE, traces
 
 REAL = Path(__file__).parents[1] / "traces/real"
@@ -165,7 +166,7 @@ def test_they_are_looked_at_once_and_scored_in_one_query(
 
         monkeypatch.setattr(owner, name, count)
 
-    counted(ingest, "write_parts")
+    counted(Writer, "write")
     counted(pl.LazyFrame, "collect_schema")
     content = (REAL / "langfuse/5.0.4/observations.jsonl").read_bytes()
     counts = []
@@ -179,7 +180,7 @@ def test_they_are_looked_at_once_and_scored_in_one_query(
         assert len(run(job_of(folder, "")).files) == 2 * many
         counts.append(dict(calls))
     few, many_more = counts
-    assert few["write_parts"] == many_more["write_parts"] == 1
+    assert few["write"] == many_more["write"] == 1
     assert few["collect_schema"] == many_more["collect_schema"]
 
 

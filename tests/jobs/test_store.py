@@ -213,7 +213,7 @@ def test_a_commit_on_an_outdated_snapshot_is_refused(tmp_path: Path) -> None:
     before = table(tmp_path)
     store = Store(open_folder(tmp_path / "scores"))
     with pytest.raises(StoreError, match="another run changed the store"):
-        store.commit(stale, stale.state, stale.schema, [], list(stale.parts))
+        store.commit(stale, stale.state, stale.schema, [])
     assert_frame_equal(table(tmp_path), before)
 
 

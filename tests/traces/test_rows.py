@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polars_evals.traces.content import TraceFile
+from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate
-from polars_evals.traces.rows import as_time, with_text_as_time
-from polars_evals.traces.source import TIME, Field, Stream, Table
+from polars_evals.traces.source import TIME, Field, Stream, Table, as_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ NESTED = pl.DataFrame(
 
 
 def read(name: str) -> list[Any] | None:
-    field = Table("parquet", (), [], dict(NESTED.schema)).field([Candidate(name, "text")])
+    field = Table(GENERIC, [], dict(NESTED.schema)).field([Candidate(name, "text")])
     if field is None:
         return None
     return NESTED.select(field.expr.cast(pl.String).alias("value")).get_column("value").to_list()
@@ -76,20 +77,18 @@ def test_lines_are_read_like_columns(tmp_path: Path) -> None:
     names = {"a.b": "1", "x.y": "dot", "x.z": None, "s": "null", "n": None, "never.seen": None, "é": "é"}
     # A key may hold quotes and backslashes, and come twice: then the last counts.
     for name, first in (names | {'q"u\\o': "odd", "d": "2"}).items():
-        stream = Stream((), {str(file): "lines"}, {"a": pl.String()})
+        stream = Stream(GENERIC, [TraceFile(str(file), "lines", str(file))], {"a": pl.String()})
         field = stream.source_field(name)
+        assert field is not None
         found = stream.scan().select(field.expr.alias("v")).collect().get_column("v").to_list()
         assert found == [first, None, None], name
 
 
 def times(values: list[Any], dtype: pl.DataType | None = None) -> list[datetime | None]:
     series = pl.Series("t", values, dtype=dtype)
-    if series.dtype == pl.String:
-        result = with_text_as_time(series.to_frame().lazy(), "t").collect().get_column("t")
-    else:
-        expr = as_time(Field(pl.col("t"), series.dtype))
-        assert expr is not None
-        result = series.to_frame().select(expr.alias("t")).get_column("t")
+    expr = as_time(Field(pl.col("t"), series.dtype))
+    assert expr is not None
+    result = series.to_frame().select(expr.alias("t")).get_column("t")
     assert result.dtype == TIME
     return result.to_list()
 

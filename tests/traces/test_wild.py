@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_evals as pe
 
@@ -305,6 +307,15 @@ def test_fields_of_dspy_that_are_compared_are_answer_and_reference(tmp_path: Pat
     (tmp_path / "a.json").write_text(json.dumps([row]))
     found = pe.scan_traces(tmp_path / "a.json", scores=True).collect()
     assert found.select("input", "output", "expected", "metric_score").rows() == [("2 + 2?", "5", "4", 0.0)]
+
+
+def test_promptfoo_says_the_same_in_json_and_in_yaml(tmp_path: Path) -> None:
+    source = next(Path(__file__).parent.glob("real/promptfoo/*/results.json"))
+    # JSON is YAML.
+    shutil.copy(source, tmp_path / "results.yaml")
+    found = pe.scan_traces(tmp_path / "results.yaml").collect()
+    assert found["ts"].null_count() == 0
+    assert_frame_equal(found, pe.scan_traces(source).collect())
 
 
 def test_old_tables_of_promptfoo(tmp_path: Path) -> None:

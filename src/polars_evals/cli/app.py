@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter
 from pathlib import Path
 from shutil import get_terminal_size
 from types import SimpleNamespace
@@ -111,7 +112,7 @@ def _question(name: str, example: str, about: str, takes: str, more: str = "", /
     def ask(given: SimpleNamespace) -> None:
         with explained():
             from polars_evals import drift
-            from polars_evals.jobs.scoring import scan_scored
+            from polars_evals.jobs.ingest import scan_scored
 
             files = getattr(given, first)
             asked = options.arguments({option: getattr(given, option) for option in others})
@@ -220,7 +221,7 @@ def compare(given: SimpleNamespace) -> None:
     with explained():
         from polars_evals.cli.reading import need_pairs, with_defaults
         from polars_evals.drift import compare_spec
-        from polars_evals.jobs.scoring import scan_scored
+        from polars_evals.jobs.ingest import scan_scored
 
         spec = options.comparison_spec(vars(given))
         if given.time is not None and given.html is None:
@@ -354,7 +355,7 @@ def run(given: SimpleNamespace) -> None:
 def status(given: SimpleNamespace) -> None:
     """Show the last runs of a job, the files they read and skipped, and the current gates; runs nothing."""
     with explained():
-        from polars_evals.jobs.upkeep import status as status_of
+        from polars_evals.jobs.runner import status as status_of
         from polars_evals.report.terminal import fold_of, status_lines, width_of
 
         found = status_of(given.job, last=given.last)
@@ -374,7 +375,7 @@ def status(given: SimpleNamespace) -> None:
 def maintain(given: SimpleNamespace) -> None:
     """Delete a store's old rows on request, merge its small files, and remove replaced ones."""
     with stoppable(), explained():
-        from polars_evals.jobs.upkeep import maintain as maintain_store
+        from polars_evals.jobs.runner import maintain as maintain_store
         from polars_evals.wording import counted
 
         chosen = {"keep": given.keep, "keep_days": given.keep_days, "restore": given.restore}
@@ -413,14 +414,13 @@ def _describe(name: str) -> dict[str, Any]:
     from polars_evals.suite.metric import metric_type
 
     kind = metric_type(name)
-    required = [option for option, given in kind.options.items() if given.default is given.empty]
+    defaults = {option: one.default for option, one in kind.options.items()}
+    required = [option for option, default in defaults.items() if default is Parameter.empty]
     return {
         "metric": name,
         "about": (inspect.getdoc(kind.function) or "").split("\n")[0],
         "compares_with_expected": kind.has_expected,
-        "options": {
-            option: None if option in required else given.default for option, given in kind.options.items()
-        },
+        "options": defaults | dict.fromkeys(required),
         "required": required,
     }
 
@@ -431,11 +431,11 @@ def _overview(found: list[dict[str, Any]]) -> str:
     width = max(len(one["metric"]) for one in found)
     lines = []
     for one in found:
-        options = ", ".join(
+        options = [
             option if option in one["required"] else f"{option}={value!r}"
             for option, value in one["options"].items()
-        )
-        lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {options}")
+        ]
+        lines.append(f"{one['metric']:{width}}  {one['about']}\n{'':{width}}  {', '.join(options)}")
     lines += ["", "Steps that clean the texts first, in a suite as `clean = [...]`:", f"  {KNOWN}"]
     return "\n".join(lines)
 
@@ -460,15 +460,9 @@ def demo(given: SimpleNamespace) -> None:
         examples = _example_traces()
         given.output.mkdir(parents=True, exist_ok=True)
         suite.sink_parquet(pl.scan_parquet(examples), scored)
-        comparison = compare_rows(
-            pl.scan_parquet(scored),
-            version="model",
-            baseline="assistant-1.0",
-            candidate="assistant-2.0",
-            item="item_id",
-            cluster="session_id",
-            by=["topic"],
-        )
+        versions = {"version": "model", "baseline": "assistant-1.0", "candidate": "assistant-2.0"}
+        rows = pl.scan_parquet(scored)
+        comparison = compare_rows(rows, **versions, item="item_id", cluster="session_id", by=["topic"])
         written = deliver(comparison, SimpleNamespace(html=page))
         if given.as_json:
             frames = {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}

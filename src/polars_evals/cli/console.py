@@ -66,7 +66,9 @@ def show(text: str, *, as_json: bool = False) -> None:
         if as_json:
             write(clean(text), sys.stdout, errors="strict")
         else:
-            write(_painted(clean(text)), sys.stdout)
+            from polars_evals.report.terminal import coloured, wants_colour
+
+            write(coloured(clean(text)) if wants_colour(sys.stdout) else clean(text), sys.stdout)
     except UnicodeEncodeError:
         write(json.dumps(json.loads(clean(text)), indent=2), sys.stdout)
     except OSError as error:
@@ -74,12 +76,6 @@ def show(text: str, *, as_json: bool = False) -> None:
         if isinstance(error, BrokenPipeError) or (atomic.is_windows and error.errno == EINVAL):
             raise BrokenPipeError from None
         raise
-
-
-def _painted(text: str) -> str:
-    from polars_evals.report.terminal import coloured, wants_colour
-
-    return coloured(text) if wants_colour(sys.stdout) else text
 
 
 def write(text: str, stream: TextIO, errors: str = "polars-evals-plain") -> None:
@@ -122,7 +118,15 @@ def explained() -> Iterator[None]:
 
 def _explain(error: BaseException) -> NoReturn:
     """Say what went wrong, keep the trace where it is asked for, and leave."""
-    code = _exit_code_of(error)
+    import polars as pl
+
+    # Whose fault it is: the input's, that of what was asked, or the program's.
+    if isinstance(error, JobError):
+        code = error.code
+    elif isinstance(error, pl.exceptions.PolarsError | OSError):
+        code = INPUT
+    else:
+        code = USAGE if isinstance(error, ValueError | ModuleNotFoundError) else UNEXPECTED
     message = str(error) or type(error).__name__
     if code == UNEXPECTED:
         message = (
@@ -139,21 +143,6 @@ def _explain(error: BaseException) -> NoReturn:
             tell(f"--log cannot be written: {one_line(unwritten)}")
     if as_json:
         show(json.dumps({"error": clean(redacted(message)), "exit_code": code}, indent=2))
-    _fail(message, code)
-
-
-def _exit_code_of(error: BaseException) -> int:
-    """Tell whose fault it is: the input's, that of what was asked, or the program's."""
-    import polars as pl
-
-    if isinstance(error, JobError):
-        return error.code
-    if isinstance(error, pl.exceptions.PolarsError | OSError):
-        return INPUT
-    return USAGE if isinstance(error, ValueError | ModuleNotFoundError) else UNEXPECTED
-
-
-def _fail(message: str, code: int) -> NoReturn:
     for one in without_query(message).splitlines():
         write(f"polars-evals: {clean(redacted(one), 2_000)}", sys.stderr)
     raise typer.Exit(code)
@@ -248,6 +237,5 @@ def leave(verdicts: Collection[str], given: Any) -> None:
     """Leave with the exit code of the worst verdict, or with 0 where `--exit-zero` asks for it."""
     if getattr(given, "exit_zero", False):
         raise typer.Exit(0)
-    if "regressed" in verdicts:
-        raise typer.Exit(GATE_FAILED)
-    raise typer.Exit(INCONCLUSIVE if given.fail_on_inconclusive and "inconclusive" in verdicts else 0)
+    is_unclear = given.fail_on_inconclusive and "inconclusive" in verdicts
+    raise typer.Exit(GATE_FAILED if "regressed" in verdicts else INCONCLUSIVE if is_unclear else 0)

@@ -68,11 +68,10 @@ def _text(done: "Diff", given: SimpleNamespace, written: Mapping[str, str]) -> s
 
 def _steps(done: "Diff", given: SimpleNamespace) -> list[list[str]]:
     steps, inputs = [], list(given.inputs)
-    inputs += [word for one in given.columns or [] for word in ("--column", one)]
-    inputs += [word for one in given.keep or [] for word in ("--keep", one)]
+    inputs += [*_repeated("--column", given.columns), *_repeated("--keep", given.keep)]
     inputs += ["--format", given.format_name] if given.format_name != "auto" else []
     if given.metrics:
-        scoring = [word for name in given.metrics for word in ("--metric", name)]
+        scoring = _repeated("--metric", given.metrics)
     elif given.suite is not None:
         scoring = ["--suite", str(given.suite)]
     else:
@@ -81,10 +80,14 @@ def _steps(done: "Diff", given: SimpleNamespace) -> list[list[str]]:
     steps.append(["score", *inputs, *scoring, "--output", "scored.parquet"])
     spec = done.comparison.spec
     versions = ["--version", done.version, "--baseline", spec.baseline, "--item", done.item]
-    versions += [word for one in given.by or [] for word in ("--by", one)]
+    versions += _repeated("--by", given.by)
     versions += ["--cluster", given.cluster] if given.cluster is not None else []
     steps.append(["compare", "scored.parquet", *versions, "--html", "report.html"])
     return steps
+
+
+def _repeated(option: str, values: list[str] | None) -> list[str]:
+    return [word for value in values or [] for word in (option, value)]
 
 
 def _as_json(done: "Diff") -> str:

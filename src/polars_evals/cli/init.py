@@ -16,11 +16,18 @@ from polars_evals.storage.objects import is_remote
 from polars_evals.suite.files import to_toml, toml_value
 from polars_evals.suite.suggest import LOOKED_AT, suggest
 from polars_evals.traces.scan import read_traces
-from polars_evals.traces.tables import SOURCE
+from polars_evals.traces.source import SOURCE
 
 SUITE, JOB = "evals.toml", "job.toml"
 # Columns that say what a row is, and no group of rows.
 ROLES = {"trace_id", "item_id", "input", "expected", "model", "version", "source_broken", *SOURCE}
+NO_EXPECTED = """\
+# The answers have no expected values. Add them from a file:
+# [input.dataset]
+# path = "questions.csv"
+# on = "item_id"
+# expected = "answer"
+""".splitlines()
 # How many columns of groups are proposed.
 MOST_SLICED = 3
 
@@ -42,10 +49,8 @@ def write_files(
         raise ConfigError(f"{', '.join(taken)} already exists: choose another folder with --output")
     traces = _read(paths, folder, reading)
     suggestion = suggest(traces.head(LOOKED_AT))
-    texts = [
-        _suite_text(suggestion.suite.to_dict(), suggestion.reasons),
-        _job_text(paths, folder, traces, reading),
-    ]
+    suite = _suite_text(suggestion.suite.to_dict(), suggestion.reasons)
+    texts = [suite, _job_text(paths, folder, traces, reading)]
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in zip(files, texts, strict=True):
         with open(file, "x", encoding="utf-8", newline="\n") as stream:
@@ -58,11 +63,8 @@ def _read(paths: Sequence[str], folder: Path, reading: Mapping[str, Any]) -> pl.
     found = read_traces(list(paths), **{"as_is": ("output",), **reading})
     frame = found.require(f"{', '.join(paths)} has no answers")
     names = frame.collect_schema().names()
-    absent = [
-        name
-        for name in ("trace_id", "model", "version", "item_id", "input", "expected", "ts")
-        if name not in names
-    ]
+    canonical = ("trace_id", "model", "version", "item_id", "input", "expected", "ts")
+    absent = [name for name in canonical if name not in names]
     files = {file: file if is_remote(file) else _from(folder, file) for file in found.files}
     frame = frame.with_columns(
         pl.col("source_file").replace(files),
@@ -96,14 +98,7 @@ def _job_text(paths: Sequence[str], folder: Path, traces: pl.LazyFrame, reading:
         pairs = ", ".join(f"{name} = {toml_value(source)}" for name, source in reading["columns"].items())
         lines.append(f"columns = {{ {pairs} }}")
     if not _any(traces, "expected"):
-        lines += [
-            "",
-            "# The answers have no expected values. Add them from a file:",
-            "# [input.dataset]",
-            '# path = "questions.csv"',
-            '# on = "item_id"',
-            '# expected = "answer"',
-        ]
+        lines += ["", *NO_EXPECTED]
     lines += ["", "[suite]", f"path = {toml_value(SUITE)}", "", "[store]", 'path = "scores"']
     versions = _versions(traces)
     return "\n".join([*lines, *_key_lines(traces, versions), "", *_comparison_lines(traces, versions)]) + "\n"
@@ -129,16 +124,10 @@ def _comparison_lines(traces: pl.LazyFrame, versions: _Versions | None) -> list[
     gate = ["[[gate]]", 'fail_on = "regressed"']
     report = ["[report]", 'html = "report.html"', 'junit = "report.xml"', 'summary = "summary.json"']
     if versions is None:
-        section = [
-            "[compare]",
-            'version = "model"',
-            'baseline = "the version to compare with"',
-            f'item = "{item}"',
-        ]
+        section = ["[compare]", 'version = "model"', 'baseline = "the version to compare with"']
         return [
             "# The answers are of one version. Once there is a second one, compare it:",
-            *(f"# {line}" for line in [*section, *gate]),
-            *(f"# {line}" for line in report[:3]),
+            *(f"# {line}" for line in [*section, f'item = "{item}"', *gate, *report[:3]]),
             "",
             report[0],
             report[3],
@@ -171,12 +160,8 @@ def _slice_lines(traces: pl.LazyFrame, item: str, version: str) -> list[str]:
 def _versions(traces: pl.LazyFrame) -> _Versions | None:
     """Find the column that tells versions apart, and the first of them."""
     for column in ("model", "version", "source_file"):
-        found = (
-            traces.filter(pl.col(column).is_not_null())
-            .group_by(column, maintain_order=True)
-            .agg(pl.col("ts").min())
-            .collect()
-        )
+        known = traces.filter(pl.col(column).is_not_null())
+        found = known.group_by(column, maintain_order=True).agg(pl.col("ts").min()).collect()
         if found.height < 2:
             continue
         names = found[column].to_list()

@@ -14,8 +14,8 @@ import polars as pl
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.cli.console import stoppable
 from polars_evals.cli.options import AUTO
+from polars_evals.jobs.ingest import read_all, score_files, summary
 from polars_evals.jobs.inputs import Input
-from polars_evals.jobs.scoring import read_all, score_files, summary
 from polars_evals.suite import Metric, Suite
 from polars_evals.traces.content import kind_of
 from polars_evals.traces.dataset import Dataset
@@ -54,7 +54,7 @@ def score_input(source: Input, suite: Suite, output: str | Path, engine: str) ->
         if engine not in known:
             hint = did_you_mean(engine, known)
             raise ConfigError(f'--engine must be one of {", ".join(known)}, got "{engine}"{hint}')
-        return _score_there(source, suite, output, engine)
+        return _score_on_cluster(source, suite, output, engine)
     with stoppable(), in_options():
         return score_files(source, suite, output)
 
@@ -72,14 +72,14 @@ def finding_lines(findings: list[dict[str, Any]]) -> str:
         return "nothing found"
     lines = []
     for one in findings:
-        where = ", ".join(part for part in (one["metric"], one["column"]) if part)
         rows = f"{counted(one['rows'], 'row')} ({one['share']:.0%})" if one["share"] is not None else ""
-        lines.append(f"{one['severity']}: {one['finding']}: {', '.join(filter(None, (where, rows)))}")
+        where = ", ".join(filter(None, (one["metric"], one["column"], rows)))
+        lines.append(f"{one['severity']}: {one['finding']}: {where}")
         lines.append(f"  {one['advice']}" + (f"; such as {one['example']!r}" if one["example"] else ""))
     return "\n".join(lines)
 
 
-def _score_there(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
+def _score_on_cluster(source: Input, suite: Suite, output: str | Path, engine: str) -> dict[str, Any]:
     """Score the files on a cluster, into a folder."""
     if source.format != "auto" or source.columns or source.keep or source.rows:
         raise ConfigError(f"--engine {engine} reads plain Parquet files; leave out the options of traces")
@@ -129,9 +129,8 @@ def choose_suite(suite: Path | None, metrics: list[str] | None) -> Suite:
             return Suite([Metric(name) for name in metrics or []])
         except ValueError as error:
             if str(error).endswith("is missing"):
-                raise ConfigError(
-                    f"{error}; --metric takes no options: write a suite file for --suite"
-                ) from None
+                hint = "--metric takes no options: write a suite file for --suite"
+                raise ConfigError(f"{error}; {hint}") from None
             raise
     try:
         return Suite.load(suite)

@@ -12,6 +12,7 @@ from polars_evals.drift.columns import flat
 from polars_evals.drift.comparison import Comparison
 from polars_evals.drift.components import PEOPLE, confusion, describe_classes, describe_labels
 from polars_evals.drift.inference import column, floats
+from polars_evals.drift.inference.corrections import SHRUNK, with_shrunk
 from polars_evals.drift.inference.decide import correct, decide, summarize, test
 from polars_evals.drift.inference.estimate import IDENTITY, Estimates
 from polars_evals.drift.inference.intervals import welch_p, wilson
@@ -21,7 +22,6 @@ from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
 from polars_evals.drift.labels import join_labels
 from polars_evals.drift.pair import names_in, pair
 from polars_evals.drift.read import read
-from polars_evals.drift.shrink import SHRUNK, with_shrunk
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
 from polars_evals.suite.measure import Measures

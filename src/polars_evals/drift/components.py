@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.adjust import FEWEST as FEWEST_ROWS
-from polars_evals.drift.adjust import adjust_sides, mix_differs, shares
 from polars_evals.drift.aggregates import Influence, influence
 from polars_evals.drift.columns import LABELS, trait
 from polars_evals.drift.inference import floats
-from polars_evals.drift.truth import FEWEST, correct
+from polars_evals.drift.inference.corrections import (
+    FEWEST_LABELS,
+    FEWEST_ROWS,
+    adjust_sides,
+    correct,
+    mix_differs,
+    shares,
+)
 from polars_evals.wording import counted, have, listed, verb
 
 if TYPE_CHECKING:
@@ -340,7 +345,7 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
         else:
             undefined[at] = (
                 f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "
-                f"candidate; at least {FEWEST} of each are needed to correct {name}"
+                f"candidate; at least {FEWEST_LABELS} of each are needed to correct {name}"
             )
     facts["undefined"] = undefined
     return Component(MEAN, numbers[0], numbers[1], facts=facts, possible=_bounds(*scores), notes=notes)

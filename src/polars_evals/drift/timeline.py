@@ -13,10 +13,10 @@ import polars as pl
 
 from polars_evals._polars import format_text, offset_by, truncate
 from polars_evals.drift import columns
-from polars_evals.drift.adjust import mix_differs
 from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.clusters import residuals, robust_variance
+from polars_evals.drift.inference.corrections import mix_differs
 from polars_evals.drift.inference.decide import VERDICTS, combine
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.multiple import benjamini_hochberg

@@ -4,54 +4,38 @@ from typing import TYPE_CHECKING
 
 from polars_evals._lazy import import_lazily
 
+# The public names, and where they are. They are imported when first used.
+_LAZY = {
+    **dict.fromkeys(("ConfigError", "InputError", "JobError", "StoreError"), "._errors"),
+    "Job": "config",
+    **dict.fromkeys(("scan_scored", "score_files"), "ingest"),
+    "Input": "inputs",
+    "Outcome": "outcome",
+    **dict.fromkeys(("Status", "maintain", "run", "status"), "runner"),
+    "scan_store": "store",
+}
+
+__all__ = ["Input"]
+__all__ += [name for name in _LAZY if name != "Input"]
+
+# A type checker cannot read the table.
 if TYPE_CHECKING:
-    from polars_evals._errors import ConfigError, InputError, JobError, StoreError
-    from polars_evals.jobs.config import Job
-    from polars_evals.jobs.inputs import Input
-    from polars_evals.jobs.outcome import Outcome
-    from polars_evals.jobs.runner import run
-    from polars_evals.jobs.scoring import scan_scored, score_files
-    from polars_evals.jobs.store import scan_store
-    from polars_evals.jobs.upkeep import Status, maintain, status
-
-__all__ = [
-    "ConfigError",
-    "Input",
-    "InputError",
-    "Job",
-    "JobError",
-    "Outcome",
-    "Status",
-    "StoreError",
-    "maintain",
-    "run",
-    "scan_scored",
-    "scan_store",
-    "score_files",
-    "status",
-]
-
-if not TYPE_CHECKING:
-    __getattr__ = import_lazily(
-        __name__,
-        {
-            "ConfigError": "._errors",
-            "Input": "inputs",
-            "InputError": "._errors",
-            "Job": "config",
-            "JobError": "._errors",
-            "Outcome": "outcome",
-            "Status": "upkeep",
-            "StoreError": "._errors",
-            "maintain": "upkeep",
-            "run": "runner",
-            "scan_scored": "scoring",
-            "scan_store": "store",
-            "score_files": "scoring",
-            "status": "upkeep",
-        },
-        __all__,
-    )
+    from polars_evals._errors import ConfigError as ConfigError
+    from polars_evals._errors import InputError as InputError
+    from polars_evals._errors import JobError as JobError
+    from polars_evals._errors import StoreError as StoreError
+    from polars_evals.jobs.config import Job as Job
+    from polars_evals.jobs.ingest import scan_scored as scan_scored
+    from polars_evals.jobs.ingest import score_files as score_files
+    from polars_evals.jobs.inputs import Input as Input
+    from polars_evals.jobs.outcome import Outcome as Outcome
+    from polars_evals.jobs.runner import Status as Status
+    from polars_evals.jobs.runner import maintain as maintain
+    from polars_evals.jobs.runner import run as run
+    from polars_evals.jobs.runner import status as status
+    from polars_evals.jobs.store import scan_store as scan_store
+else:
+    __getattr__ = import_lazily(__name__, _LAZY, __all__)
 
 
 def __dir__() -> list[str]:

@@ -1,29 +1,50 @@
-"""Read new files in batches, score them into data files, and set bad files apart."""
+"""Score new files: for a job in batches into data files of its store, or all into one file."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import polars as pl
 
-from polars_evals._errors import InputError, StoreError
-from polars_evals.jobs.inputs import CHANGED, READ_ERRORS, Input
-from polars_evals.jobs.retention import HASH, PART
-from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
-from polars_evals.jobs.store import Part, scan_parts, write_parts
-from polars_evals.storage.objects import Entry, is_remote
+from polars_evals._errors import ConfigError, InputError, StoreError
+from polars_evals.jobs.inputs import READ_ERRORS, Input, row_bytes, small_steps
+from polars_evals.jobs.store import (
+    HASH,
+    PART,
+    PART_BYTES,
+    SOURCE,
+    Part,
+    Parts,
+    Schema,
+    Writer,
+    conform,
+    find_store,
+    merge_schemas,
+    scan_parts,
+)
+from polars_evals.storage import atomic
+from polars_evals.storage.objects import CHANGED, Entry, is_remote, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.suite import Suite
+from polars_evals.suite import Suite, signatures
+from polars_evals.suite.lint import describe_unlabelled, unlabelled
+from polars_evals.suite.signature import SIGNATURE
 from polars_evals.traces.detect import UNKNOWN
 from polars_evals.traces.scan import Reading, is_broken
-from polars_evals.wording import counted, listed, verb
+from polars_evals.traces.source import SOURCE as READ_FROM
+from polars_evals.wording import counted, listed, verb, without_query
 
+if TYPE_CHECKING:
+    from polars_evals.jobs.config import Job
+
+ENDINGS = (".parquet", ".pq")
 # Files that are read and scored together. The rows of a batch of small files are held at once.
 SMALL_BYTES = 1 << 20
 SMALL_BATCH, LARGE_BATCH = (1024, 16 << 20), (64, 256 << 20)
@@ -55,8 +76,8 @@ class Source:
     @property
     def mark(self) -> dict[str, int | str]:
         """What tells this content of the file from another."""
-        mark: dict[str, int | str] = {"size": self.entry.size, "mtime_ns": self.entry.time_ns}
-        return {**mark, "etag": self.entry.etag} if self.entry.etag else mark
+        etag = {"etag": self.entry.etag} if self.entry.etag else {}
+        return {"size": self.entry.size, "mtime_ns": self.entry.time_ns, **etag}
 
     @property
     def time(self) -> datetime:
@@ -88,15 +109,11 @@ def relative(file: str, folder: Path) -> str:
 
 @dataclass
 class Ingest:
-    """Scores files into a staging folder, and keeps account of them."""
+    """Scores files of a job into a staging folder, and keeps account of them."""
 
-    source: Input
-    suite: Suite
-    key: Sequence[str]
-    newest: str | None
-    folder: Path
+    job: Job
+    writer: Writer
     progress: Callable[[int], None] = lambda _: None
-    check_schema: Callable[[Mapping[str, pl.DataType]], None] = lambda _: None
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     score_columns: set[str] = field(default_factory=set)
     parts: list[Part] = field(init=False, default_factory=list)
@@ -111,11 +128,18 @@ class Ingest:
     # The columns with which each part was written, as long as they can still change.
     written: dict[str, dict[str, pl.DataType]] = field(init=False, default_factory=dict)
 
+    def __post_init__(self) -> None:
+        key = (name for name in self.job.store.key if name not in SOURCE)
+        self._needed = list(dict.fromkeys([*_columns_of(self.job.suite), *key]))
+
     def take(self, sources: Sequence[Source]) -> None:
         """Score the files; one that cannot be read or does not fit is in `failures`."""
         for batch in _batches(sources):
             entries = {one.file: one.entry for one in batch}
-            with self.source.copies(entries, self.folder / f"{uuid4().hex}-inputs") as (paths, unread):
+            with self.job.input.copies(entries, self.writer.folder / f"{uuid4().hex}-inputs") as (
+                paths,
+                unread,
+            ):
                 for one in batch:
                     if one.file in unread:
                         self.failures[one.name] = one.change() or unread[one.file]
@@ -136,16 +160,14 @@ class Ingest:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
         if not sources:
             return
-        folder = self.folder / uuid4().hex
         try:
-            reading = self.source.read(
-                {one.file: paths[one.file] for one in sources}, self._needed_columns, apart=True
-            )
+            reading = self._read(sources, paths)
             for one in sources:
                 if one.file in reading.failed:
                     change = one.change()
-                    reason = reading.failed[one.file].replace(paths[one.file], one.file)
-                    self.failures[one.name] = change or reason
+                    self.failures[one.name] = change or reading.failed[one.file].replace(
+                        paths[one.file], one.file
+                    )
                     if one.file in reading.strays and not change:
                         self.strays.append(one)
                 elif one.file in reading.left_out:
@@ -156,21 +178,19 @@ class Ingest:
             frame, schema, added = self._query(reading, sources)
             # The rows of other small files are few, however long they are.
             longest = [paths[one.file] for one in sources if one.entry.size > SMALL_BYTES or one._is_packed]
-            parts = write_parts(frame, folder, self.suite.metadata, read=longest)
+            parts = self.writer.write(frame, longest)
         except (InputError, *READ_ERRORS) as error:
-            # A half needs the room.
-            shutil.rmtree(folder, ignore_errors=True)
             if len(sources) > 1:
                 middle = len(sources) // 2
                 self.score(sources[:middle], paths)
                 self.score(sources[middle:], paths)
-                return
-            self._set_apart(sources[0], paths, error)
+            else:
+                self._set_apart(sources[0], paths, error)
             return
-        refused = self._unfit_files(sources, parts, schema)
-        if refused:
+        if refused := self._unfit_files(sources, parts, schema):
             # Without them, as they may have had a say in the types of columns.
-            shutil.rmtree(folder, ignore_errors=True)
+            for part in parts:
+                os.unlink(part.path)
             self.failures |= refused
             self.score([one for one in sources if one.name not in refused], paths)
             return
@@ -178,10 +198,8 @@ class Ingest:
         self.score_columns |= added
         self._account(sources, parts)
 
-    @property
-    def _needed_columns(self) -> list[str]:
-        read = (column for metric in self.suite.metrics for column in metric.columns)
-        return list(dict.fromkeys([*read, *(name for name in self.key if name not in SOURCE)]))
+    def _read(self, sources: Sequence[Source], paths: Mapping[str, str]) -> Reading:
+        return self.job.input.read({one.file: paths[one.file] for one in sources}, self._needed, apart=True)
 
     def _query(
         self, reading: Reading, sources: Sequence[Source]
@@ -190,18 +208,18 @@ class Ingest:
         assert reading.frame is not None
         frame = reading.frame.drop("source_broken")
         given = frame.collect_schema()
-        for role, names in {"key": self.key, "newest": [self.newest] if self.newest else []}.items():
+        newest = self.job.store.newest
+        for role, names in {"key": self.job.store.key, "newest": [newest] if newest else []}.items():
             for name in names:
                 if name not in given and name not in SOURCE:
                     raise InputError(f"there is no column {name!r}, which is `{role}` in [store]")
         for name in ("source_time", HASH, PART):
             if name in given:
                 raise InputError(f"the column {name!r} has a name that the store reserves; rename it")
-        scored = self.suite.score(frame)
+        scored = self.job.suite.score(frame)
         present = scored.collect_schema()
-        rows = pl.Schema({name: dtype for name, dtype in present.items() if name not in SOURCE})
+        rows = {name: dtype for name, dtype in present.items() if name not in SOURCE}
         schema = merge_schemas(self.schema, rows)
-        self.check_schema(schema)
         places = {name: SOURCE[name] for name in ("source_file", "source_row")}
         placed = conform(scored, {**schema, **places}).with_columns(
             source_file=_by_file({one.file: one.name for one in sources}, SOURCE["source_file"]),
@@ -223,19 +241,16 @@ class Ingest:
     def _is_at_fault(self, source: Source, paths: Mapping[str, str]) -> bool:
         """Whether a file cannot be read, scored and converted to its end, when nothing is written."""
         try:
-            reading = self.source.read({source.file: paths[source.file]}, self._needed_columns, apart=True)
-            frame, *_ = self._query(reading, [source])
+            frame, *_ = self._query(self._read([source], paths), [source])
             frame.select(pl.all().null_count()).collect(engine="streaming")
         except (InputError, *READ_ERRORS):
             return True
         return False
 
-    def _unfit_files(
-        self, sources: Sequence[Source], parts: Sequence[Part], schema: Mapping[str, pl.DataType]
-    ) -> dict[str, str]:
+    def _unfit_files(self, sources: Sequence[Source], parts: Parts, schema: Schema) -> dict[str, str]:
         """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
         known = {one.name: change for one in sources if (change := one.change())}
-        columns = [name for name in self.key if name not in SOURCE]
+        columns = [name for name in self.job.store.key if name not in SOURCE]
         if not columns:
             return known
         lacking = scan_parts(parts, {**schema, **SOURCE}).filter(~_broken_rows(schema))
@@ -255,7 +270,7 @@ class Ingest:
             )
         return known
 
-    def _account(self, sources: Sequence[Source], parts: Sequence[Part]) -> None:
+    def _account(self, sources: Sequence[Source], parts: Parts) -> None:
         """Count the rows of each file, and leave out broken records, which have no key."""
         columns = {**self.schema, **SOURCE}
         is_bad = _broken_rows(self.schema)
@@ -266,7 +281,7 @@ class Ingest:
             .collect(engine="streaming")
         )
         found = {file: (rows, bad) for file, rows, bad in counts.iter_rows()}
-        keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.key) & is_bad
+        keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.job.store.key) & is_bad
         if any(bad for _, bad in found.values()):
             parts = [again for part in parts for again in self._rewrite(part, self.schema, ~keyless)]
         for source in sources:
@@ -274,9 +289,8 @@ class Ingest:
             self.rows[source.name], self.marks[source.name] = rows, source.mark
             if bad:
                 self.broken[source.name] = bad
-        kept = [part for part in parts if part.rows]
-        self.parts += kept
-        self.written |= {part.path: dict(self.schema) for part in kept}
+        self.parts += parts
+        self.written |= {part.path: self.schema for part in parts}
 
     def notes(self) -> list[str]:
         """Say what was left out, and which records cannot be read."""
@@ -294,19 +308,18 @@ class Ingest:
         parts = list[Part]()
         for part in self.parts:
             held = self.written[part.path]
-            narrow = any(self.schema[name] != dtype for name, dtype in held.items())
-            parts += self._rewrite(part, held, pl.lit(True)) if narrow else [part]
+            is_narrow = any(self.schema[name] != dtype for name, dtype in held.items())
+            parts += self._rewrite(part, held, pl.lit(True)) if is_narrow else [part]
         self.parts = parts
 
-    def _rewrite(self, part: Part, held: Mapping[str, pl.DataType], wanted: pl.Expr) -> list[Part]:
+    def _rewrite(self, part: Part, held: Schema, wanted: pl.Expr) -> list[Part]:
         rows = scan_parts([part], {**held, **SOURCE}).filter(wanted)
-        return write_parts(
-            conform(rows, {**self.schema, **SOURCE}),
-            self.folder / uuid4().hex,
-            self.suite.metadata,
-            read=[part],
-            size=None,
-        )
+        return self.rewrite(rows, [part], size=None)
+
+    def rewrite(self, rows: pl.LazyFrame, parts: Parts, size: int | None = PART_BYTES) -> list[Part]:
+        """Write rows of data files again, with the columns of now."""
+        frame = conform(rows, {**self.schema, **SOURCE})
+        return self.writer.write(frame, parts, size=size)
 
 
 def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
@@ -319,7 +332,7 @@ def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
     return pl.coalesce(pl.when(file == one).then(pl.lit(value, dtype)) for one, value in values.items())
 
 
-def _broken_rows(schema: Mapping[str, pl.DataType]) -> pl.Expr:
+def _broken_rows(schema: Schema) -> pl.Expr:
     return is_broken() if schema.get("error") == pl.String() else pl.lit(False)
 
 
@@ -339,3 +352,245 @@ def _batches(sources: Sequence[Source]) -> Iterator[list[Source]]:
             size += file_size
         if batch:
             yield batch
+
+
+def score_files(
+    source: Input | str | Path | Sequence[str | Path], suite: Suite, output: str | Path
+) -> dict[str, Any]:
+    """
+    Score files into one Parquet file, streaming: they need not fit in memory.
+
+    Parameters
+    ----------
+    source
+        Files, folders and patterns, also of object stores; an `Input` also says how to read them.
+    suite
+        The metrics.
+    output
+        The Parquet file to write, on this machine or in an object store. It is there once it is complete.
+
+    Returns
+    -------
+    dict
+        How many rows came from how many files, and for each metric the mean score and the pass rate.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If the output is no Parquet file, or an input cannot be read; the error names it.
+
+    Examples
+    --------
+    >>> import polars_evals as pe
+    >>> from polars_evals.jobs import score_files
+    >>> done = score_files("data/traces.parquet", pe.Suite([pe.Metric("exact_match")]), "scored.parquet")
+    >>> done["rows"], done["files"], list(done["metrics"])
+    (2160, 1, ['exact_match'])
+    """
+    if not isinstance(source, Input):
+        source = Input([str(path) for path in ([source] if isinstance(source, str | Path) else source)])
+    output = str(output)
+    if not output.lower().endswith(ENDINGS):
+        raise ConfigError(f"scores are written as Parquet: output must end in .parquet, got {output!r}")
+    if not is_remote(output) and Path(output).is_dir():
+        raise ConfigError(f"the output {output!r} is a folder; name a file")
+    listing = source.listed()
+    if any(_is_same(file, output) for file in listing.files):
+        raise InputError(f"{output!r} is one of the inputs; write the scores to another file")
+    with _working_folder(output) as work:
+        entries = {file: listing.entries.get(file, Entry(0, 0)) for file in listing.files}
+        with source.copies(entries, work / "inputs") as (paths, unread):
+            for file, reason in unread.items():
+                raise InputError(reason if file in reason else f"{file}: {reason}")
+            written, reading = _score_into(work, source, paths, suite)
+        found = summary(written, suite)
+        if is_remote(output):
+            folder, _, name = output.rpartition("/")
+            open_folder(folder, source.storage_options).take(str(written), name)
+        else:
+            atomic.replace(written, Path(output))
+    return {
+        "output": output,
+        "files": len(reading.files),
+        "left_out": {**listing.left_out, **reading.left_out},
+        **found,
+    }
+
+
+def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Reading, pl.LazyFrame]:
+    """Read all files to one frame; one that cannot be read is an error."""
+    reading = source.read(paths, _columns_of(suite), name_models=True)
+    frame = reading.require(f"there is nothing to score: {listed(reading.left_out, 3)} is empty")
+    return reading, frame.drop([name for name in READ_FROM if name not in source.keep])
+
+
+def _score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
+    reading, frame = read_all(source, paths, suite)
+    try:
+        with small_steps(max(row_bytes(paths[file]) for file in reading.files)) as rows:
+            suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
+    except pl.exceptions.PolarsError:
+        for file in reading.files:
+            _check_file(source, file, paths[file])
+        raise
+    return work / "scored", reading
+
+
+def _check_file(source: Input, file: str, path: str) -> None:
+    """Read a file to its end; if that fails, name it."""
+    one = source.read({file: path}, ())
+    try:
+        if one.frame is not None:
+            one.frame.select(pl.all().null_count()).collect(engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        reason = without_query(str(error))
+        raise InputError(reason if file in reason else f"cannot read {file!r}: {reason}") from None
+
+
+@contextmanager
+def _working_folder(output: str) -> Iterator[Path]:
+    """Give a folder next to the output, or on this machine for one in an object store."""
+    if is_remote(output):
+        work = Path(mkdtemp(prefix="polars-evals-"))
+    else:
+        path = Path(output)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not with the name of the output in it, which may be as long as a name can be.
+        work = path.with_name(f".{uuid4().hex}")
+    with atomic.temporary_folder(work):
+        yield work
+
+
+def _columns_of(suite: Suite) -> list[str]:
+    return list(dict.fromkeys(column for metric in suite.metrics for column in metric.columns))
+
+
+def _is_same(file: str, output: str) -> bool:
+    if is_remote(file) or is_remote(output):
+        return file == output
+    return os.path.exists(output) and os.path.samefile(file, output)
+
+
+def summary(path: Path, suite: Suite) -> dict[str, Any]:
+    """Read means and pass rates back from the file that was written."""
+    names = [str(metric.name) for metric in suite.metrics]
+    scored = pl.scan_parquet(path, glob=path.stem == "*")
+    columns = scored.collect_schema()
+    without = unlabelled(suite.metrics, columns)
+    totals = scored.select(
+        pl.len().alias("rows"),
+        *(missing.sum().alias(f"unlabelled:{name}") for name, missing in without.items()),
+        (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
+        *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
+        *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
+    )
+    found = totals.collect(engine="streaming").row(0, named=True)
+    missing = {name: found[f"unlabelled:{name}"] for name in without if found[f"unlabelled:{name}"]}
+    warnings = [
+        describe_unlabelled(suite.metrics, name, count, found["rows"]) for name, count in missing.items()
+    ]
+    if (hint := _cleaning_hint(scored, columns)) is not None:
+        warnings.append(hint)
+    if found["broken"]:
+        warnings.append(
+            f"{counted(found['broken'], 'record')} cannot be read; each is a row without an output, and "
+            "`error` names its line"
+        )
+    return {
+        "rows": found["rows"],
+        "broken": found["broken"],
+        "unlabelled": missing,
+        "warnings": warnings,
+        "metrics": {
+            name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
+        },
+        "signatures": suite.signature,
+    }
+
+
+# A reference longer than this is no answer that a sentence would contain.
+_SHORT = 64
+
+
+def _cleaning_hint(scored: pl.LazyFrame, columns: Schema) -> str | None:
+    """Say so where outputs never equal the expected value, but mostly contain it: "ANSWER: A" and "A"."""
+    if columns.get("output") != pl.String() or columns.get("expected") != pl.String():
+        return None
+    output, expected = pl.col("output").str.strip_chars(), pl.col("expected").str.strip_chars()
+    word = pl.format(r"(?:^|\W){}(?:\W|$)", expected.str.escape_regex())
+    short = scored.filter(
+        output.is_not_null(), expected.str.len_chars().is_between(1, _SHORT), output.str.len_chars() > 0
+    ).head(1_000)
+    found = short.select(
+        pl.len().alias("rows"),
+        (output.str.to_lowercase() == expected.str.to_lowercase()).sum().alias("equal"),
+        output.str.contains(word).sum().alias("contained"),
+        (expected.str.len_chars() == 1).all().alias("letters"),
+    ).collect(engine="streaming")
+    rows, equal, contained, letters = found.row(0)
+    if rows < 2 or equal or contained < rows / 2:
+        return None
+    way = "use the metric `choice`" if letters else "clean them in a suite, for example with `extract_after`"
+    return (
+        f"no output equals its expected value, but {contained / rows:.0%} of the outputs contain it: {way}, "
+        "or compare with `contains`"
+    )
+
+
+def scan_scored(paths: Sequence[str], *, storage_options: Mapping[str, str] | None = None) -> pl.LazyFrame:
+    """
+    Scan scored files, or the store of a job; scores that were made in different ways are refused.
+
+    Files of one machine and of a cluster can be mixed: their signatures are in metadata or in columns, labels
+    are words of a fixed set or any text, and times have a zone or are in UTC.
+
+    Parameters
+    ----------
+    paths
+        Parquet files, folders or patterns; or the one folder of a job's store.
+    storage_options
+        Options for object stores, as in `pl.scan_parquet`.
+    """
+    if len(paths) == 1 and not paths[0].lower().endswith(ENDINGS):
+        snapshot = find_store(paths[0], storage_options)
+        if snapshot is not None:
+            return snapshot.scan()
+    files = Input(paths, storage_options=storage_options).files()
+    options = dict(storage_options) if storage_options else None
+    try:
+        made = signatures(files, storage_options=options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    frames = [
+        pl.scan_parquet(file, glob=False, storage_options=options if is_remote(file) else None)
+        for file in files
+    ]
+    return frames[0] if len(frames) == 1 else _concat(frames, made)
+
+
+def _concat(frames: Sequence[pl.LazyFrame], made: Mapping[str, str]) -> pl.LazyFrame:
+    """Put scored tables together that one machine, Ray and Spark may have written."""
+    schemas = [frame.collect_schema() for frame in frames]
+    names = {name for schema in schemas for name in schema}
+    signed = {
+        f"{metric}{SIGNATURE}": text for metric, text in made.items() if f"{metric}{SIGNATURE}" in names
+    }
+    zoned = {name for name in names if len({_zone_of(schema.get(name)) for schema in schemas} - {None}) > 1}
+    alike = [
+        frame.with_columns(
+            *(pl.lit(text).alias(name) for name, text in signed.items() if name not in schema),
+            *(_in_utc(name, schema[name]) for name in schema if name in zoned),
+        )
+        for frame, schema in zip(frames, schemas, strict=True)
+    ]
+    return pl.concat(alike, how="diagonal_relaxed")
+
+
+def _zone_of(dtype: pl.DataType | None) -> str | None:
+    """Name the zone of a column of times, blank if it has none; None for anything else."""
+    return dtype.time_zone or "" if isinstance(dtype, pl.Datetime) else None
+
+
+def _in_utc(name: str, dtype: pl.DataType) -> pl.Expr:
+    times = pl.col(name).dt
+    return times.convert_time_zone("UTC") if _zone_of(dtype) else times.replace_time_zone("UTC")

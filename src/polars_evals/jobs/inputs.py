@@ -19,7 +19,7 @@ import polars as pl
 
 from polars_evals._errors import InputError
 from polars_evals._polars import GZIP
-from polars_evals.storage.objects import CHANGED, Entry, download, is_remote
+from polars_evals.storage.objects import Entry, download, is_remote
 from polars_evals.storage.paths import Listing, is_inside_of, list_files, unique_files
 from polars_evals.storage.secrets import one_line
 from polars_evals.traces.content import ENDINGS, ZSTD, is_packed, kind_of, named_files, pieces
@@ -166,8 +166,6 @@ def _line_bytes(file: str) -> float:
             longest = max(longest, len(sample) / (sample.count(b"\n") + 1))
     return longest
 
-
-__all__ = ["CHANGED", "READ_ERRORS", "Input"]
 
 # What reading a file can raise when the file, and not the program, is at fault.
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)

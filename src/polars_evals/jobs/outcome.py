@@ -15,7 +15,7 @@ import polars as pl
 from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT, is_failure
 from polars_evals.drift import Comparison, Timeline
 from polars_evals.jobs.config import Report
-from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, failed
+from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, has_failed
 from polars_evals.report.junit import Case, document
 from polars_evals.report.markdown import inert
 from polars_evals.storage.objects import write_file
@@ -87,7 +87,7 @@ class Outcome:
 
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
         """Return the exit code: 1 a gate failed, 3 a file was not read or written, 4 inconclusive, else 0."""
-        if failed(self.gates):
+        if has_failed(self.gates):
             return GATE_FAILED
         if self.failures or self.unwritten:
             return INPUT
@@ -96,7 +96,7 @@ class Outcome:
     @property
     def status(self) -> str:
         """The result of the run: `passed`, `a gate failed` or `inputs were not read`."""
-        if failed(self.gates):
+        if has_failed(self.gates):
             return "a gate failed"
         return "inputs were not read" if self.failures else "passed"
 

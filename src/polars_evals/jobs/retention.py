@@ -10,32 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.schema import SOURCE
-from polars_evals.jobs.store import Part, Snapshot, scan_parts, write_parts
+from polars_evals.jobs.store import HASH, PART, SOURCE, Part, Parts, Schema, Snapshot, Writer, scan_parts
 from polars_evals.wording import counted, listed, verb
+
+if TYPE_CHECKING:
+    from polars_evals.jobs.config import StoreConfig
 
 # The time of a row, unless `time` in [store] names another column; without one, that of its file counts.
 TIME, FILE_TIME = "ts", "source_time"
 
 ROW = list(SOURCE)
-HASH, PART = "__key_hash", "__part"
 
 
 def outdated(
-    live: Sequence[Part],
-    staged: Sequence[Part],
-    schema: Mapping[str, pl.DataType],
-    *,
-    key: Sequence[str],
-    newest: str | None,
-    version: str | None = None,
+    live: Parts, staged: Parts, schema: Schema, config: StoreConfig, version: str | None = None
 ) -> pl.DataFrame:
     """Find the rows, old and new, that a newer row of the same key replaces.
 
@@ -46,12 +40,13 @@ def outdated(
     InputError
         If new rows of one key are of different versions: the comparison would lose one of them.
     """
-    order = [*([newest] if newest else []), "source_time", "source_file", "source_row"]
-    told_apart = [version] if version in schema and version not in key else []
-    columns = list(dict.fromkeys([*key, *order, *told_apart, PART]))
+    key, newest = config.key, [config.newest] if config.newest else []
+    order = [*newest, "source_time", "source_file", "source_row"]
+    versions = [version] if version in schema and version not in key else []
+    columns = list(dict.fromkeys([*key, *order, *versions, PART]))
     hashed = pl.struct(key).hash().alias(HASH)
 
-    def rows_of(parts: Sequence[Part]) -> pl.LazyFrame:
+    def rows_of(parts: Parts) -> pl.LazyFrame:
         return scan_parts(parts, schema, include_file_paths=PART).select(hashed, *columns)
 
     def rows_with(rows: pl.LazyFrame, hashes: pl.Series) -> pl.DataFrame:
@@ -66,7 +61,7 @@ def outdated(
     if shared.is_empty():
         return none
     again = rows_with(rows_of(staged), shared)
-    for name in told_apart:
+    for name in versions:
         _refuse_mixed(again, key, str(name))
     ranked = pl.concat([old, again]).sort(order, nulls_last=False)
     return ranked.filter(~ranked.select(pl.struct(key).is_last_distinct()).to_series()).select(*ROW, PART)
@@ -86,23 +81,10 @@ def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
     )
 
 
-def without(
-    part: Part,
-    schema: Mapping[str, pl.DataType],
-    folder: Path,
-    metadata: Mapping[str, str],
-    *,
-    rows: pl.DataFrame | None = None,
-    wanted: pl.Expr | None = None,
-) -> list[Part]:
-    """Write a data file again without some of its rows, or with those alone that are wanted."""
-    kept = scan_parts([part], schema)
-    if rows is not None:
-        kept = kept.join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
-    if wanted is not None:
-        kept = kept.filter(wanted)
-    written = write_parts(kept, folder / uuid4().hex, metadata, read=[part])
-    return [part for part in written if part.rows]
+def without(writer: Writer, part: Part, schema: Schema, rows: pl.DataFrame) -> list[Part]:
+    """Write a data file again without some of its rows."""
+    kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+    return writer.write(kept, [part])
 
 
 @dataclass(frozen=True)
@@ -119,7 +101,7 @@ class Retention:
         limit: datetime = now.dt.offset_by(f"-{self.keep}").dt.truncate("1d").item()
         return limit
 
-    def column(self, schema: Mapping[str, pl.DataType]) -> str:
+    def column(self, schema: Schema) -> str:
         """Return the column of times, or raise if it holds no times."""
         name = self.time or (TIME if TIME in schema else FILE_TIME)
         if name not in schema:
@@ -131,7 +113,7 @@ class Retention:
             )
         return name
 
-    def _is_spared(self, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    def _is_spared(self, schema: Schema) -> pl.Expr:
         """Select the rows that are kept at any age."""
         if self.spared is None or self.spared[0] not in schema:
             return pl.lit(False)
@@ -151,7 +133,7 @@ def check_keep(keep: str) -> str:
     return keep
 
 
-def _is_older(schema: Mapping[str, pl.DataType], time: str, limit: datetime) -> pl.Expr:
+def _is_older(schema: Schema, time: str, limit: datetime) -> pl.Expr:
     """Select the rows before a time. A row without a time has the time of its file."""
     zone = getattr(schema[time], "time_zone", None)
     moment = pl.col(time).cast(pl.Datetime("us", zone))
@@ -189,21 +171,21 @@ class Expiry:
         day = self.forgotten["before"][:10]
         return [f"deleted {counted(self.total, 'row')} older than {day} (by {self.forgotten['time']})"]
 
-    def remains(
-        self, part: Part, schema: Mapping[str, pl.DataType], folder: Path, metadata: Mapping[str, str]
-    ) -> list[Part]:
-        """Return a data file without the deleted rows: unchanged, rewritten, or not at all."""
-        gone = self.counts.get(part.path, 0)
-        if not gone:
-            return [part]
-        return [] if gone == part.rows else without(part, schema, folder, metadata, wanted=~self.rows)
+    def remaining(self, writer: Writer, parts: Parts, schema: Schema) -> list[Part]:
+        """Return data files without the deleted rows: each unchanged, rewritten, or not at all."""
+        kept = list[Part]()
+        for part in parts:
+            gone = self.counts.get(part.path, 0)
+            if gone < part.rows:
+                kept += writer.filtered(part, schema, ~self.rows) if gone else [part]
+        return kept
 
 
 def expire(
     retention: Retention | None,
     before: Snapshot | None,
-    parts: Sequence[Part],
-    schema: Mapping[str, pl.DataType],
+    parts: Parts,
+    schema: Schema,
     new: Sequence[str] = (),
 ) -> Expiry:
     """Find the rows to delete; `new` names the files that a run has read.

@@ -1,14 +1,14 @@
-"""Run a scheduled job: score new files, store each row once, compare, check gates, write reports."""
+"""Run a scheduled job, say how it stands, and keep its store in order."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import polars as pl
 
@@ -16,25 +16,30 @@ from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
 from polars_evals.jobs.config import DAY, Job, names_of
-from polars_evals.jobs.gates import FAILED, GateInput, GateResult, judge_all, unknown_items
-from polars_evals.jobs.history import remember, remember_refusal
+from polars_evals.jobs.gates import FAILED, GateInput, judge_gates, unknown_items
+from polars_evals.jobs.history import Record, read_history, remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.outcome import Outcome, write_reports
-from polars_evals.jobs.retention import PART, expire, outdated, without
-from polars_evals.jobs.schema import SOURCE, conform, merge_schemas
+from polars_evals.jobs.retention import Retention, check_keep, expire, outdated, without
 from polars_evals.jobs.store import (
-    SMALL_BYTES,
+    PART,
     SMALL_FILES,
+    SOURCE,
     Part,
     Snapshot,
     State,
     Store,
+    Writer,
+    merge_schemas,
     scan_parts,
-    write_parts,
 )
+from polars_evals.report.terminal import status_lines
 from polars_evals.storage.objects import is_remote, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.wording import counted, listed
+from polars_evals.suite.signature import to_metadata
+from polars_evals.wording import counted, listed, to_json
+
+WEEK = 7
 
 
 @dataclass
@@ -102,9 +107,9 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
 
 
 def _run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
-    store = Store(open_folder(job.store.path, job.store.storage_options))
+    store = _store_of(job)
     try:
-        with store.locked(lambda: watch.say(f"another run holds {store.address}; waiting for it")):
+        with _locked(store, watch.say):
             outcome, snapshot = _update(job, store, rescore=rescore, watch=watch)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
@@ -112,66 +117,63 @@ def _run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
         ) from error
     # Where no input could be taken at all, there is nothing to say of gates.
     if snapshot is not None or not outcome.failures:
-        outcome = judge(job, snapshot, outcome)
+        outcome = compare_and_judge(job, snapshot, outcome)
     if snapshot is not None:
         outcome = remember(job, store.folder, outcome)
     return write_reports(outcome, job.report)
 
 
+def _store_of(job: Job) -> Store:
+    return Store(open_folder(job.store.path, job.store.storage_options))
+
+
+def _locked(store: Store, say: Callable[[str], None]) -> AbstractContextManager[None]:
+    return store.locked(lambda: say(f"another run holds {store.address}; waiting for it"))
+
+
 def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
     """Score new files and commit them in one transaction."""
     before = store.read()
-    signatures = job.suite.signature
-    changed = before is not None and before.state.signatures != signatures
+    changed = before is not None and before.state.signatures != job.suite.signature
     _check_fit(job, before, changed=changed and not rescore)
     sources, beside, failures, notes = _find_new(job, before)
     watch.start(len(sources))
-    with store.folder.staging() as folder:
-        live, schema = (before.parts, dict(before.schema)) if before else ((), {})
-        ingest = Ingest(
-            job.input,
-            job.suite,
-            job.store.key,
-            job.store.newest,
-            folder,
-            watch.advance,
-            store.check_schema,
-        )
+    with store.folder.staging() as staging:
+        live, schema = (list(before.parts), dict(before.schema)) if before else ([], {})
+        writer = Writer(staging, job.suite.metadata)
+        ingest = Ingest(job, writer, watch.advance)
         if before is not None and changed:
             watch.say(f"scoring {counted(before.rows, 'row')} again")
             live, schema = _score_again(before, ingest)
         elif before is not None:
             ingest.score_columns |= set(before.state.score_columns)
-        ingest.schema = _without_columns(schema, SOURCE)
+        rows_of = _without_source(schema)
+        ingest.schema = rows_of
         ingest.take(sources)
         for source, reason in beside:
             ingest.leave_out(source, reason)
-        if any(ingest.schema[name] != dtype for name, dtype in _without_columns(schema, SOURCE).items()):
+        if any(ingest.schema[name] != dtype for name, dtype in rows_of.items()):
             # Whole numbers are now followed by others.
-            live = _rewrite(live, {**ingest.schema, **SOURCE}, scan_parts(live, schema), ingest)
+            live = ingest.rewrite(scan_parts(live, schema), live)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
-        lost = outdated(
-            live,
-            ingest.parts,
-            schema,
-            key=job.store.key,
-            newest=job.store.newest,
-            version=None if job.compare is None else job.compare.version,
-        )
-        current, updated = _without_outdated(
-            live, ingest.parts, lost, schema=schema, folder=folder, metadata=job.suite.metadata
-        )
+        version = None if job.compare is None else job.compare.version
+        lost = outdated(live, ingest.parts, schema, job.store, version)
+        by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
+        current = list[Part]()
+        for part in (*live, *ingest.parts):
+            gone = by_part.get(part.path)
+            current += [part] if gone is None else without(writer, part, schema, gone)
         expiry = expire(job.retention, before, current, schema, list(ingest.rows))
-        remaining = [
-            one for part in current for one in expiry.remains(part, schema, folder, job.suite.metadata)
-        ]
-        after = _merge_small(remaining, schema, folder, job.suite.metadata) if ingest.parts else remaining
+        after = expiry.remaining(writer, current, schema)
+        if ingest.parts:
+            after = writer.merged(after, schema, least=SMALL_FILES)
+        replaced = lost.filter(pl.col(PART).is_in([part.path for part in ingest.parts])).height
         outcome = Outcome(
             store=store.address,
             rows=_count_rows(after),
             added=max(0, _count_rows(current) - _count_rows(live) - expiry.fresh),
-            updated=updated,
-            replaced=lost.filter(pl.col(PART).is_in([part.path for part in ingest.parts])).height,
+            updated=lost.height - replaced,
+            replaced=replaced,
             files=ingest.rows,
             failures={**failures, **ingest.failures},
             rescored=changed,
@@ -181,15 +183,8 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
         )
         if not (ingest.rows or changed or expiry.counts) or not (after or before or expiry.counts):
             return outcome, before
-        kept = {part.path for part in after}
-        old = before.parts if before else ()
-        store.commit(
-            before,
-            replace(_next_state(job, before, signatures, ingest), forgotten=expiry.forgotten),
-            schema,
-            [part for part in after if part not in old],
-            [part for part in old if part.path not in kept],
-        )
+        state = replace(_next_state(job, before, ingest), forgotten=expiry.forgotten)
+        store.commit(before, state, schema, after)
     return outcome, store.read()
 
 
@@ -260,136 +255,85 @@ def _place_of(file: str) -> str:
     return file if is_remote(file) else os.path.realpath(file)
 
 
-def _score_again(before: Snapshot, ingest: Ingest) -> tuple[tuple[Part, ...], dict[str, pl.DataType]]:
+def _score_again(before: Snapshot, ingest: Ingest) -> tuple[list[Part], dict[str, pl.DataType]]:
     frame = before.scan().drop(before.state.score_columns, strict=False)
     try:
-        scored = ingest.suite.score(frame)
+        scored = ingest.job.suite.score(frame)
         schema = merge_schemas({}, scored.collect_schema())
     except pl.exceptions.PolarsError as error:
         raise ConfigError(f"the stored rows cannot be scored with this suite: {one_line(error)}") from None
     given = frame.collect_schema()
     ingest.score_columns |= {name for name in schema if name not in given}
-    schema = {**_without_columns(schema, SOURCE), **SOURCE}
-    return _rewrite(before.parts, schema, scored, ingest), schema
+    ingest.schema = _without_source(schema)
+    return ingest.rewrite(scored, before.parts), {**ingest.schema, **SOURCE}
 
 
-def _rewrite(
-    parts: Sequence[Part], schema: dict[str, pl.DataType], frame: pl.LazyFrame, ingest: Ingest
-) -> tuple[Part, ...]:
-    written = write_parts(
-        conform(frame, schema),
-        ingest.folder / uuid4().hex,
-        ingest.suite.metadata,
-        read=parts,
-    )
-    return tuple(part for part in written if part.rows)
-
-
-def _without_outdated(
-    live: Sequence[Part],
-    staged: Sequence[Part],
-    lost: pl.DataFrame,
-    *,
-    schema: dict[str, pl.DataType],
-    folder: Path,
-    metadata: dict[str, str],
-) -> tuple[list[Part], int]:
-    """Write the data files without outdated rows, and count those of them that were there before."""
-    after, updated = list[Part](), 0
-    by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
-    for part in (*live, *staged):
-        rows = by_part.get(part.path)
-        after += [part] if rows is None else without(part, schema, folder, metadata, rows=rows)
-        updated += 0 if rows is None or part not in live else rows.height
-    return after, updated
-
-
-def _merge_small(
-    parts: list[Part], schema: dict[str, pl.DataType], folder: Path, metadata: dict[str, str]
-) -> list[Part]:
-    small = [part for part in parts if part.size < SMALL_BYTES]
-    if len(small) < SMALL_FILES:
-        return parts
-    joined = write_parts(scan_parts(small, schema), folder / uuid4().hex, metadata, read=small)
-    return [part for part in parts if part not in small] + joined
-
-
-def _next_state(job: Job, before: Snapshot | None, signatures: dict[str, str], ingest: Ingest) -> State:
+def _next_state(job: Job, before: Snapshot | None, ingest: Ingest) -> State:
     inputs = dict(before.state.inputs) if before else {}
     number = before.state.runs + 1 if before else 1
     now = datetime.now(UTC).isoformat(timespec="seconds")
     for name, rows in ingest.rows.items():
         inputs[name] = {**ingest.marks[name], "rows": rows, "run": number, "taken": now}
     columns = tuple(sorted(ingest.score_columns))
-    return State(job.store.key, job.store.newest, signatures, columns, inputs, number)
+    return State(job.store.key, job.store.newest, job.suite.signature, columns, inputs, number)
 
 
 def _count_rows(parts: Sequence[Part]) -> int:
     return sum(part.rows for part in parts)
 
 
-def _without_columns(schema: dict[str, pl.DataType], names: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
-    return {name: dtype for name, dtype in schema.items() if name not in names}
+def _without_source(schema: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+    return {name: dtype for name, dtype in schema.items() if name not in SOURCE}
 
 
-def judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
+def compare_and_judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     """Compare the versions in the store and judge the gates. No gate passes on an empty store."""
     if snapshot is None or not snapshot.rows:
-        reason = ("the store has no rows to judge",)
-        return replace(
-            outcome, gates=tuple(gate.with_level(GateResult(gate.name, FAILED, reason)) for gate in job.gates)
-        )
+        results = [gate.outcome(FAILED, "the store has no rows to judge") for gate in job.gates]
+        return replace(outcome, gates=tuple(results))
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
     if job.compare is not None:
-        comparison, absent = _compare(job, scored, notes, snapshot.state)
+        comparison, absent = _compare(job, job.compare, scored, notes, snapshot.state)
     line = _follow(job, scored, comparison, notes)
     seen = GateInput(
         names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
     )
-    gates = judge_all(seen)
+    gates = judge_gates(seen)
     if unknown := unknown_items(seen):
         notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {listed(unknown)}")
     return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
 
 
 def _compare(
-    job: Job, scored: pl.LazyFrame, notes: list[str], state: State
+    job: Job, spec: ComparisonSpec, scored: pl.LazyFrame, notes: list[str], state: State
 ) -> tuple[Comparison | None, tuple[str, ...]]:
     """Compare, unless there is nothing to compare yet; returns also the candidates that ought to be there.
 
     As long as there is the baseline only, candidates are to come. Where there are other versions, or rows
     were too old to be kept, one that the job names and that has no rows may be written wrong, or gone.
     """
-    assert job.compare is not None
+    schema, absent = scored.collect_schema(), tuple[str, ...]()
     rows_went = state.forgotten is not None
-    spec, schema = job.compare, scored.collect_schema()
-    absent = tuple[str, ...]()
+    hint = _deletion_hint(job.retention) if rows_went else ""
     try:
         if spec.version in schema:
             spec, scored = _choose_candidate(job, spec, scored, state)
-        if spec.version in schema:
             present = scored.select(as_text(schema, spec.version).unique()).collect(engine="streaming")
             there = set(present.to_series().drop_nulls())
             others = there - {version_text(schema, spec.version, spec.baseline)}
             missing = [one for one in spec.candidate or () if one not in there]
             if missing:
-                notes.append(
-                    f"there are no rows yet of {', '.join(missing)}{_deletion_hint(job) if rows_went else ''}"
-                )
+                notes.append(f"there are no rows yet of {', '.join(missing)}{hint}")
                 absent = tuple(missing) if others or rows_went else ()
                 others = there.intersection(spec.candidate)
             if not others:
-                notes.append(
-                    f"there is nothing to compare {spec.baseline} with yet"
-                    f"{_deletion_hint(job) if rows_went else ''}"
-                )
+                notes.append(f"there is nothing to compare {spec.baseline} with yet{hint}")
                 return None, absent
             if missing:
                 spec = replace(spec, candidate=[one for one in spec.candidate if one in there])
         return compare_spec(scored, spec), absent
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        hint = _deletion_hint(job) if rows_went else ""
         raise ConfigError(f"[compare]: {one_line(error)}; the scores are in the store{hint}") from None
 
 
@@ -425,8 +369,7 @@ def _choose_candidate(
     return replace(spec, candidate=[newest]), scored
 
 
-def _deletion_hint(job: Job) -> str:
-    retention = job.retention
+def _deletion_hint(retention: Retention | None) -> str:
     if retention is None:
         return "; old rows were deleted when [store] had a `keep`"
     unless = ", unless keep_baseline = true" if retention.spared is None else ""
@@ -459,3 +402,147 @@ def timeline_of(scored: pl.LazyFrame, spec: Any, by: Any, *, time: str, every: s
         measures=spec.measures,
         min_effect=spec.min_effect, alpha=spec.alpha,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Status:
+    """The status of a job: its last runs, oldest first, and the gates on the current store."""
+
+    store: str
+    runs: tuple[Record, ...]
+    now: Outcome
+    inputs: int
+
+    def lines(self) -> list[str]:
+        """Return the status as lines of text: the gates, the last runs and the store."""
+        return status_lines(self)
+
+    def to_json(self) -> str:
+        """Return the same as JSON."""
+        now = self.now.to_dict()
+        return to_json(
+            {
+                "store": self.store,
+                "rows": self.now.rows,
+                "inputs": self.inputs,
+                "runs": [run.to_dict() for run in self.runs],
+                "now": {key: now[key] for key in ("verdict", "verdicts", "exit_code", "gates", "notes")},
+            }
+        )
+
+
+def status(job: Job | str | Path, *, last: int = 10) -> Status:
+    """
+    Return the status of a job without running it.
+
+    Parameters
+    ----------
+    job
+        A job, or the path of its file.
+    last
+        How many of the last runs to read.
+
+    Raises
+    ------
+    StoreError
+        If there is no store yet, or it cannot be read.
+    """
+    job = job if isinstance(job, Job) else Job.load(job)
+    store = _store_of(job)
+    snapshot = _read_existing(store)
+    runs = tuple(read_history(store.folder, last))
+    taken = Outcome(
+        store=store.address, rows=snapshot.rows, added=0, updated=0, files={}, failures={}, rescored=False
+    )
+    return Status(store.address, runs, compare_and_judge(job, snapshot, taken), len(snapshot.state.inputs))
+
+
+def _read_existing(store: Store) -> Snapshot:
+    snapshot = store.read()
+    if snapshot is None:
+        raise StoreError(f"there is no store of scores at {store.address!r}; run the job first")
+    return snapshot
+
+
+def maintain(
+    job: Job | str | Path,
+    *,
+    keep: str | None = None,
+    keep_days: float = WEEK,
+    restore: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """
+    Remove old rows, put small data files together, and remove files that no reader needs any more.
+
+    Parameters
+    ----------
+    job
+        A job, or the path of its file.
+    keep
+        How long rows stay, such as `"90d"`; without it as `keep` in `[store]` says, or for ever.
+    keep_days
+        How long data files stay that were replaced, for those who read an older state of the store.
+    restore
+        Step a damaged store back to its last sound version, and do nothing else. The next run takes the
+        inputs again whose rows are lost with that.
+    say
+        Told if another run must be waited for.
+
+    Returns
+    -------
+    dict
+        How many rows went, how many data files there were and are, and how many old ones were removed.
+    """
+    if not keep_days >= 0:
+        raise ConfigError(f"keep_days must be a number of days, at least 0, got {keep_days!r}")
+    job = job if isinstance(job, Job) else Job.load(job)
+    retention = job.retention
+    if keep is not None:
+        try:
+            retention = replace(retention or Retention(keep), keep=check_keep(keep))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+    store = _store_of(job)
+    if restore:
+        with _locked(store, say):
+            sound = store.restore()
+        return {"store": store.address, "rows": sound.rows, "version": sound.version}
+    _read_existing(store)
+    with _locked(store, say):
+        before = _read_existing(store)
+        forgotten = _delete_old(store, before, retention)
+        current = _read_existing(store)
+        with store.folder.staging() as staging:
+            writer = Writer(staging, to_metadata(current.state.signatures))
+            merged = writer.merged(current.parts, current.schema, least=2)
+            if merged != list(current.parts):
+                store.commit(current, current.state, current.schema, merged)
+        try:
+            removed = store.vacuum(keep_days)
+        except BaseException as error:
+            if not is_failure(error) or isinstance(error, StoreError):
+                raise
+            raise StoreError(f"{store.address}: old files were not removed: {one_line(error)}") from error
+        after = _read_existing(store)
+    return {
+        "store": store.address,
+        "rows": after.rows,
+        "forgotten": forgotten,
+        "files_before": len(before.parts),
+        "files": len(after.parts),
+        "removed": removed,
+    }
+
+
+def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> int:
+    """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
+    expiry = expire(retention, before, before.parts, before.schema)
+    if expiry.refused:
+        raise StoreError(f"{store.address}: {expiry.notes[0]}")
+    if expiry.counts:
+        with store.folder.staging() as staging:
+            writer = Writer(staging, to_metadata(before.state.signatures))
+            after = expiry.remaining(writer, before.parts, before.schema)
+            store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, after)
+    return expiry.total

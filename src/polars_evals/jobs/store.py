@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 from weakref import finalize
 
@@ -37,7 +37,7 @@ from polars_evals._polars import sink_parts
 from polars_evals.jobs.inputs import row_bytes, small_steps
 from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.source import instance
+from polars_evals.traces.source import Field, as_text, instance
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ APPLICATION = "polars-evals"
 
 # What the library unquotes once too often, or takes for a separator, in the URL of a folder.
 UNSAFE = re.compile(r"^file:.*%(25|5C)")
+
+# Columns that joins add for a while.
+HASH, PART = "__key_hash", "__part"
 
 # Of lists and objects in each other; the log is JSON, whose readers stop at 128 levels.
 DEEPEST = 30
@@ -85,6 +88,17 @@ class DamagedStoreError(StoreError):
 
     def __str__(self) -> str:
         return ". ".join(self.args)
+
+
+# Where a row comes from, in every store. Together they name a row, and say which of two is newer.
+SOURCE: dict[str, pl.DataType] = {
+    "source_file": pl.String(),
+    "source_time": pl.Datetime("us", "UTC"),
+    "source_row": pl.Int64(),
+}
+
+
+Schema: TypeAlias = Mapping[str, pl.DataType]
 
 
 @dataclass(frozen=True)
@@ -114,15 +128,17 @@ class State:
                 f"the store has layout {layout}, and this version of polars-evals reads {LAYOUT}: "
                 "install a version that reads it, or name another store"
             )
-        given = {key: value for key, value in stored.items() if key != "layout"}
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
+        }
+        del given["layout"]
         # What is not known here would be lost with the next commit.
         if unknown := given.keys() - {one.name for one in fields(cls)}:
             raise NewerStoreError(
                 f"the store was written by a newer version of polars-evals, with "
                 f"{listed(sorted(unknown))}: upgrade polars-evals"
             )
-        key, columns = tuple(given.pop("key")), tuple(given.pop("score_columns"))
-        return cls(key=key, score_columns=columns, **given)
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -149,6 +165,9 @@ class Part:
         return UNPACKED * self.size / max(self.rows, 1) if self.is_remote else row_bytes(self.path)
 
 
+Parts: TypeAlias = Sequence[Part]
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """What one commit made of the store."""
@@ -156,7 +175,7 @@ class Snapshot:
     version: int
     state: State
     parts: tuple[Part, ...]
-    schema: Mapping[str, pl.DataType]
+    schema: Schema
 
     @property
     def rows(self) -> int:
@@ -168,9 +187,7 @@ class Snapshot:
         return scan_parts(self.parts, self.schema)
 
 
-def scan_parts(
-    parts: Sequence[Part], schema: Mapping[str, pl.DataType], *, include_file_paths: str | None = None
-) -> pl.LazyFrame:
+def scan_parts(parts: Parts, schema: Schema, *, include_file_paths: str | None = None) -> pl.LazyFrame:
     """Scan data files; a column that came later is null in the older ones."""
     if not parts:
         path = {include_file_paths: pl.String()} if include_file_paths else {}
@@ -190,22 +207,47 @@ def scan_parts(
     )
 
 
-def write_parts(
-    frame: pl.LazyFrame,
-    folder: Path,
-    metadata: Mapping[str, str],
-    *,
-    read: Sequence[str | Part],
-    size: int | None = PART_BYTES,
-) -> list[Part]:
-    """Write a frame that reads some files to data files of about a size, complete on disk when done."""
-    folder.mkdir()
-    longest = max((row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read), default=1.0)
-    with small_steps(longest) as rows:
-        written = sink_parts(
-            frame, folder, part_bytes=size, row_bytes=longest, metadata=metadata, row_group_size=rows
-        )
-    return [Part(*part) for part in written]
+@dataclass(frozen=True)
+class Writer:
+    """Writes data files to a staging folder, complete on disk when done."""
+
+    folder: Path
+    metadata: Mapping[str, str]
+
+    def write(
+        self, frame: pl.LazyFrame, read: Sequence[str | Part], *, size: int | None = PART_BYTES
+    ) -> list[Part]:
+        """Write a frame that reads some files to data files of about a size."""
+        folder = self.folder / uuid4().hex
+        folder.mkdir()
+        sizes = (row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read)
+        longest = max(sizes, default=1.0)
+        try:
+            with small_steps(longest) as rows:
+                written = sink_parts(
+                    frame,
+                    folder,
+                    part_bytes=size,
+                    row_bytes=longest,
+                    metadata=self.metadata,
+                    row_group_size=rows,
+                )
+        except BaseException:
+            # Whoever tries again with less needs the room.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return [Part(*part) for part in written if part[1]]
+
+    def filtered(self, part: Part, schema: Schema, wanted: pl.Expr) -> list[Part]:
+        """Write a data file again with some of its rows."""
+        return self.write(scan_parts([part], schema).filter(wanted), [part])
+
+    def merged(self, parts: Parts, schema: Schema, *, least: int) -> list[Part]:
+        """Put small data files together where there are so many of them."""
+        small = [part for part in parts if part.size < SMALL_BYTES]
+        if len(small) < least:
+            return list(parts)
+        return [part for part in parts if part not in small] + self.write(scan_parts(small, schema), small)
 
 
 class Store:
@@ -213,23 +255,22 @@ class Store:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
+        self.address = folder.address
         self.library = _deltalake()
         self.mirror: Path | None = None
-        self.uses_mirror = False
+        self.uses_mirror = bool(UNSAFE.search(folder.url))
 
     @property
-    def address(self) -> str:
-        """What people call it."""
-        return self.folder.address
+    def _options(self) -> dict[str, str] | None:
+        return dict(self.folder.options) if self.folder.options else None
 
     def table(self, version: int | None = None) -> DeltaTable:
         """Open the table, as it is or as it was at a version."""
-        options = dict(self.folder.options) if self.folder.options else None
-        return self.library.DeltaTable(self._location(), version=version, storage_options=options)
+        return self.library.DeltaTable(self._location(), version=version, storage_options=self._options)
 
     def _location(self) -> str:
         """Return the URL of the table or, where the library would misread it, of a copy of its log."""
-        if not self.uses_mirror and not UNSAFE.search(self.folder.url):
+        if not self.uses_mirror:
             return self.folder.url
         if self.mirror is None:
             self.mirror = Path(mkdtemp(prefix="polars-evals-"))
@@ -273,12 +314,7 @@ class Store:
         return Snapshot(table.version(), state, parts, dict(pl.Schema(table.schema().to_arrow())))
 
     def write_commit(
-        self,
-        before: Snapshot | None,
-        state: State,
-        schema: Mapping[str, pl.DataType],
-        added: Sequence[Part],
-        removed: Sequence[Part],
+        self, before: Snapshot | None, state: State, schema: Schema, added: Parts, removed: Parts
     ) -> None:
         """Write one transaction."""
         number = randbits(62)
@@ -309,12 +345,7 @@ class Store:
             raise
 
     def transact(
-        self,
-        before: Snapshot | None,
-        number: int,
-        schema: Mapping[str, pl.DataType],
-        added: Sequence[Part],
-        removed: Sequence[Part],
+        self, before: Snapshot | None, number: int, schema: Schema, added: Parts, removed: Parts
     ) -> None:
         """Commit files by their names."""
         from deltalake.transaction import (
@@ -343,7 +374,7 @@ class Store:
                 adds,
                 mode="error",
                 name="scores",
-                storage_options=dict(self.folder.options) if self.folder.options else None,
+                storage_options=self._options,
                 commit_properties=properties,
             )
             return
@@ -360,12 +391,6 @@ class Store:
             # Only adds columns, which are null everywhere: no reader sees other rows.
             table.alter.add_columns(new, commit_properties=CommitProperties(max_commit_retries=0))
         table.create_write_transaction([*adds, *removes], "append", wanted, commit_properties=properties)
-
-    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
-        """Refuse names that Delta Lake cannot hold or tell apart, and what its log cannot say."""
-        _check_names("columns", schema)
-        for name, dtype in schema.items():
-            _check_nested(name, dtype, 0)
 
     def _tidy(self) -> None:
         """Keep the states of the last commits, and no file of a run that was killed."""
@@ -388,7 +413,7 @@ class Store:
         )
         gone = [name for name in replaced if _is_part(name)]
         self.folder.remove(gone)
-        if not self.uses_mirror and not UNSAFE.search(self.folder.url):
+        if not self.uses_mirror:
             table.create_checkpoint()
             self.folder.sync([f"_delta_log/{name}" for name in self.folder.files("_delta_log")])
             table.cleanup_metadata()
@@ -426,11 +451,9 @@ class Store:
         """Find the data files that are not there, or not whole."""
         held, found = self.folder.files(), dict[Part, str]()
         for part in snapshot.parts:
-            entry = held.get(part.name)
-            if entry is None or entry.size != part.size:
-                found[part] = (
-                    "is missing" if entry is None else f"has {entry.size:,} bytes, not {part.size:,}"
-                )
+            size = held[part.name].size if part.name in held else None
+            if size != part.size:
+                found[part] = "is missing" if size is None else f"has {size:,} bytes, not {part.size:,}"
         return found
 
     def restore(self) -> Snapshot:
@@ -461,7 +484,8 @@ class Store:
                 f"no version of the store is sound: {reason}. Restore it from a copy, or name another path"
             ) from error
         lost = self.damaged(snapshot)
-        self.commit(snapshot, replace(snapshot.state, inputs={}), snapshot.schema, [], [*lost])
+        sound = [part for part in snapshot.parts if part not in lost]
+        self.commit(snapshot, replace(snapshot.state, inputs={}), snapshot.schema, sound)
         return self.load()
 
     def broken(self, what: str) -> StoreError:
@@ -505,27 +529,23 @@ class Store:
                     self.folder.create(f"_evals/{FIRST}", b"")
             yield
 
-    def commit(
-        self,
-        before: Snapshot | None,
-        state: State,
-        schema: Mapping[str, pl.DataType],
-        added: Sequence[Part],
-        removed: Sequence[Part],
-    ) -> None:
-        """Take staged files into the store and commit them."""
-        names = [f"part-{uuid4().hex}.parquet" for _ in added]
-        placed = [
-            Part(self.folder.path(name), part.rows, part.size, self.folder.options)
-            for name, part in zip(names, added, strict=True)
-        ]
+    def commit(self, before: Snapshot | None, state: State, schema: Schema, after: Parts) -> None:
+        """Commit what the store holds from now on: data files that it had, and staged files."""
+        old = before.parts if before else ()
+        held, kept = {part.path for part in old}, {part.path for part in after}
+        placed, removed = list[Part](), [part for part in old if part.path not in kept]
         try:
-            for part, name in zip(added, names, strict=True):
-                self.folder.take(part.path, name)
+            for part in after:
+                if part.path not in held:
+                    name = f"part-{uuid4().hex}.parquet"
+                    options = self.folder.options
+                    placed.append(Part(self.folder.path(name), part.rows, part.size, options))
+                    self.folder.take(part.path, name)
             self.write_commit(before, state, schema, placed, removed)
         except BaseException as error:
             if not is_failure(error):
                 raise
+            names = [part.name for part in placed]
             if not self._is_committed(state, names, error):
                 self.folder.remove(names)
                 if isinstance(error, StoreError):
@@ -568,38 +588,6 @@ def _state_file(number: int) -> str:
     return f"_evals/state-{number:016x}.json"
 
 
-def _check_names(what: str, names: Iterable[str]) -> None:
-    """Refuse names that Delta Lake cannot hold or tell apart."""
-    seen = dict[str, str]()
-    for name in names:
-        if "\0" in name:
-            raise InputError(
-                f"the name {name!r} among the {what} has a null character, which a Delta table cannot hold; "
-                "rename it"
-            )
-        other = seen.setdefault(name.casefold(), name)
-        if other != name:
-            raise InputError(
-                f"the {what} {other!r} and {name!r} differ only in case, which a Delta table does not know; "
-                "rename one"
-            )
-
-
-def _check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
-    """Refuse objects inside of objects beyond what the table's log can be read back with."""
-    if depth > DEEPEST:
-        raise InputError(
-            f"the column {column!r} is nested more than {DEEPEST} levels deep, which a Delta table cannot "
-            "hold; keep it as text"
-        )
-    if isinstance(dtype, pl.Struct):
-        _check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
-        for field in dtype.fields:
-            _check_nested(column, instance(field.dtype), depth + 1)
-    elif isinstance(dtype, pl.List | pl.Array):
-        _check_nested(column, instance(dtype.inner), depth + 1)
-
-
 def _is_part(name: str) -> bool:
     return name.startswith("part-") and name.endswith(".parquet") and not re.search(r"[/\\%]|\.\.", name)
 
@@ -630,3 +618,163 @@ def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = 
     if snapshot is None:
         raise StoreError(f"there is no store of scores at {str(path)!r}")
     return snapshot.scan()
+
+
+def _storable(dtype: pl.DataType) -> pl.DataType | None:
+    """Return the type in which a store holds a column; None for one without values, or of empty objects."""
+    stored: pl.DataType | None = None
+    if isinstance(dtype, pl.List | pl.Array):
+        inner = instance(dtype.inner)
+        stored = None if _is_void(inner) else pl.List(_storable(inner) or pl.String())
+    elif isinstance(dtype, pl.Struct) and dtype.fields:
+        known = {f.name: instance(f.dtype) for f in dtype.fields if not _is_void(instance(f.dtype))}
+        stored = (
+            # By name: in which order keys came must not show.
+            pl.Struct({name: _storable(held) or pl.String() for name, held in sorted(known.items())})
+            if known
+            else None
+        )
+    elif isinstance(dtype, pl.Datetime):
+        stored = pl.Datetime("us", "UTC" if dtype.time_zone else None)
+    elif dtype.is_integer():
+        stored = pl.Int64()
+    elif dtype.is_float():
+        stored = pl.Float64()
+    elif isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
+        stored = pl.String()
+    elif isinstance(dtype, pl.Boolean | pl.Date | pl.Decimal | pl.Binary):
+        stored = dtype
+    elif not isinstance(dtype, pl.Null | pl.Struct):
+        raise InputError(f"a store cannot hold {dtype}; cast the column before")
+    return stored
+
+
+def _is_void(dtype: pl.DataType) -> bool:
+    """Whether nothing is known of a type but that there is no value: what comes later says what it is."""
+    if isinstance(dtype, pl.List | pl.Array):
+        return _is_void(instance(dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        return bool(dtype.fields) and all(_is_void(instance(field.dtype)) for field in dtype.fields)
+    return isinstance(dtype, pl.Null)
+
+
+def merge_schemas(known: Schema, found: Schema) -> dict[str, pl.DataType]:
+    """Add the columns of a frame to those that are known, or say which one a store cannot hold."""
+    merged = dict(known)
+    for name, dtype in found.items():
+        try:
+            stored = _storable(dtype)
+        except InputError as error:
+            raise InputError(f"column {name!r}: {error}") from None
+        if stored is None:
+            continue
+        # A column that is text already takes anything, as text.
+        is_text = isinstance(merged.setdefault(name, stored), pl.String)
+        wider = pl.String() if is_text else _widen(merged[name], stored)
+        if wider is None:
+            raise InputError(f"column {name!r} is {dtype}, but {merged[name]} in the store")
+        merged[name] = wider
+    _check_names("columns", merged)
+    for name, dtype in merged.items():
+        _check_nested(name, dtype, 0)
+    return merged
+
+
+def _widen(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
+    """Return the type that holds both, in whatever order they come; None if there is none."""
+    if held == found:
+        return held
+    numbers = pl.Int64 | pl.Float64
+    if isinstance(held, numbers) and isinstance(found, numbers):
+        return pl.Float64()
+    if isinstance(held, pl.List) and isinstance(found, pl.List):
+        inner = _widen(instance(held.inner), instance(found.inner))
+        return None if inner is None else pl.List(inner)
+    if isinstance(held, pl.Struct) and isinstance(found, pl.Struct):
+        merged = {field.name: instance(field.dtype) for field in held.fields}
+        for field in found.fields:
+            dtype = instance(field.dtype)
+            wider = _widen(merged.setdefault(field.name, dtype), dtype)
+            if wider is None:
+                return None
+            merged[field.name] = wider
+        return pl.Struct(dict(sorted(merged.items())))
+    return None
+
+
+def conform(frame: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
+    """Give a frame exactly these columns, in this order; those that it lacks are null."""
+    present = frame.collect_schema()
+    return frame.select(
+        _cast(name, present[name], dtype) if name in present else pl.lit(None, dtype).alias(name)
+        for name, dtype in schema.items()
+    )
+
+
+def _cast(name: str, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
+    """Cast a column if need be; an instant keeps its meaning in UTC."""
+    if _is_void(held) or (isinstance(held, pl.Struct) and not held.fields):
+        return pl.lit(None, wanted).alias(name)
+    return _convert(pl.col(name), held, wanted).alias(name)
+
+
+def _convert(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
+    """Convert values; inside of others, an empty object becomes its JSON text."""
+    if held == wanted:
+        return value
+    if isinstance(held, pl.Datetime) and held.time_zone:
+        return value.dt.convert_time_zone("UTC").cast(wanted)
+    if isinstance(held, pl.Struct) and isinstance(wanted, pl.Struct):
+        present = {field.name: instance(field.dtype) for field in held.fields}
+        types = {field.name: instance(field.dtype) for field in wanted.fields}
+        fields = [
+            _convert(value.struct.field(name), present[name], dtype).alias(name)
+            if name in present and not _is_void(present[name])
+            else pl.lit(None, dtype).alias(name)
+            for name, dtype in types.items()
+        ]
+        return pl.when(value.is_not_null()).then(pl.struct(fields))
+    if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List) and _holds_objects(held):
+        values = value.arr.to_list() if isinstance(held, pl.Array) else value
+        return values.list.eval(_convert(pl.element(), instance(held.inner), instance(wanted.inner)))
+    if isinstance(held, pl.Struct) and not held.fields:
+        return pl.when(value.is_not_null()).then(pl.lit("{}"))
+    return as_text(Field(value, held)) if isinstance(wanted, pl.String) else value.cast(wanted)
+
+
+def _holds_objects(dtype: pl.List | pl.Array) -> bool:
+    """Whether there are objects in a list, at any depth."""
+    inner = instance(dtype.inner)
+    return isinstance(inner, pl.Struct) or (isinstance(inner, pl.List | pl.Array) and _holds_objects(inner))
+
+
+def _check_names(what: str, names: Iterable[str]) -> None:
+    """Refuse names that Delta Lake cannot hold or tell apart."""
+    seen = dict[str, str]()
+    for name in names:
+        if "\0" in name:
+            raise InputError(
+                f"the name {name!r} among the {what} has a null character, which a Delta table cannot hold; "
+                "rename it"
+            )
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"the {what} {other!r} and {name!r} differ only in case, which a Delta table does not know; "
+                "rename one"
+            )
+
+
+def _check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
+    """Refuse objects inside of objects beyond what the table's log can be read back with."""
+    if depth > DEEPEST:
+        raise InputError(
+            f"the column {column!r} is nested more than {DEEPEST} levels deep, which a Delta table cannot "
+            "hold; keep it as text"
+        )
+    if isinstance(dtype, pl.Struct):
+        _check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
+        for field in dtype.fields:
+            _check_nested(column, instance(field.dtype), depth + 1)
+    elif isinstance(dtype, pl.List | pl.Array):
+        _check_nested(column, instance(dtype.inner), depth + 1)

@@ -24,7 +24,7 @@ NEEDED = {"candidate", "metric", "item", "baseline_score", "candidate_score"}
 
 
 def cell_of(result: Result) -> str:
-    """Return a result as HTML for a notebook cell: the sentence, the evidence, the worst items."""
+    """Return a result as HTML for a notebook cell: the sentence, the figures, the worst items."""
     if isinstance(result, Comparison):
         return _cell(_comparison(result))
     said = tag("p", reveal(sentence(result)), class_="sentence")
@@ -55,11 +55,11 @@ def items_frame(comparison: Comparison, height: int) -> str:
     if document is None:
         return tag("p", "There are no paired items to show.")
     # The frame cannot see the notebook's theme: it is light, and turned around where the notebook is dark.
-    told = "The items are shown where the notebook is trusted; to_html(path) writes them as a page."
+    hint = "The items are shown where the notebook is trusted; to_html(path) writes them as a page."
     return tag(
         "div",
         tag("style", Html(asset("cell.css"))),
-        tag("p", told, class_="said"),
+        tag("p", hint, class_="said"),
         tag(
             "iframe", srcdoc=document, sandbox="allow-scripts allow-downloads", width="100%", height=height,
             title="items of the comparison", class_="polars-evals-frame",
@@ -74,26 +74,20 @@ def _cell(*content: Any) -> str:
 
 def _comparison(comparison: Comparison) -> Html:
     found = story(comparison)
-    claims = [
-        tag(
-            "p",
-            tag("span", SIGNS[claim.verdict], class_=claim.verdict),
-            " ",
-            reveal(claim.text),
-            class_="claim",
-        )
-        for claim in found.claims
-    ]
-    items = worst_items(comparison)
+    signs = [tag("span", SIGNS[claim.verdict], class_=claim.verdict) for claim in found.claims]
     hint = "All items: comparison.items, or with filters comparison.show_items()."
+    items = [_item(row) for row in worst_items(comparison)]
+    if items:
+        items = [tag("p", tag("b", "Worst items")), *items, tag("p", hint, class_="quiet")]
     return join(
         tag("p", reveal(found.title), class_="sentence"),
-        claims,
+        (
+            tag("p", sign, " ", reveal(claim.text), class_="claim")
+            for sign, claim in zip(signs, found.claims, strict=True)
+        ),
         tag("p", " ".join(found.rest)) if found.rest else None,
         comparison_figures(comparison, found, most=ROWS)[:2],
-        join(tag("p", tag("b", "Worst items")), [_item(row) for row in items], tag("p", hint, class_="quiet"))
-        if items
-        else None,
+        items,
     )
 
 
@@ -109,9 +103,9 @@ def _item(row: dict[str, Any]) -> Html:
         for name, key in blocks
         if row.get(key) is not None
     ]
-    told = f" · {who} · {line(reveal(str(row.get('metric'))), 60)} {numbers}"
+    scores = f" · {who} · {line(reveal(str(row.get('metric'))), 60)} {numbers}"
     name = tag("b", line(reveal(str(row.get("item"))), 90))
-    return tag("details", tag("summary", name, told), tag("div", shown, class_="texts"))
+    return tag("details", tag("summary", name, scores), tag("div", shown, class_="texts"))
 
 
 def _text(value: Any) -> str:

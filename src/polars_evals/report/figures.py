@@ -161,7 +161,7 @@ def _rows(
             _name(place, 32, "td") if place_head else None,
             _number(row.levels),
             tag("td", tag("b", change), class_=f"number {row.verdict}"),
-            tag("td", bar, _said(row.interval), title=_why(row), class_="drawn"),
+            tag("td", bar, _words(row.interval), title=_why(row), class_="drawn"),
             [_number("–" if one is None else f"{one:,}") for one in counts],
             _number(f"{row.n:,}"),
         ]
@@ -174,7 +174,7 @@ def _rows(
     return table(title, heads, body, numeric=numeric, foot=tag("tr", foot), class_="forest")
 
 
-def _said(interval: str) -> Html | None:
+def _words(interval: str) -> Html | None:
     """Return an interval in words, which are read where pictures and styles are taken away."""
     return tag("span", interval, class_="said") if interval else None
 
@@ -242,8 +242,8 @@ def _leaderboard(comparison: Comparison, rows: Sequence[Row]) -> Html:
         body.append(tag("tr", _board_name(version, short), word, cells))
     lower = {name: " (less is better)" if comparison.spec.sign(name) < 0 else "" for name in columns}
     heads = [f"{outcome_name(name)}{lower[name]}" for name in columns]
-    told = "Versions, best mean first; bars are differences from the baseline, better to the right"
-    return table(told, ["version", "verdict", *heads], body, numeric=heads, class_="forest board")
+    title = "Versions, best mean first; bars are differences from the baseline, better to the right"
+    return table(title, ["version", "verdict", *heads], body, numeric=heads, class_="forest board")
 
 
 def _board_name(version: str, short: dict[str, str]) -> Html:
@@ -258,8 +258,8 @@ def _board_cell(row: Row | None, axis: Axis) -> Html:
         label=f"{row.candidate}, {row.name}: {row.change(row.difference)}, {row.interval}",
     )  # fmt: skip
     level = tag("span", row.level(row.after), " ", tag("span", SIGNS[row.verdict], class_=row.verdict))
-    said = _said(f" ({row.interval})") if row.interval else None
-    return tag("td", level, bar, said, class_="number drawn", title=f"{row.name}: {_why(row)}")
+    words = _words(f" ({row.interval})") if row.interval else None
+    return tag("td", level, bar, words, class_="number drawn", title=f"{row.name}: {_why(row)}")
 
 
 def _spreads(comparison: Comparison, rows: Sequence[Row]) -> Html | None:
@@ -276,8 +276,8 @@ def _spreads(comparison: Comparison, rows: Sequence[Row]) -> Html | None:
     if not drawn:
         return None
     before, after = (middle_cut(name, 30) for name in (spec.baseline, spec.candidates[0]))
-    told = f"Spread of scores: bars {before}, line {after}"
-    return tag("details", tag("summary", told), _figures(drawn))
+    summary = tag("summary", f"Spread of scores: bars {before}, line {after}")
+    return tag("details", summary, _figures(drawn))
 
 
 def _figure(caption: Child, chart: Html) -> Html:
@@ -304,9 +304,7 @@ def _confusion(comparison: Comparison) -> Html | None:
     parts = []
     for name in frame["version"].unique(maintain_order=True):
         mine = frame.filter(pl.col("version") == name)
-        counts = {
-            (expected, output): n for expected, output, n in mine.select("expected", "output", "n").rows()
-        }
+        counts = {(row["expected"], row["output"]): row["n"] for row in mine.to_dicts()}
         body = []
         for expected in shown:
             total = sum(n for (truth, _), n in counts.items() if truth == expected) or 1
@@ -317,8 +315,8 @@ def _confusion(comparison: Comparison) -> Html | None:
                 tint = step if given == expected else -step
                 cells.append(tag("td", f"{n:,}" if n else "·", class_=f"number t{tint}"))
             body.append(tag("tr", tag("th", middle_cut(reveal(str(expected)), 24), scope="row"), cells))
-        told = f"{middle_cut(reveal(name), 40)}: expected (rows) and given (columns)"
-        parts.append(table(told, ["", *heads], body, class_="confusion"))
+        title = f"{middle_cut(reveal(name), 40)}: expected (rows) and given (columns)"
+        parts.append(table(title, ["", *heads], body, class_="confusion"))
     return tag("details", tag("summary", "Classes that are confused"), _figures(parts[:4]))
 
 
@@ -363,12 +361,12 @@ def _calibration(result: Calibration) -> Html:
         name: curve.select("threshold", name).drop_nulls().rows()
         for name in dict.fromkeys((objective, "precision", "recall"))
     }
-    told = "agreement with people by threshold; the band is the interval of the best threshold"
+    caption = "agreement with people by threshold; the band is the interval of the best threshold"
     drawn = curves(
         lines, label=f"{objective}, precision and recall by threshold", mark=best["threshold"],
         span=(best["threshold_ci_low"], best["threshold_ci_high"]), name="threshold",
     )  # fmt: skip
-    return _figure(f"{middle_cut(reveal(best['metric']), 40)}: {told}", drawn)
+    return _figure(f"{middle_cut(reveal(best['metric']), 40)}: {caption}", drawn)
 
 
 def _passes(result: Runs) -> Html | None:
@@ -393,54 +391,42 @@ def _plan(result: SamplePlan) -> Html | None:
 
 
 def _agreement(result: Agreement) -> Html:
-    values = result.summary.drop_nulls("value").with_columns(pl.col("statistic").str.replace_all("_", " "))
-    return _intervals(
-        values.select("statistic", "value", "ci_low", "ci_high"), "Coefficients with their intervals"
-    )
+    name = pl.col("statistic").str.replace_all("_", " ")
+    values = result.summary.drop_nulls("value").select(name, "value", "ci_low", "ci_high")
+    return _intervals(values, "Coefficients with their intervals")
 
 
 def _ranking(result: Ranking) -> Html:
-    parts = [
-        _intervals(
-            rows.select("version", "mean", "ci_low", "ci_high"),
-            f"{reveal(str(metric))}: means with simultaneous intervals",
-        )
-        for (metric,), rows in result.summary.group_by("metric", maintain_order=True)
-    ]
-    return _figures(parts)
+    numbers = result.summary.select("metric", "version", "mean", "ci_low", "ci_high")
+    return _figures(
+        _intervals(rows.drop("metric"), f"{reveal(str(metric))}: means with simultaneous intervals")
+        for (metric,), rows in numbers.group_by("metric", maintain_order=True)
+    )
 
 
 def _intervals(rows: pl.DataFrame, title: str) -> Html:
     """Return names with a value and its interval."""
     axis = Axis((one for row in rows.rows() for one in row[1:]), zero=False)
-    drawn = partial(interval, axis, verdict="no_change", zero=None)
-    body = [
-        tag(
-            "tr",
-            _name(name, 40),
-            _number(score(value)),
-            tag(
-                "td",
-                drawn(value, low, high, label=f"{name}: {value:.3f}"),
-                None if low is None else _said(f"{score(low)} to {score(high)}"),
-                class_="drawn",
-            ),
+    body = []
+    for name, value, low, high in rows.iter_rows():
+        label = f"{name}: {value:.3f}"
+        drawn = interval(axis, value, low, high, verdict="no_change", zero=None, label=label)
+        words = None if low is None else _words(f"{score(low)} to {score(high)}")
+        body.append(
+            tag("tr", _name(name, 40), _number(score(value)), tag("td", drawn, words, class_="drawn"))
         )
-        for name, value, low, high in rows.iter_rows()
-    ]
     foot = tag("tr", tag("td"), tag("td"), tag("td", scale(axis, form=score), class_="drawn"))
     return table(title, ("", "value", "interval"), body, foot=foot, class_="forest")
 
 
 def table_of(shown: Table, *, most: int = 100) -> Html:
     """Return a table as HTML."""
-    kinds = ["number" if numeric else None for numeric in shown.numeric]
     body = []
     for row in shown.rows[:most]:
-        first, *cells = (reveal(line(value, 200)) for value in row)
-        rest = [tag("td", value, class_=kind) for value, kind in zip(cells, kinds[1:], strict=True)]
-        body.append(tag("tr", tag("th", first, class_=kinds[0], scope="row"), rest))
-    numeric = {head for head, kind in zip(shown.heads, kinds, strict=True) if kind}
-    more = len(shown.rows) - most + shown.left_out
+        cells = zip(shown.columns, (reveal(line(value, 200)) for value in row), strict=True)
+        first, *rest = ((text, "number" if head in shown.numeric else None) for head, text in cells)
+        values = [tag("td", text, class_=kind) for text, kind in rest]
+        body.append(tag("tr", tag("th", first[0], class_=first[1], scope="row"), values))
+    more = len(shown.rows) - most
     after = _quiet(f"{counted(more, 'more row')}.") if more > 0 else None
-    return table(shown.title, shown.heads, body, numeric=numeric, after=after)
+    return table(shown.title, shown.columns, body, numeric=shown.numeric, after=after)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from polars_evals.drift import Comparison
 from polars_evals.report.numbers import middle_cut, score, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import SIGNS, Row, Table, by_importance, tables_of
+from polars_evals.report.tables import SIGNS, Row, Table, by_importance, is_comparison, place_of, tables_of
 from polars_evals.wording import cell, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polars_evals.drift import Comparison
     from polars_evals.drift.result import Result
 
 # Rows that stand open, rows in all, and characters of a text.
@@ -32,7 +33,7 @@ def markdown(result: Result, page: str | None = None) -> str:
     lines = [f"**{inert(sentence(result))}**", ""]
     if page is not None:
         lines += [f"Charts and all items: {inert(line(page, 400))}", ""]
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         lines += [*_folded(result), "", *_worst(result)]
     else:
         for table in tables_of(result):
@@ -42,10 +43,10 @@ def markdown(result: Result, page: str | None = None) -> str:
 
 
 def _table(table: Table, shown: int = 50) -> list[str]:
-    rule = ["---:" if numeric else "---" for numeric in table.numeric]
-    lines = [f"| {' | '.join(map(inert, table.heads))} |", f"| {' | '.join(rule)} |"]
+    rule = ["---:" if head in table.numeric else "---" for head in table.columns]
+    lines = [f"| {' | '.join(map(inert, table.columns))} |", f"| {' | '.join(rule)} |"]
     lines += [f"| {' | '.join(inert(line(value, 200)) for value in row)} |" for row in table.rows[:shown]]
-    more = len(table.rows) - shown + table.left_out
+    more = len(table.rows) - shown
     return [*lines, *(["", f"… and {more:,} more"] if more > 0 else [])]
 
 
@@ -63,24 +64,22 @@ def _rows(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 40)
     several = len(comparison.spec.candidates) > 1
     sliced = any(row.slice is not None for row in rows)
-    shown = [
-        {
-            "": f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
-            **({"version": names[row.candidate]} if several else {}),
-            "metric": middle_cut(row.name, 40),
-            **({"slice": "all items" if row.slice is None else middle_cut(row.slice, 40)} if sliced else {}),
-            "difference": row.change(row.difference),
-            "interval": row.interval or "–",
-            "before → after": row.levels,
-            "newly failing": row.newly_failing,
-            "newly passing": row.newly_passing,
-            "n": row.n,
-        }
-        for row in rows
-    ]
-    table = Table.of("", shown)
-    counts = ("newly failing", "newly passing", "n")
-    return _table(replace(table, numeric=tuple(head in counts for head in table.heads)), len(shown))
+    table = Table.of(
+        rows,
+        columns={
+            "": lambda row: f"{SIGNS[row.verdict]} {row.verdict.replace('_', ' ')}",
+            "version": (lambda row: names[row.candidate]) if several else None,
+            "metric": lambda row: middle_cut(row.name, 40),
+            "slice": (lambda row: middle_cut(place_of(row, "slice"), 40)) if sliced else None,
+            "difference": lambda row: row.change(row.difference),
+            "interval": lambda row: row.interval or "–",
+            "before → after": attrgetter("levels"),
+            "newly failing": attrgetter("newly_failing"),
+            "newly passing": attrgetter("newly_passing"),
+            "n": attrgetter("n"),
+        },
+    )
+    return _table(replace(table, numeric={"newly failing", "newly passing", "n"}), len(rows))
 
 
 def _worst(comparison: Comparison) -> list[str]:

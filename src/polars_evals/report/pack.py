@@ -140,9 +140,7 @@ def pack(
     blob = _numbers(about, numbers, parts, flags, shared)
     about["report"] = sha256(json.dumps([about, names], sort_keys=True).encode() + blob).hexdigest()[:16]
     with ThreadPoolExecutor(2) as pool:
-        deflated_scores = pool.submit(_deflate, blob)
-        head = _deflate(_json(about | {"names": names, "inputs": previews}))
-        scores = deflated_scores.result()
+        head, scores = pool.map(_deflate, (_json(about | {"names": names, "inputs": previews}), blob))
     left = budget - min(RESERVED, budget // 4) - len(head) - len(scores)
     blocks, shown, answers = _pack_texts(shared, parts, items, left)
     return Packed(
@@ -266,42 +264,32 @@ def _order(values: Floats, *, lower: bool) -> list[int]:
     else:
         counts = (~np.isnan(values)).sum(axis=1)
         spread = np.zeros(len(values))
-        known = counts > 1
-        spread[known] = np.nanstd(values[known], axis=1)
+        spread[counts > 1] = np.nanstd(values[counts > 1], axis=1)
         keys = np.round(-spread, 9)
     return [int(at) for at in np.argsort(keys, kind="stable")]
 
 
 def _facts(parts: Sequence[pl.DataFrame]) -> npt.NDArray[np.uint16]:
     """Return the facts about each answer as bits, a column a version; some are relative to the baseline."""
-    before = parts[0]
+    before = parts[0].select(pl.col("output", "^fact:.*$").name.prefix("before:"))
+    error, output = pl.col("fact:error"), pl.col("output")
+    own = [
+        error, ~error & (output.is_null() | (output.str.strip_chars() == "")), pl.col("fact:truncated"),
+        pl.col("fact:filtered"), pl.col("fact:refusal"),
+    ]  # fmt: skip
+    length, length_before = (pl.col(f"{when}fact:length").cast(pl.Int64) for when in ("", "before:"))
     found = []
-    for at, part in enumerate(parts):
-        present = pl.col("output").is_not_null()
-        empty = (~pl.col("fact:error").fill_null(value=True)) & (
-            ~present | (pl.col("output").str.strip_chars() == "")
-        )
-        own = part.select(
-            error=pl.col("fact:error"), empty=empty, truncated=pl.col("fact:truncated"),
-            filtered=pl.col("fact:filtered"), refusal=pl.col("fact:refusal"),
-        )  # fmt: skip
-        bits = [own[name].fill_null(value=False).to_numpy() for name in own.columns]
-        both = before.select(
-            script=~pl.col("fact:script").fill_null(value=True), json="fact:json",
-            fence=~pl.col("fact:fence").fill_null(value=True), length="fact:length",
-        )  # fmt: skip
-        if at:
-            mine, theirs = part["fact:length"].to_numpy(), both["length"].to_numpy()
-            with np.errstate(invalid="ignore"):
-                longer, shorter = (mine >= 2 * theirs) & (theirs > 20), (2 * mine <= theirs) & (theirs > 40)
-            bits += [
-                (part["fact:script"].fill_null(value=False) & both["script"]).to_numpy(),
-                _broken_json(before, part),
-                (part["fact:fence"].fill_null(value=False) & both["fence"]).to_numpy(),
-                longer,
-                shorter,
-            ]
-        found.append(sum(bit.astype(np.uint16) << place for place, bit in enumerate(bits)))
+    for part in parts:
+        relative = [
+            pl.col("fact:script") & ~pl.col("before:fact:script"),
+            pl.lit(pl.Series(_broken_json(parts[0], part))),
+            pl.col("fact:fence") & ~pl.col("before:fact:fence"),
+            (length >= 2 * length_before) & (length_before > 20),
+            (2 * length <= length_before) & (length_before > 40),
+        ]
+        flags = [*own, *(relative if found else [])]
+        bits = [flag.fill_null(value=False).cast(pl.UInt16) * 2**bit for bit, flag in enumerate(flags)]
+        found.append(part.hstack(before).select(pl.sum_horizontal(bits)).to_series().to_numpy())
     return np.column_stack(found).astype(np.uint16)
 
 
@@ -380,7 +368,7 @@ def _numbers(
 
     Scores in [0, 1] take two bytes (65535 where there is none), other numbers four.
     """
-    columns: list[bytes] = []
+    columns, labels = list[bytes](), list[bytes]()
     for name, metric in zip(numbers, about["metrics"], strict=True):
         values = numbers[name]
         metric["unit_scale"] = bool(np.all(np.isnan(values) | ((values >= 0) & (values <= 1))))
@@ -389,18 +377,18 @@ def _numbers(
         else:
             codes = values.astype("<f4")
         columns.append(codes.T.tobytes())
-    # Four-byte numbers must begin where four bytes can be read.
-    labelled = []
-    for name, metric in zip(numbers, about["metrics"], strict=True):
         passed = np.column_stack([part[f"{name}:pass"].cast(pl.Float64).to_numpy() for part in parts])
         metric["labels"] = bool((~np.isnan(passed)).any())
         if metric["labels"]:
-            labelled.append((1 + (passed > 0.5) - (passed == 0.5) * 1).astype("u1") * ~np.isnan(passed))
-    columns += [one.astype("u1").T.tobytes() for one in labelled]
-    for name in (one for one in shared.columns if one.startswith("by:")):
-        known = shared[name].drop_nulls().unique().sort()
-        place = pl.Series(range(len(known)), dtype=pl.UInt16)
-        taken = shared[name].replace_strict(known, place, default=65535, return_dtype=pl.UInt16)
+            # 1 fails, 2 passes, 0 is neither.
+            codes = np.where(np.isnan(passed), 0, 1 + (passed > 0.5) - 1 * (passed == 0.5))
+            labels.append(codes.astype("u1").T.tobytes())
+    # Four-byte numbers must begin where four bytes can be read.
+    columns += labels
+    for group in about["sets"]:
+        places = pl.Series(range(len(group["values"])), dtype=pl.UInt16)
+        known = shared[f"by:{group['name']}"]
+        taken = known.replace_strict(group["values"], places, default=65535, return_dtype=pl.UInt16)
         columns.append(taken.to_numpy().astype("<u2").tobytes())
     columns.append(flags.astype("<u2").T.tobytes())
     return b"".join(columns)
@@ -411,9 +399,7 @@ def _pack_texts(
 ) -> tuple[list[str], int, str]:
     """Return the blocks of full texts, as many as fit, how many items they hold, and previews of answers."""
     texts = _texts(shared, parts)
-    limit = shared.height if isinstance(items, str) else max(0, items)
-    if items == "none":
-        limit = 0
+    limit = items if isinstance(items, int) else 0 if items == "none" else shared.height
     room = float("inf") if items != "auto" else budget
     previews = ""
     if items == "auto":
@@ -431,11 +417,13 @@ def _pack_texts(
         # A few at a time: texts that do not fit need not be packed.
         for first in range(0, len(starts), 8):
             batch = [texts.slice(start, min(BLOCK, limit - start)) for start in starts[first : first + 8]]
-            for part, block in zip(batch, pool.map(_block, batch), strict=True):
+            packed = pool.map(lambda part: _deflate(_lines(part)), batch)
+            for part, block in zip(batch, packed, strict=True):
                 fits = len(block) + 1 <= room
-                room -= len(block) + 1 if fits else 0
-                shown += part.height if fits else 0
                 blocks.append(block if fits else "-")
+                if fits:
+                    room -= len(block) + 1
+                    shown += part.height
             if room < 4_096:
                 break
     while blocks and blocks[-1] == "-":
@@ -452,10 +440,6 @@ def _texts(shared: pl.DataFrame, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
             if f"about:{name}" in part.columns and part[f"about:{name}"].count():
                 columns.append(part[f"about:{name}"].alias(f"{letter}{at}"))
     return pl.DataFrame(columns)
-
-
-def _block(frame: pl.DataFrame) -> str:
-    return _deflate(_lines(frame))
 
 
 def _lines(frame: pl.DataFrame) -> bytes:

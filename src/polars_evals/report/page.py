@@ -1,4 +1,4 @@
-"""Put a page together: what was found, the evidence, and every item with its answers."""
+"""Put a page together: what was found, the figures, and every item with its answers."""
 
 from __future__ import annotations
 
@@ -62,10 +62,8 @@ def page_of(
     gates
         What became of the gates of a job: mappings with `gate`, `status` and `lines`.
     """
-    if not (
-        items in ("auto", "all", "none")
-        or (isinstance(items, int) and not isinstance(items, bool) and items >= 0)
-    ):
+    # True is no number.
+    if items not in ("auto", "all", "none") and not (type(items) is int and items >= 0):
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
     if isinstance(result, Comparison):
         packed = pack(result, items, label)
@@ -92,10 +90,8 @@ def _comparison_page(
     source: str | None,
 ) -> str:
     found = story(comparison)
-    said, rest = (
-        _claims([(one, _claim(one, packed), _example(one, packed)) for one in found.claims]),
-        found.rest,
-    )
+    said = _claims([(one, _claim(one, packed), _example(one, packed)) for one in found.claims])
+    rest = found.rest
     if not found.claims:
         said, rest = tag("h1", rest[0] if rest else found.title), rest[1:]
     counts = [
@@ -115,14 +111,10 @@ def _comparison_page(
         _notes(comparison),
     )
     head = _head(top, gates, said, " ".join(rest) or None, _facts(comparison, packed, source))
-    name = (
-        middle_cut(comparison.spec.candidates[0], 40)
-        if single
-        else f"{len(comparison.spec.candidates)} versions"
-    )
-    return _document(
-        f"{name} against {middle_cut(comparison.spec.baseline, 40)}", [head, main, *_parts(packed)]
-    )
+    candidates = comparison.spec.candidates
+    name = middle_cut(candidates[0], 40) if single else f"{len(candidates)} versions"
+    title = f"{name} against {middle_cut(comparison.spec.baseline, 40)}"
+    return _document(title, [head, main, *_parts(packed)])
 
 
 def items_page(comparison: Comparison, budget: int) -> str | None:
@@ -141,37 +133,23 @@ def _parts(packed: Packed | None) -> list[Html]:
 
 
 def _head(top: list[Html], gates: Html | None, said: Html, rest: str | None, facts: str) -> Html:
-    return tag(
-        "header",
-        tag("div", top, class_="top"),
-        gates,
-        said,
-        tag("p", rest, class_="rest") if rest else None,
-        tag("p", facts, class_="facts"),
-    )
+    below = [tag("p", rest, class_="rest") if rest else None, tag("p", facts, class_="facts")]
+    return tag("header", tag("div", top, class_="top"), gates, said, below)
 
 
 def _claims(claims: Sequence[tuple[Claim, Html | str, Html | None]]) -> Html:
     """Return claims, each with its text and an example, as a list that begins with the page's title."""
-    rows = [
-        tag(
-            "li",
-            tag("h1" if at == 0 else "p", _sign(claim.verdict), " ", text, class_="claim"),
-            example,
-            class_=claim.verdict,
-        )
-        for at, (claim, text, example) in enumerate(claims)
-    ]
+    rows = []
+    for claim, text, example in claims:
+        sign = tag("span", SIGNS.get(claim.verdict, ""), aria_hidden="true", class_="sign")
+        words = tag("p" if rows else "h1", sign, " ", text, class_="claim")
+        rows.append(tag("li", words, example, class_=claim.verdict))
     return tag("ol", rows, class_="claims")
 
 
 def _capital(text: str) -> str:
     """Capitalize the first letter, unless the text starts with a name such as `token_f1`."""
     return f"{text[:1].upper()}{text[1:]}" if re.match(r"[a-z]+[ :]", text) else text
-
-
-def _sign(verdict: str) -> Html:
-    return tag("span", SIGNS.get(verdict, ""), aria_hidden="true", class_="sign")
 
 
 def _theme() -> Html:
@@ -220,10 +198,10 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
         return None
     failed = [one for one in gates if one.get("status") == "failed"]
     others = Counter(str(one.get("status")) for one in gates if one not in failed)
-    told = ", ".join(f"{n:,} {status}" for status, n in others.items())
+    rest = ", ".join(f"{n:,} {status}" for status, n in others.items())
     if not failed:
         sign = "✓ " if set(others) <= {"passed"} else ""
-        return tag("p", sign, f"Gates: {told}", class_="gates", id="gates")
+        return tag("p", sign, f"Gates: {rest}", class_="gates", id="gates")
     rows = [
         tag(
             "li",
@@ -233,7 +211,7 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
         for one in failed
     ]
     word = tag("b", f"✗ {counted(len(failed), 'gate')} failed")
-    content = [tag("p", word, f"; {told}" if told else ""), tag("ul", rows, id="failed-gates")]
+    content = [tag("p", word, f"; {rest}" if rest else ""), tag("ul", rows, id="failed-gates")]
     return tag("div", content, class_="gates regressed", id="gates")
 
 
@@ -248,7 +226,7 @@ def _facts(comparison: Comparison, packed: Packed | None, source: str | None) ->
     spec = comparison.spec
     n = max((one for one in comparison.summary["n"].to_list() if one is not None), default=0)
     paired = "unpaired rows" if spec.item is None else f"paired by {line(spec.item, 60)}"
-    told = [
+    facts = [
         _stamp(source),
         counted(packed.total if packed is not None else n, "item"),
         f"{paired}{'' if spec.cluster is None else f', clustered by {line(spec.cluster, 60)}'}",
@@ -256,25 +234,23 @@ def _facts(comparison: Comparison, packed: Packed | None, source: str | None) ->
         _suite(comparison),
         *_failures(packed),
     ]
-    return " · ".join(filter(None, told))
+    return " · ".join(filter(None, facts))
 
 
 def _failures(packed: Packed | None) -> list[str]:
-    if packed is None:
-        return []
-    told = []
+    """Return how often calls failed; errors and truncated answers also where there are none."""
     words = {"error": "errors", "truncated": "truncated", "empty": "empty answers", "filtered": "filtered"}
-    for fact, word in words.items():
+    none = {"error": "no errors", "truncated": "none truncated"}
+    found = []
+    for fact, word in words.items() if packed is not None else ():
         rates = packed.rates[fact]
-        if fact in ("empty", "filtered") and not any(rates):
-            continue
         if not any(rates):
-            told.append(f"no {word}" if word == "errors" else "none truncated")
+            found.append(none.get(fact, ""))
         elif len(rates) == 2:
-            told.append(f"{word} {percent(rates[0])} → {percent(rates[1])}")
+            found.append(f"{word} {percent(rates[0])} → {percent(rates[1])}")
         else:
-            told.append(f"{word} up to {percent(max(rates))}")
-    return told
+            found.append(f"{word} up to {percent(max(rates))}")
+    return found
 
 
 def _suite(comparison: Comparison) -> str | None:
@@ -319,22 +295,14 @@ def _items(comparison: Comparison, packed: Packed | None) -> Html:
 def _row_heads(packed: Packed, *, two: bool) -> Html:
     names = packed.about["short"]
     if two:
-        heads = [*(["expected"] if packed.about["expected"] else []), *names, f"{packed.lead}"]
-        cells = [
-            tag("th", reveal(name), scope="col", class_="words" if at < len(heads) - 1 else "score")
-            for at, name in enumerate(heads)
-        ]
+        texts = [*(["expected"] if packed.about["expected"] else []), *names]
+        heads = [*((name, "words", None) for name in texts), (packed.lead, "score", None)]
     else:
-        cells = [
-            tag("th", name, scope="col", class_="score", title=line(reveal(full), 300))
-            for name, full in zip(names, packed.about["versions"], strict=True)
-        ]
-    return tag(
-        "tr",
-        tag("th", "item", scope="col", class_="first"),
-        cells,
-        tag("th", reveal(packed.lead), scope="col", class_="phone"),
-    )
+        full = (line(reveal(name), 300) for name in packed.about["versions"])
+        heads = [(name, "score", whole) for name, whole in zip(names, full, strict=True)]
+    cells = [tag("th", reveal(name), scope="col", class_=kind, title=title) for name, kind, title in heads]
+    item = tag("th", "item", scope="col", class_="first")
+    return tag("tr", item, cells, tag("th", reveal(packed.lead), scope="col", class_="phone"))
 
 
 def _row(at: int, packed: Packed, *, two: bool) -> Html:

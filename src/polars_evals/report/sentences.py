@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.report.numbers import amount, day, middle_cut, percent, short_names, signed
 from polars_evals.report.tables import MOVED, ORDER, WORDS, Row, outcome_name, rows_of, series_of
 from polars_evals.wording import counted, line, spoken, verb
@@ -16,6 +15,7 @@ from polars_evals.wording import counted, line, spoken, verb
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
     from polars_evals.drift.result import Result
 
 # Claims of a page, and things that are named one by one before the others are only counted.
@@ -60,16 +60,11 @@ class Story:
 
 def sentence(result: Result) -> str:
     """Return what any result found in a sentence."""
-    makers: dict[type[Any], Callable[[Any], str]] = {
-        Comparison: lambda one: story(one).sentence,
-        Timeline: _timeline,
-        Ranking: _ranking,
-        Calibration: _calibration,
-        SamplePlan: _plan,
-        Runs: _runs,
-        Agreement: _agreement,
-    }
-    return line(makers[type(result)](result), 2_000)
+    makers: dict[str, Callable[[Any], str]] = {
+        "Agreement": _agreement, "Calibration": _calibration, "Comparison": lambda one: story(one).sentence,
+        "Ranking": _ranking, "Runs": _runs, "SamplePlan": _plan, "Timeline": _timeline,
+    }  # fmt: skip
+    return line(makers[type(result).__name__](result), 2_000)
 
 
 def story(comparison: Comparison) -> Story:
@@ -92,8 +87,7 @@ def story(comparison: Comparison) -> Story:
 def claims_about(comparison: Comparison, candidate: str) -> list[Claim]:
     """Return what was found about one candidate, worst first."""
     rows = [row for row in rows_of(comparison) if row.candidate == candidate]
-    sure = comparison.verdicts[candidate] == "regressed"
-    return _claims(rows, sure=sure)
+    return _claims(rows, sure=comparison.verdicts[candidate] == "regressed")
 
 
 def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
@@ -109,20 +103,20 @@ def _claims(rows: Sequence[Row], *, sure: bool) -> list[Claim]:
         is_ = f"may be {way}" if verdict == "regressed" and not sure else f"is {way}"
         scored = [row for row in over_all.values() if row.is_score]
         if scored:
-            text = f"overall {way if sure or verdict == 'improved' else is_}{_evidence(scored, metrics)}"
+            text = f"overall {way if sure or verdict == 'improved' else is_}{_what_moved(scored, metrics)}"
             found.append(Claim(text, verdict, (scored[0].candidate,), _lead(scored)))
         found += [
             Claim(_move(row), verdict, (row.candidate,), row) for row in _others(list(over_all.values()))
         ]
         slices: dict[str, list[Row]] = {}
-        told = [row for row in mine if row.is_score] + _others(mine)
+        named = [row for row in mine if row.is_score] + _others(mine)
         for row in mine:
-            if row.slice is not None and row in told and _says_more(row, over_all.get(row.name)):
+            if row.slice is not None and row in named and _says_more(row, over_all.get(row.name)):
                 slices.setdefault(row.slice, []).append(row)
         for name, parts in sorted(slices.items(), key=lambda one: (-max(r.weight for r in one[1]), one[0])):
             scored = [row for row in parts if row.is_score]
             word = _slice_word(name, short=short)
-            text = f"{word} {is_}{_evidence(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
+            text = f"{word} {is_}{_what_moved(scored, metrics)}" if scored else f"{word}: {_move(parts[0])}"
             found.append(Claim(text, verdict, (parts[0].candidate,), _lead(scored or parts)))
     return found
 
@@ -146,33 +140,31 @@ def _says_more(row: Row, over_all: Row | None) -> bool:
 
 def _lead(rows: Sequence[Row]) -> Row:
     """Return the row that says most to a person: one with labels that flipped, else the largest change."""
-    flipped = [row for row in rows if row.newly_failing is not None and _flips(row)]
-    return max(flipped or rows, key=lambda row: row.weight)
+    return max([row for row in rows if _flips(row)] or rows, key=lambda row: row.weight)
 
 
 def _flips(row: Row) -> str:
     """Return how many items flipped in the direction of the verdict, if that is what happened."""
-    failing, passing = row.newly_failing or 0, row.newly_passing or 0
-    first, second = (failing, passing) if row.verdict == "regressed" else (passing, failing)
-    words = ("fail", "pass") if row.verdict == "regressed" else ("pass", "fail")
+    sides = [(row.newly_failing or 0, "fails", "fail"), (row.newly_passing or 0, "passes", "pass")]
+    (first, *words), (second, *others) = sides if row.verdict == "regressed" else sides[::-1]
     if first <= second:
         return ""
-    more = f", {second:,} newly {verb(second, f'{words[1]}es' if words[1] == 'pass' else 'fails', words[1])}"
-    one = "passes" if words[0] == "pass" else "fails"
-    return f"{first:,} of {counted(row.n, 'item')} newly {verb(first, one, words[0])}{more if second else ''}"
+    more = f", {second:,} newly {verb(second, *others)}" if second else ""
+    return f"{first:,} of {counted(row.n, 'item')} newly {verb(first, *words)}{more}"
 
 
-def _evidence(rows: Sequence[Row], metrics: Sequence[str]) -> str:
+def _what_moved(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     """Return which metrics moved, and what that means in items or in the score."""
     names = list(dict.fromkeys(row.metric for row in rows))
     row = _lead(rows)
-    told = _flips(row) or f"{row.levels} ({row.change(row.difference)})"
+    flips = _flips(row)
+    change = flips or f"{row.levels} ({row.change(row.difference)})"
     where = f" on {_named(names, metrics)}" if 1 < len(metrics) != len(names) else ""
     if len(metrics) > 1 and (len(names) > 1 or not where):
-        told += f" ({middle_cut(row.metric if _flips(row) else row.name)})"
-    elif row.part == "pass rate" and not _flips(row):
-        told = f"pass rate {told}"
-    return f"{where}: {told}"
+        change += f" ({middle_cut(row.metric if flips else row.name)})"
+    elif row.part == "pass rate" and not flips:
+        change = f"pass rate {change}"
+    return f"{where}: {change}"
 
 
 def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
@@ -198,6 +190,12 @@ def _named(names: Sequence[str], metrics: Sequence[str]) -> str:
     return spoken([*shown, *(middle_cut(outcome_name(one)) for one in others)])
 
 
+def _first(things: Sequence[str], most: int, noun: str) -> list[str]:
+    """Return the first of some things, and how many more there are."""
+    more = len(things) - most
+    return [*things[:most], *([counted(more, noun)] if more > 0 else [])]
+
+
 def _slice_word(name: str, *, short: bool = True) -> str:
     """Return the name of a slice in a sentence: its value, where there is one column of slices."""
     word = name.partition("=")[2] if short and "=" in name and ", " not in name else name
@@ -221,9 +219,10 @@ def _move(row: Row) -> str:
 
 def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """Return what is known of the rows that did not move."""
-    scored = [row for row in rows if row.is_score]
     open_ = [row for row in rows if row.verdict == "inconclusive"]
-    whole = [row for row in scored if row.slice is None]
+    count = f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."
+    unclear = [count] if open_ and len(rows) > 1 else []
+    whole = [row for row in rows if row.is_score and row.slice is None]
     if not any(row.moved for row in rows):
         if not any(row.judged for row in rows):
             return [f"No verdict: {whole[0].reason}." if whole else "No verdict."]
@@ -233,18 +232,12 @@ def _rest(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
             least = min((row.min_effect for row in whole), default=0.0)
             return [f"No change: every difference is smaller than {least:g}."]
         known = _worst_case([row for row in whole if row.verdict == "inconclusive"] or whole)
-        return [f"No clear change. {known}", *_unclear(open_, rows)]
+        return [f"No clear change. {known}", *unclear]
     left = [row for row in whole if row.verdict == "inconclusive"]
     if not left or any(row.moved for row in whole):
-        return _unclear(open_, rows)
+        return unclear
     known = _worst_case(left)
-    return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *_unclear(open_, rows)]
-
-
-def _unclear(open_: Sequence[Row], rows: Sequence[Row]) -> list[str]:
-    if not open_ or len(rows) == 1:
-        return []
-    return [f"{len(open_):,} of {len(rows):,} rows {verb(len(open_), 'is', 'are')} unclear."]
+    return [f"Overall unclear: {known[:1].lower()}{known[1:]}", *unclear]
 
 
 def _worst_case(rows: Sequence[Row]) -> str:
@@ -311,8 +304,8 @@ def _of_several(comparison: Comparison, rows: Sequence[Row]) -> Story:
     kept = claims[:MOST_CLAIMS]
     if best is not None and best not in kept:
         kept = [*kept[: MOST_CLAIMS - 1], best]
-    told = [f"{counts[kind]:,} {word}" for kind, word in WORDS.items() if counts[kind]]
-    title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {', '.join(told)}"
+    verdicts = ", ".join(f"{counts[kind]:,} {word}" for kind, word in WORDS.items() if counts[kind])
+    title = f"{len(spec.candidates):,} versions against {middle_cut(spec.baseline)}: {verdicts}"
     return Story(title, counts, tuple(kept), (), tuple(rows))
 
 
@@ -329,9 +322,8 @@ def _losses_in_slices(rows: Sequence[Row], names_of: dict[str, str]) -> list[Cla
         )
         names = list(dict.fromkeys(row.slice for row in hidden if row.slice is not None))
         if names:
-            words = [_slice_word(name, short=short) for name in names[:MOST_NAMED]]
-            more = len(names) - MOST_NAMED
-            where = spoken([*words, counted(more, "more slice")] if more > 0 else words)
+            words = [_slice_word(name, short=short) for name in names]
+            where = spoken(_first(words, MOST_NAMED, "more slice"))
             found.append(Claim(f"{who} is worse in {where}", "regressed", (candidate,), hidden[0]))
     if len(found) > MOST_NAMED:
         names = [claim.candidates[0] for claim in found]
@@ -397,9 +389,7 @@ def period_of(timeline: Timeline) -> str:
 def _timeline(timeline: Timeline) -> str:
     found, about = changes(timeline), period_of(timeline)
     if found:
-        more = len(found) - MOST_CLAIMS
-        said = [claim.text for claim in found[:MOST_CLAIMS]]
-        return f"{'; '.join([*said, *([counted(more, 'more change')] if more > 0 else [])])}. {about}."
+        return f"{'; '.join(_first([claim.text for claim in found], MOST_CLAIMS, 'more change'))}. {about}."
     unclear = timeline.summary.filter(pl.col("verdict") == "inconclusive").height
     known = f"No clear change: {unclear:,} of" if unclear else "No change in"
     return f"{known} {about}{', unclear' if unclear else ''}."
@@ -414,8 +404,7 @@ def _ranking(ranking: Ranking) -> str:
         leaders.append(
             f"{middle_cut(str(metric))}: {middle_cut(first['version'])} leads with {first['mean']:.3f}{doubt}"
         )
-    more = len(leaders) - 2 * MOST_NAMED
-    return "; ".join([*leaders[: 2 * MOST_NAMED], *([counted(more, "more metric")] if more > 0 else [])])
+    return "; ".join(_first(leaders, 2 * MOST_NAMED, "more metric"))
 
 
 def _calibration(calibration: Calibration) -> str:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
 
-from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
-from polars_evals.drift.timeline import deciding
 from polars_evals.report.numbers import amount, day, digits_for, percent, score, signed
 from polars_evals.suite.measure import measures_of
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
+    from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
     from polars_evals.drift.result import Result
     from polars_evals.suite.measure import Measure
 
@@ -30,12 +28,7 @@ WORDS = {**MOVED, "inconclusive": "unclear", "no_change": "unchanged"}
 ORDER = ("regressed", "inconclusive", "improved", "no_change")
 # Differences below this come from rounding.
 _NEGLIGIBLE = 1e-9
-_OUTCOMES = {
-    "answered": "answered",
-    "error": "errors",
-    "truncated": "truncated answers",
-    "filtered": "filtered answers",
-}
+_OUTCOMES = {"error": "errors", "truncated": "truncated answers", "filtered": "filtered answers"}
 
 
 @dataclass(frozen=True)
@@ -174,6 +167,8 @@ class Row:
 
 def series_of(timeline: Timeline) -> list[Row]:
     """Return the series of a timeline, what moved first, the worst first, scores before measures."""
+    from polars_evals.drift.timeline import deciding
+
     measures = measures_of(timeline.settings["measures"])
     columns = {"before": "reference_mean", "after": "current_mean", "low": "ci_low", "high": "ci_high"}
     same = ("metric", "slice", "by", "value", "verdict", "reason", "n", "q_value", "difference", "began")
@@ -230,7 +225,7 @@ _RATES = (
 # Columns that are shown as they are, where they are there.
 _PLAIN = (
     "by", "value", "q_value", "newly_failing", "newly_passing", "worst_case", "pass_worst_case", "mde",
-    "shrunk", "score_verdict",
+    "score_verdict",
 )  # fmt: skip
 
 
@@ -242,25 +237,22 @@ def _row(
     binary = share or _pass_or_fail(one)
     part, numbers, verdict = "mean", _MEANS, one["verdict"]
     decided_by = one.get("decided_by")
-    if decided_by is None:
-        by_rate = one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
-    else:
+    by_rate = one.get("pass_verdict") == verdict != one.get("score_verdict", verdict)
+    if decided_by is not None:
         by_rate = "pass" in decided_by
     quantile = quantiles.get((one["candidate"], one["metric"], one["slice"], verdict))
     if quantile is not None and one.get("score_verdict") != verdict:
         part = str(quantile["statistic"])
         one = one | {key: quantile[key] for key in ("difference", "ci_low", "ci_high", "min_effect")}
         one |= {"baseline_mean": quantile["baseline_value"], "candidate_mean": quantile["candidate_value"]}
-    # What is unclear is told by its mean.
+    # What is unclear is described by its mean.
     elif by_rate and verdict in MOVED and one.get("pass_rate_difference") is not None and not binary:
         part, numbers = "pass rate", _RATES
     before, after, difference, low, high = (one.get(name) for name in numbers)
-    found: dict[str, Any] = {name: one.get(name) for name in _PLAIN}
-    if part != "mean":
-        # Slices are shrunk by their means.
-        found["shrunk"] = None
     return Row(
-        **found,
+        **{name: one.get(name) for name in _PLAIN},
+        # Slices are shrunk by their means.
+        shrunk=one.get("shrunk") if part == "mean" else None,
         candidate=one["candidate"], metric=one["metric"], slice=one["slice"], n=one["n"], part=part,
         verdict=verdict, reason=one.get("reason") or "", before=before, after=after,
         difference=difference, low=low, high=high, min_effect=one.get("min_effect") or 0.0,
@@ -298,29 +290,33 @@ def outcome_name(metric: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to show: heads, rows of texts, which columns are numbers, and how many rows are left out."""
+    """A table to show: the texts of each column by its head, and which columns are numbers."""
 
     title: str
-    heads: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    numeric: tuple[bool, ...]
-    left_out: int = 0
+    columns: dict[str, list[str]]
+    numeric: set[str]
 
     @classmethod
-    def of(cls, title: str, rows: Sequence[dict[str, Any]], *, shown: int | None = None) -> Table:
-        """Make a table of mappings; a value that is no text is a number, and stands right."""
-        kept = list(rows if shown is None else rows[:shown])
-        heads = tuple(kept[0]) if kept else ()
-        numeric = tuple(
-            all(row[head] is None or not isinstance(row[head], str) or _numeral(row[head]) for row in kept)
-            for head in heads
-        )
-        texts = [tuple(_text(row[head]) for head in heads) for row in kept]
-        return cls(title, heads, texts, numeric, len(rows) - len(kept))
+    def of(cls, rows: Sequence[Any], title: str = "", columns: _Columns | None = None) -> Table:
+        """Make a table of mappings, or of columns of any rows; all but texts are numbers."""
+        if columns is None:
+            columns = {head: head for head in rows[0]} if rows else {}
+        values = {
+            head: [row[of] for row in rows] if isinstance(of, str) else [of(row) for row in rows]
+            for head, of in columns.items()
+            if of is not None
+        }
+        numeric = {head for head, column in values.items() if all(map(_is_number, column))}
+        return cls(title, {head: list(map(_text, column)) for head, column in values.items()}, numeric)
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows."""
+        return list(zip(*self.columns.values(), strict=True))
 
 
-def _numeral(text: str) -> bool:
-    return text[:1] in "+−–$€£" or text[:1].isdigit()
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, str) or value[:1] in "+−–$€£" or value[:1].isdigit()
 
 
 def _text(value: Any) -> str:
@@ -335,12 +331,6 @@ def _text(value: Any) -> str:
     return day(value) if hasattr(value, "isoformat") else str(value)
 
 
-def _made(title: str, rows: Iterable[Any], columns: _Columns) -> Table:
-    """Make a table with a column for each head: a key of the rows, or a function of a row; None has none."""
-    shown = {head: itemgetter(of) if isinstance(of, str) else of for head, of in columns.items() if of}
-    return Table.of(title, [{head: of(row) for head, of in shown.items()} for row in rows])
-
-
 def compared(
     rows: Sequence[Row],
     title: str = "",
@@ -352,9 +342,9 @@ def compared(
     """Return the table of rows: verdict, difference and interval of what decided."""
     head = places_of(rows)
     digits = digits_of(rows)
-    return _made(
-        title,
+    return Table.of(
         rows,
+        title,
         {
             "version": (lambda row: row.candidate or "–") if versions else None,
             "metric": lambda row: row.name,
@@ -386,14 +376,23 @@ def place_of(row: Row, head: str) -> str:
 
 def tables_of(result: Result) -> list[Table]:
     """Return the tables of any result but a comparison's, most important first."""
-    makers: dict[type[Any], Any] = {
-        Timeline: _timeline, Ranking: _ranking, Calibration: _calibration, SamplePlan: _plan, Runs: _runs,
-        Agreement: _agreement,
-    }  # fmt: skip
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         rows = by_importance(rows_of(result))
         return [compared(rows, "rows", versions=len(result.spec.candidates) > 1)]
-    return [table for table in makers[type(result)](result) if table.rows]
+    makers: dict[str, Callable[[Any], list[Table]]] = {
+        "Agreement": _agreement, "Calibration": _calibration, "Ranking": _ranking, "Runs": _runs,
+        "SamplePlan": _plan, "Timeline": _timeline,
+    }  # fmt: skip
+    return [table for table in makers[type(result).__name__](result) if table.rows]
+
+
+def is_comparison(result: Result) -> TypeGuard[Comparison]:
+    """Say whether a result is a comparison.
+
+    Results are known by the names of their classes: `polars-evals score` shows a table, and should not wait
+    for the import of everything that compares.
+    """
+    return type(result).__name__ == "Comparison"
 
 
 def _timeline(result: Timeline) -> list[Table]:
@@ -427,8 +426,8 @@ def _ranking(result: Ranking) -> list[Table]:
         "q": "q_value",
     }
     return [
-        _made("leaderboard", result.summary.to_dicts(), board),
-        _made("pairs", result.pairs.sort("q_value").to_dicts(), pairs),
+        Table.of(result.summary.to_dicts(), "leaderboard", board),
+        Table.of(result.pairs.sort("q_value").to_dicts(), "pairs", pairs),
     ]
 
 
@@ -443,8 +442,8 @@ def _calibration(result: Calibration) -> list[Table]:
         **{name: name for name in names},
         "items": "n",
     }
-    shown = _made("thresholds", result.summary.to_dicts(), thresholds)
-    return [shown, Table.of("pairs", result.pairs.to_dicts())]
+    shown = Table.of(result.summary.to_dicts(), "thresholds", thresholds)
+    return [shown, Table.of(result.pairs.to_dicts(), "pairs")]
 
 
 def _plan(result: SamplePlan) -> list[Table]:
@@ -454,7 +453,7 @@ def _plan(result: SamplePlan) -> list[Table]:
         {key: f"{value:g}" if isinstance(value, float) else value for key, value in row.items()}
         for row in shown.drop("power", strict=False).to_dicts()
     ]
-    return [Table.of("items needed", rows)]
+    return [Table.of(rows, "items needed")]
 
 
 def _runs(result: Runs) -> list[Table]:
@@ -472,16 +471,16 @@ def _runs(result: Runs) -> list[Table]:
         "items": "n",
     }
     return [
-        _made("passes", result.summary.to_dicts(), passes),
-        Table.of("variance", result.variance.to_dicts()),
-        Table.of("flaky items", result.items.to_dicts()),
+        Table.of(result.summary.to_dicts(), "passes", passes),
+        Table.of(result.variance.to_dicts(), "variance"),
+        Table.of(result.items.to_dicts(), "flaky items"),
     ]
 
 
 def _agreement(result: Agreement) -> list[Table]:
     pairs = result.pairs.to_dicts() if len(result.settings["raters"]) > 2 else []
     return [
-        Table.of("agreement", result.summary.to_dicts()),
-        Table.of("pass rate of all items", result.pass_rate.to_dicts()),
-        Table.of("pairs of raters", pairs),
+        Table.of(result.summary.to_dicts(), "agreement"),
+        Table.of(result.pass_rate.to_dicts(), "pass rate of all items"),
+        Table.of(pairs, "pairs of raters"),
     ]

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from dataclasses import replace
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from polars_evals.drift import Comparison
 from polars_evals.report.numbers import middle_cut, number_of, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
-from polars_evals.report.tables import ORDER, Row, Table, by_importance, compared, digits_of, tables_of
+from polars_evals.report.tables import (
+    ORDER,
+    Row,
+    Table,
+    by_importance,
+    compared,
+    digits_of,
+    is_comparison,
+    tables_of,
+)
 from polars_evals.wording import LEAD, apart, cell, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from polars_evals.drift import Comparison
     from polars_evals.drift.result import Result
 
 # Columns where the terminal is unknown, and the most that a result takes of a wider one.
@@ -94,7 +105,7 @@ def text(
     width = width or width_of()
     last = [f"{kind}: {path}" for kind, path in (paths or {}).items()]
     head = _paragraph(sentence(result), width)
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         if not everything:
             head = head if len(head) <= 6 else [*head[:5], f"{head[5][: width - 1]}…"]
         body = _comparison(result, width, more, everything, lines - len(head) - len(last))
@@ -109,19 +120,19 @@ def short(result: Result) -> str:
     width = width_of()
     head = _paragraph(sentence(result), width)[:5]
     room = FEW_LINES - len(head) - 1
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         rows = by_importance(story(result).rows)
         moved = [row for row in rows if row.moved] or rows
         shown = _versions(result, rows) if len(result.spec.candidates) > 1 else compared(moved)
     else:
-        shown = next(iter(tables_of(result)), Table("", (), [], ()))
+        shown = next(iter(tables_of(result)), Table.of([]))
     return "\n".join([*head, *_fitted(shown, width, room, "print(…), .explain()")])
 
 
 def explain(result: Result) -> str:
     """Return every row of a result with its reason, and every note."""
     lines = [sentence(result), ""]
-    if isinstance(result, Comparison):
+    if is_comparison(result):
         several = len(result.spec.candidates) > 1
         for row in by_importance(story(result).rows):
             who = f"{_whole(row.candidate)}, " if several else ""
@@ -134,7 +145,7 @@ def explain(result: Result) -> str:
             ]
     else:
         for table in tables_of(result):
-            lines += [table.title, *_aligned(table, [10_000] * len(table.heads)), ""]
+            lines += [table.title, *_aligned(table, dict.fromkeys(table.columns, 10_000)), ""]
         for name, frame in result.frames().items():
             if "reason" in frame.columns:
                 keys = [key for key in ("metric", "version", "slice") if key in frame.columns]
@@ -173,8 +184,8 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
         shown = moved or whole
         unclear = sum(row.verdict == "inconclusive" for row in rows if row not in shown)
         same = sum(row.verdict == "no_change" for row in rows if row not in shown)
-        told = [f"{n:,} {word}" for n, word in ((unclear, "unclear"), (same, "unchanged")) if n]
-        lines = _fitted(compared(shown), width, left - 1, more, others=told)
+        others = [f"{n:,} {word}" for n, word in ((unclear, "unclear"), (same, "unchanged")) if n]
+        lines = _fitted(compared(shown), width, left - 1, more, others)
     lines = ["", *lines, *worst]
     return lines + _notes(result, width, everything, room - len(lines))
 
@@ -190,7 +201,7 @@ def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
         lead = max(over_all or said, key=lambda row: (row.is_score, row.weight))
         found[name] = lead, [row for row in mine if row.slice is None]
     digits = digits_of(lead for lead, _ in found.values())
-    told = [
+    versions = [
         {
             "version": short[name],
             "verdict": result.verdicts[name].replace("_", " "),
@@ -203,7 +214,7 @@ def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
         }
         for name, (lead, whole) in found.items()
     ]
-    return Table.of("", told)
+    return Table.of(versions)
 
 
 def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) -> list[str]:
@@ -219,65 +230,55 @@ def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) ->
 
 def _fitted(table: Table, width: int, room: int | None, more: str, others: Sequence[str] = ()) -> list[str]:
     """Return a table in so many lines and columns; what is left out is said, with other things."""
-    if not table.rows:
+    height = len(table.rows)
+    if not height:
         return []
-    rows, left = table.rows, table.left_out
-    if room is not None and len(rows) + 1 > room:
-        keep = max(1, room - 2)
-        rows, left = rows[:keep], left + len(rows) - keep
-    kept = list(range(len(table.heads)))
-    spared = [at for name in SPARED for at, head in enumerate(table.heads) if head == name]
+    shown = height if room is None or height + 1 <= room else max(1, room - 2)
+    columns = {head: texts[:shown] for head, texts in table.columns.items()}
+    spared = [head for head in SPARED if head in columns]
     while True:
-        shown = Table(
-            table.title,
-            tuple(table.heads[at] for at in kept),
-            [tuple(row[at] for at in kept) for row in rows],
-            tuple(table.numeric[at] for at in kept),
-        )
+        fitted = replace(table, columns=columns)
         # A column goes before names are cut to what says little.
-        widths = _widths(shown, width, NAMES if spared else NARROWEST)
-        if sum(widths) + len(GAP) * len(widths) <= width or not spared:
+        widths = _widths(fitted, width, NAMES if spared else NARROWEST)
+        if _sum(widths) <= width or not spared:
             break
-        kept.remove(spared.pop(0))
-    lines = _aligned(shown, widths)
-    told = [*([counted(left, "more row")] if left else []), *others]
-    return [*lines, *([f"{', '.join(told)}: {more}"] if told else [])]
+        del columns[spared.pop(0)]
+    left_out = [*([counted(height - shown, "more row")] if shown < height else []), *others]
+    return [*_aligned(fitted, widths), *([f"{', '.join(left_out)}: {more}"] if left_out else [])]
 
 
-def _widths(table: Table, width: int, least: int) -> list[int]:
+def _widths(table: Table, width: int, least: int) -> dict[str, int]:
     """Return the columns' widths: numbers keep theirs, the widest texts are cut until all fit."""
-    widths = [max(map(_columns, one)) for one in zip(table.heads, *map(_clean, table.rows), strict=True)]
-    texts = [at for at, numeric in enumerate(table.numeric) if not numeric and table.heads[at] != "verdict"]
-    while texts and sum(widths) + len(GAP) * len(widths) > width:
-        widest = max(texts, key=lambda at: widths[at])
+    widths = {head: max(map(_columns, [head, *map(_whole, texts)])) for head, texts in table.columns.items()}
+    cut = [head for head in widths if head not in table.numeric and head != "verdict"]
+    while cut and _sum(widths) > width:
+        widest = max(cut, key=lambda head: widths[head])
         if widths[widest] <= least:
             break
         widths[widest] -= 1
     return widths
 
 
-def _clean(row: Sequence[str]) -> list[str]:
-    return [line(value, 10_000) for value in row]
+def _sum(widths: Mapping[str, int]) -> int:
+    return sum(widths.values()) + len(GAP) * len(widths)
 
 
-def _aligned(table: Table, widths: Sequence[int]) -> list[str]:
-    rows = [list(table.heads), *map(_clean, table.rows)]
-    shown = [
-        [
-            middle_cut(value, width) if _columns(value) > width else value
-            for value, width in zip(row, widths, strict=True)
+def _aligned(table: Table, widths: Mapping[str, int]) -> list[str]:
+    columns = []
+    for head, texts in table.columns.items():
+        cut = [
+            middle_cut(value, widths[head]) if _columns(value) > widths[head] else value
+            for value in (head, *map(_whole, texts))
         ]
-        for row in rows
-    ]
-    fit = [max(map(_columns, one)) for one in zip(*shown, strict=True)]
-    return [
-        GAP
-        + GAP.join(
-            " " * (size - _columns(value)) + value if numeric else value + " " * (size - _columns(value))
-            for value, size, numeric in zip(row, fit, table.numeric, strict=True)
-        ).rstrip()
-        for row in shown
-    ]
+        widest = max(map(_columns, cut))
+        pads = [" " * (widest - _columns(value)) for value in cut]
+        columns.append(
+            [
+                pad + value if head in table.numeric else value + pad
+                for pad, value in zip(pads, cut, strict=True)
+            ]
+        )
+    return [GAP + GAP.join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
 def _columns(value: str) -> int:
@@ -334,15 +335,17 @@ def _paragraph(said: str, width: int) -> list[str]:
 
 def score_lines(result: dict[str, Any], *, width: int | None = None) -> str:
     """Show what `score` did: each metric, then where the scores are."""
-    told = [
-        {"metric": name, "mean score": about["mean"], "pass rate": f"{about['pass_rate']:.1%}"}
-        if about["mean"] is not None
-        else {"metric": name, "mean score": None, "pass rate": "–"}
+    metrics = [
+        {
+            "metric": name,
+            "mean score": about["mean"],
+            "pass rate": "–" if about["mean"] is None else f"{about['pass_rate']:.1%}",
+        }
         for name, about in result["metrics"].items()
     ]
     rows, files = counted(result["rows"], "row"), counted(result["files"], "file")
-    said = f"Scored {rows} from {files} with {counted(len(told), 'metric')}."
-    lines = [said, *_fitted(Table.of("", told), width or width_of(), None, "")]
+    summary = f"Scored {rows} from {files} with {counted(len(metrics), 'metric')}."
+    lines = [summary, *_fitted(Table.of(metrics), width or width_of(), None, "")]
     left_out = [f"left out {file}: {why}" for file, why in result.get("left_out", {}).items()]
     return "\n".join([*lines, *left_out, f"scores: {result['output']}"])
 
@@ -354,7 +357,7 @@ def fold_of(stream: TextIO) -> int:
 
 def run_lines(outcome: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[str]:
     """Show what a run of a job found: gates and verdict in a sentence, what moved, and the files last."""
-    lines = [*_paragraph(_state(outcome), width), *_told(outcome, fold)]
+    lines = [*_paragraph(_state(outcome), width), *_details(outcome, fold)]
     if outcome.comparison is not None:
         lines += _comparison(outcome.comparison, width, "the page", everything=False, room=10)
     paths = {"report" if kind == "html" else kind: path for kind, path in outcome.reports.items()}
@@ -371,15 +374,13 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
             "added": run.added,
             "updated": run.updated,
             "files": run.files,
-            "not read": len(run.failures),
+            **({"not read": len(run.failures)} if any(one.failures for one in status.runs) else {}),
             "verdicts": _verdicts(run.verdicts),
         }
         for run in status.runs
     ]
-    if not any(run["not read"] for run in runs):
-        runs = [{key: value for key, value in run.items() if key != "not read"} for run in runs]
-    lines = [*_paragraph(_state(status.now), width), *_told(status.now, fold), ""]
-    lines += _fitted(Table.of("", runs), width, None, "") or ["no run is on record"]
+    lines = [*_paragraph(_state(status.now), width), *_details(status.now, fold), ""]
+    lines += _fitted(Table.of(runs), width, None, "") or ["no run is on record"]
     for run in status.runs:
         if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
             lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
@@ -398,37 +399,34 @@ def _verdicts(found: Mapping[str, str]) -> str:
     """Name the verdict of one version, and count those of several."""
     if len(found) < 2:
         return "".join(f"{name} {verdict}" for name, verdict in found.items()) or "–"
-    kinds = list(found.values())
-    return ", ".join(f"{kinds.count(kind):,} {kind}" for kind in ORDER if kind in kinds)
+    kinds = Counter(found.values())
+    return ", ".join(f"{kinds[kind]:,} {kind}" for kind in ORDER if kind in kinds)
 
 
 def _state(outcome: Any) -> str:
     """Say how a job stands: its gates, its inputs, and what the comparison found."""
-    states = [one.status for one in outcome.gates]
-    failed = states.count("failed")
-    told = [f"Nothing new since {_minute(outcome.same_as)}."] if outcome.same_as else []
+    states = Counter(one.status for one in outcome.gates)
+    failed, total = states["failed"], states.total()
+    sentences = [f"Nothing new since {_minute(outcome.same_as)}."] if outcome.same_as else []
     if failed:
-        told.append(
-            "The gate failed." if len(states) == 1 else f"{failed:,} of {len(states):,} gates failed."
-        )
+        sentences.append("The gate failed." if total == 1 else f"{failed:,} of {total:,} gates failed.")
     elif states:
-        kinds = {kind: states.count(kind) for kind in dict.fromkeys(states)}
-        said = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-        told.append("All gates passed." if set(kinds) == {"passed"} else f"Gates: {said}.")
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in states.items())
+        sentences.append("All gates passed." if set(states) == {"passed"} else f"Gates: {counts}.")
     if outcome.failures:
-        told.append(f"{counted(len(outcome.failures), 'input')} not taken.")
+        sentences.append(f"{counted(len(outcome.failures), 'input')} not taken.")
     if outcome.comparison is not None:
-        told.append(sentence(outcome.comparison))
-    return " ".join(told) or f"{outcome.status.capitalize()}: no gates, and nothing is compared."
+        sentences.append(sentence(outcome.comparison))
+    return " ".join(sentences) or f"{outcome.status.capitalize()}: no gates, and nothing is compared."
 
 
-def _told(outcome: Any, fold: int) -> list[str]:
+def _details(outcome: Any, fold: int) -> list[str]:
     """Return what the gates say, what was not taken or written, and notes, each with its lines indented."""
     said = {outcome.headline, "" if outcome.comparison is None else outcome.comparison.headline}
     lines = [one for one in outcome.lines() if one not in said]
     if outcome.same_as:
         del lines[0]
-    return [one for told in lines for one in _hanging(told, fold)]
+    return [folded for one in lines for folded in _hanging(one, fold)]
 
 
 def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) -> str:
@@ -448,19 +446,23 @@ def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) 
         for one in read
     ]
     several = check.files.height > 1
-    told = [
+    problems = [
         f"{f'{file}: ' if several else ''}{count:,} {reason}"
         for file, reason, count in check.reasons.iter_rows()
     ]
-    told += [f"{one['file']}: {one['error']}" for one in check.files.to_dicts() if one["error"] is not None]
-    told += [f"{file}: left out, {reason}" for file, reason in check.left_out.items()]
+    problems += [
+        f"{one['file']}: {one['error']}" for one in check.files.to_dicts() if one["error"] is not None
+    ]
+    problems += [f"{file}: left out, {reason}" for file, reason in check.left_out.items()]
     if check.pairing is not None and check.versions is not None:
         column, names = check.versions
         who = f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
-        told.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
-    told += [f"warning: {warning}" for warning in check.warnings]
-    lines = [*_paragraph(said, width), *_fitted(Table.of("", table), width, None, "")]
-    return "\n".join([*lines, *(one for text in told for one in _hanging(words(line(text, 2_000)), fold))])
+        problems.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
+    problems += [f"warning: {warning}" for warning in check.warnings]
+    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width, None, "")]
+    return "\n".join(
+        [*lines, *(one for text in problems for one in _hanging(words(line(text, 2_000)), fold))]
+    )
 
 
 def _hanging(said: str, fold: int) -> list[str]:

@@ -282,15 +282,18 @@ class _RemoteFolder(Folder):
     def path(self, name: str) -> str:
         return f"{self.place}/{name}"
 
-    def files(self, folder: str = "") -> dict[str, Entry]:
+    def _ask(self, what: str, *arguments: Any, **options: Any) -> Any:
+        """Call a function of the library."""
         with _explained(self.place, StoreError):
-            found = self.library.list_with_delimiter(self.store, prefix=folder or None)["objects"]
+            return getattr(self.library, what)(self.store, *arguments, **options)
+
+    def files(self, folder: str = "") -> dict[str, Entry]:
+        found = self._ask("list_with_delimiter", prefix=folder or None)["objects"]
         start = len(folder) + 1 if folder else 0
         return {one["path"][start:]: _entry_of(one) for one in sorted(found, key=lambda one: one["path"])}
 
     def folders(self) -> list[str]:
-        with _explained(self.place, StoreError):
-            return sorted(self.library.list_with_delimiter(self.store)["common_prefixes"])
+        return sorted(self._ask("list_with_delimiter")["common_prefixes"])
 
     def read(self, name: str) -> bytes:
         with _explained(self.place, StoreError):
@@ -309,28 +312,25 @@ class _RemoteFolder(Folder):
                     raise FileExistsError(f"{self.path(name)} already exists") from None
 
     def write(self, name: str, content: bytes) -> None:
-        with _explained(self.place, StoreError):
-            self.library.put(self.store, name, content)
+        self._ask("put", name, content)
 
     def take(self, file: str, name: str) -> None:
-        with _explained(self.place, StoreError):
-            self.library.put(self.store, name, Path(file))
+        self._ask("put", name, Path(file))
 
     def remove(self, names: Iterable[str]) -> None:
-        with _explained(self.place, StoreError):
-            for name in names:
-                try:
-                    self.library.delete(self.store, name)
-                except (FileNotFoundError, self.library.exceptions.NotFoundError):
-                    continue
+        for name in names:
+            with (
+                _explained(self.place, StoreError),
+                suppress(FileNotFoundError, self.library.exceptions.NotFoundError),
+            ):
+                self.library.delete(self.store, name)
 
     def check(self) -> None:
         """Insist that the store refuses to overwrite when asked to: commits depend on nothing else."""
         name = f"_evals/probe-{uuid4().hex}"
         self.create(name, b"1")
         try:
-            with _explained(self.place, StoreError):
-                self.library.put(self.store, name, b"2", mode="create")
+            self._ask("put", name, b"2", mode="create")
         except StoreError as error:
             if "already" not in str(error).lower() and "precondition" not in str(error).lower():
                 raise self.unsafe(one_line(error)) from None
@@ -379,15 +379,12 @@ def download(
     files: Mapping[str, Entry], folder: Path, options: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Copy objects to a folder, as they were when they were listed; returns the copies and the failures."""
-    stores = dict[str, Any]()
-    for file in files:
-        address = Address.of(file)
-        if address.host not in stores:
-            stores[address.host] = address.open(options, prefix="")
+    places = {file: Address.of(file) for file in files}
+    stores = {one.host: one.open(options, prefix="") for one in {p.host: p for p in places.values()}.values()}
     copies, failures = dict[str, str](), dict[str, str]()
 
     def fetch(file: str) -> None:
-        address = Address.of(file)
+        address = places[file]
         # The folders keep their names, for some formats say with them what is inside.
         copy = folder / uuid4().hex / address.path
         copy.parent.mkdir(parents=True)

@@ -10,9 +10,10 @@ import polars as pl
 
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.detect import sort_files
-from polars_evals.traces.plan import Group, ScanPlan, check_options, file_models, no_answers, plan_of
+from polars_evals.traces.query import TraceQuery, check_options, file_models, no_answers, query_of
 from polars_evals.traces.read import BROKEN, NUMBER
-from polars_evals.traces.rows import OF_FILE, QUESTION, Rows, is_answer
+from polars_evals.traces.rows import OF_FILE, QUESTION, Rows, is_answer, with_values
+from polars_evals.traces.source import Stream, Table
 from polars_evals.wording import counted, verb, without_query
 
 _FILES = {
@@ -150,74 +151,67 @@ def check_traces(
     """
     rows = "traces" if rows is None else rows
     check_options(columns or {}, keep, rows)
-    sorting = sort_files(path, format, storage_options, output=(columns or {}).get("output"))
-    failed = {file: str(error) for file, error in sorting.failed.items()}
-    plan = None
+    columns = columns or {}
+    files = sort_files(path, format, storage_options, output=columns.get("output"))
+    failed = {file: str(error) for file, error in files.failed.items()}
+    query = None
     try:
-        if sorting.told:
-            plan = plan_of(sorting.told, sorting.left_out, columns or {}, keep, storage_options)
+        if files.recognized:
+            query = query_of(files.recognized, files.left_out, columns, keep, storage_options)
     except pl.exceptions.PolarsError as error:
-        failed |= {one.seen.file: str(error) for one in sorting.told}
+        failed |= {one.file.name: str(error) for one in files.recognized}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
     reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
-    for group in plan.groups if plan else []:
-        assert plan is not None
-        for numbers, held in _counts(plan, group, rows, found):
-            answers.append(held)
-            said = numbers.get_column("answers").sum()
+    for group in query.groups if query else []:
+        assert query is not None
+        for numbers, answered in _counts(query, group, rows, found):
+            answers.append(answered)
+            total = numbers.get_column("answers").sum()
             for row in numbers.iter_rows(named=True):
-                lacking = said == 0 if group.platform.spans else row["answers"] == 0
-                refused = no_answers(row["file"], row["records"], group.platform)
-                said_why = refused if lacking and row["records"] else None
-                found.append({**row, "format": group.platform.name, "error": said_why})
+                lacks = row["records"] and not (total if group.platform.spans else row["answers"])
+                refusal = str(no_answers(row["file"], row["records"], group.platform)) if lacks else None
+                found.append({**row, "format": group.platform.name, "error": refusal})
                 reasons += _reasons(row)
-    order = {file: place for place, file in enumerate(sorting.files)}
+    order = {file: place for place, file in enumerate(files.files)}
     found.sort(key=lambda row: order[str(row["file"])])
-    held_rows = _with_models(pl.concat(answers), plan) if plan and answers else None
-    pairing, versions = _pairing(held_rows)
+    all_rows = _with_models(pl.concat(answers), query) if query and answers else None
+    pairing, versions = _pairing(all_rows)
     return TraceCheck(
         pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
         pl.DataFrame(reasons, schema=_REASONS),
-        dict(plan.detection.left_out) if plan else {},
+        dict(query.detection.left_out) if query else {},
         pairing,
         versions,
-        tuple(_warnings(held_rows, pairing)),
+        tuple(_warnings(all_rows, pairing)),
     )
 
 
 def _counts(
-    plan: ScanPlan, group: Group, rows: Rows, found: list[dict[str, Any]]
+    query: TraceQuery, group: Table | Stream, rows: Rows, found: list[dict[str, Any]]
 ) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
     """Count a group's files together; where one cannot be read to its end, each by itself."""
     try:
-        return [_count(plan, group, rows)]
+        return [_count(query, group, rows)]
     except (pl.exceptions.PolarsError, OSError) as error:
         if len(group.files) == 1:
-            told = without_query(str(error))
-            found.append({"file": group.files[0], "format": group.platform.name, "error": told})
+            reason = without_query(str(error))
+            found.append({"file": group.files[0], "format": group.platform.name, "error": reason})
             return []
-    alone = [group.only([file]) for file in group.files]
-    return [one for group in alone for one in _counts(plan, group, rows, found)]
+    alone = [group.only([file]) for file in group.members]
+    return [one for group in alone for one in _counts(query, group, rows, found)]
 
 
-def _count(plan: ScanPlan, group: Group, chosen: Rows) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _count(query: TraceQuery, group: Table | Stream, chosen: Rows) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Count the records, spans and rows of a group's files; with the rows, without their texts."""
     broken = pl.col(BROKEN).is_not_null()
+    of_file = pl.col(OF_FILE).alias("file")
     # A table has no numbers, and a record a row.
     records = pl.when(pl.col(NUMBER).is_null().all()).then(pl.len()).otherwise(pl.col(NUMBER).n_unique())
-    spans = (
-        plan.spans(group)
-        .group_by(pl.col(OF_FILE).alias("file"))
-        .agg(
-            records=records,
-            spans=pl.len(),
-            answers=(is_answer() & ~broken).sum(),
-            broken=broken.sum(),
-        )
-        .collect(engine="streaming")
-    )
+    answers = (is_answer() & ~broken).sum()
+    counts = {"records": records, "spans": pl.len(), "answers": answers, "broken": broken.sum()}
+    spans = query.spans(group).group_by(of_file).agg(**counts).collect(engine="streaming")
     rows = (
-        plan.rows(group, chosen)
+        query.rows(group, chosen)
         .select(
             pl.coalesce("item_id", QUESTION).alias("item"),
             *("model", "version", OF_FILE),
@@ -226,23 +220,21 @@ def _count(plan: ScanPlan, group: Group, chosen: Rows) -> tuple[pl.DataFrame, pl
         )
         .collect(engine="streaming")
     )
-    held = rows.group_by(pl.col(OF_FILE).alias("file")).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
-    files = pl.DataFrame({"file": group.files})
-    numbers = files.join(spans, on="file", how="left").join(
-        held, on="file", how="left", maintain_order="left"
-    )
+    outputs = rows.group_by(of_file).agg(rows=pl.len(), outputs=pl.col("has_output").sum())
+    numbers = pl.DataFrame({"file": group.files})
+    for other in (spans, outputs):
+        numbers = numbers.join(other, on="file", how="left", maintain_order="left")
     return numbers.with_columns(pl.exclude("file").fill_null(0).cast(pl.Int64)), rows
 
 
-def _with_models(rows: pl.DataFrame, plan: ScanPlan) -> pl.DataFrame:
+def _with_models(rows: pl.DataFrame, query: TraceQuery) -> pl.DataFrame:
     """Name the models of files that name none, as a scan does."""
     lacking = rows.group_by(OF_FILE, maintain_order=True).agg(pl.col("model", "version").count())
-    named = lacking.filter(pl.col("model") + pl.col("version") > 0).get_column(OF_FILE)
-    tables = [group for group in plan.groups if not group.platform.spans]
-    nameless = [file for group in tables for file in group.files if file not in set(named)]
-    models = {} if {"model", "version"} & set(plan.columns) else file_models(nameless)
-    of_file = pl.col(OF_FILE).replace_strict(models, default=None, return_dtype=pl.String)
-    return rows.with_columns(model=pl.coalesce("model", of_file))
+    named = set(lacking.filter(pl.col("model") + pl.col("version") > 0).get_column(OF_FILE))
+    tables = [group for group in query.groups if not group.platform.spans]
+    nameless = [file for group in tables for file in group.files if file not in named]
+    models = {} if {"model", "version"} & set(query.columns) else file_models(nameless)
+    return with_values(rows, "model", OF_FILE, models)
 
 
 def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:

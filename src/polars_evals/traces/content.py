@@ -9,7 +9,8 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -49,6 +50,40 @@ _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
 _READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
     dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
 )
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A file, and what its first records or its columns are called."""
+
+    name: str
+    kind: Kind
+    # Where its bytes are, which may be a copy.
+    path: str
+    # The folders named `key=value` that it is in.
+    hive: tuple[str, ...] = ()
+    schema: Mapping[str, pl.DataType] = field(default_factory=dict)
+    nested: frozenset[str] = frozenset()
+    is_empty: bool = False
+    # Keys that say the same in all of the first records, and so name no item.
+    constant: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns, and `column.key` for the keys one level below, as far as they are known."""
+        return {*self.schema, *self.hive, *self.nested}
+
+    def has(self, column: str | pl.Expr) -> bool:
+        """Whether a column, a path into one, or the columns of an expression are there."""
+        if isinstance(column, pl.Expr):
+            used = set(column.meta.root_names())
+            return bool(used) and used <= self.names
+        return bool(beginnings(column, self.names))
+
+
+def beginnings(path: str, names: Iterable[str]) -> list[str]:
+    """List the names that a path is or begins with; names may have dots themselves."""
+    return [name for name in names if path.startswith(name) and path[len(name) :][:1] in ("", ".", "[")]
 
 
 def expand(paths: Paths, storage_options: dict[str, Any] | None = None) -> list[str]:

@@ -82,22 +82,26 @@ def with_expected(
     """
     if unmatched not in ("keep", "raise"):
         raise ValueError(f"unmatched must be 'keep' or 'raise', not {unmatched!r}")
-    answers = _answers(traces, dataset, on, expected)
+    frame, references = traces.lazy(), _references(traces, dataset, on, expected)
     if unmatched == "raise":
-        missing = traces.lazy().select(on).join(answers.lazy(), on=on, how="anti", maintain_order="left")
-        _refuse(missing.collect().get_column(on))
-    schema = traces.lazy().collect_schema()
-    joined = traces.lazy().join(answers.lazy(), on=on, how="left", maintain_order="left")
-    value = pl.col(_ANSWER)
+        absent = frame.select(on).join(references.lazy(), on=on, how="anti", maintain_order="left")
+        missing = absent.collect().get_column(on)
+        if items := missing.unique(maintain_order=True).to_list():
+            raise ValueError(
+                f"{counted(missing.len(), 'trace')} {verb(missing.len(), 'belongs', 'belong')} to "
+                f"{counted(len(items), 'item')} that the dataset does not hold: "
+                f"{listed([repr(item) for item in items])}"
+            )
+    joined = frame.join(references.lazy(), on=on, how="left", maintain_order="left")
+    values, schema = [pl.col(_REFERENCE)], frame.collect_schema()
     if "expected" in schema:
-        own = pl.col("expected")
-        are_lists = [isinstance(dtype, pl.List) for dtype in (answers.schema[_ANSWER], schema["expected"])]
-        if are_lists == [True, False]:
-            own = _as_list(own)
-        elif are_lists == [False, True]:
-            value = _as_list(value)
-        value = pl.coalesce(value, own)
-    result = joined.with_columns(value.alias("expected")).drop(_ANSWER)
+        values.append(pl.col("expected"))
+        are_lists = [isinstance(one, pl.List) for one in (references.schema[_REFERENCE], schema["expected"])]
+        if any(are_lists):
+            values = [
+                one if is_list else _as_list(one) for one, is_list in zip(values, are_lists, strict=True)
+            ]
+    result = joined.with_columns(pl.coalesce(values).alias("expected")).drop(_REFERENCE)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
 
 
@@ -147,10 +151,10 @@ def unmatched_items(
 
 
 # The dataset's values while they are joined; a name that no frame has.
-_ANSWER = "__dataset_expected"
+_REFERENCE = "__dataset_expected"
 
 
-def _answers(
+def _references(
     traces: pl.DataFrame | pl.LazyFrame,
     dataset: pl.DataFrame | pl.LazyFrame | str | Path,
     on: str,
@@ -165,8 +169,8 @@ def _answers(
         )
     dtype = schema[expected]
     value = pl.col(expected) if dtype == pl.List(pl.String) else as_text(Field(pl.col(expected), dtype))
-    answers = frame.select(_key(traces, dataset, on), value.alias(_ANSWER)).drop_nulls(on)
-    distinct = answers.unique(maintain_order=True).collect()
+    references = frame.select(_key(traces, dataset, on), value.alias(_REFERENCE)).drop_nulls(on)
+    distinct = references.unique(maintain_order=True).collect()
     repeated = distinct.filter(pl.col(on).is_duplicated()).get_column(on).unique(maintain_order=True)
     if repeated.len():
         raise ValueError(
@@ -204,13 +208,3 @@ def scan_dataset(dataset: pl.DataFrame | pl.LazyFrame | str | Path) -> pl.LazyFr
     if ".csv" in suffixes:
         return pl.scan_csv(dataset, infer_schema=False)
     return pl.scan_parquet(dataset)
-
-
-def _refuse(missing: pl.Series) -> None:
-    if missing.len():
-        items = missing.unique(maintain_order=True)
-        raise ValueError(
-            f"{counted(missing.len(), 'trace')} {verb(missing.len(), 'belongs', 'belong')} to "
-            f"{counted(items.len(), 'item')} that the dataset does not hold: "
-            f"{listed([repr(item) for item in items])}"
-        )

@@ -75,7 +75,8 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     texts = {path: held for path, held in values.items() if _is_text(path, held)}
     outputs, expected = _named(texts, _OUTPUTS), _named(texts, _EXPECTED)
     expected += [path for path in texts if _REFERENCE.match(_last(path)) and path not in expected]
-    expected = [path for path in expected if path not in outputs or _is_reference(path)]
+    sure = [path for path in outputs if _last(path) in _EXPECTED or _REFERENCE.match(_last(path))]
+    expected = [path for path in expected if path not in outputs or path in sure]
     expected += [path for path in _named(texts, _PERHAPS_EXPECTED) if path not in [*expected, *outputs]]
     outputs = [path for path in outputs if path not in expected]
     # An answer beside a prediction is the reference; beside a reference it is the answer.
@@ -85,20 +86,19 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         (outputs if expected or not outputs else expected).append(path)
     # Words such as `label` or `correct` are references only beside an answer.
     output = _closest(outputs, expected[:1], texts)
-    proposed = {
-        "input": _first([path for path in _named(texts, _INPUTS) if path != output]),
-        "output": output,
-        "expected": _first([path for path in expected if path != output]) if output else None,
-        "item_id": _first(
-            [
-                path
-                for path in _named(values, _ITEMS)
-                if _is_unique(values[path], len(records)) and not _OTHER_IDS.search(_last(path))
-            ]
-        ),
-        "model": _first([path for path in _named(texts, _MODELS) if path != output]),
+    items = [path for path in _named(values, _ITEMS) if not _OTHER_IDS.search(_last(path))]
+    found: dict[str, Sequence[str | None]] = {
+        "input": _named(texts, _INPUTS),
+        "output": [output],
+        "expected": expected if output else [],
+        "item_id": [path for path in items if _is_unique(values[path], len(records))],
+        "model": _named(texts, _MODELS),
     }
-    return {name: path for name, path in proposed.items() if path is not None}
+    best = {
+        name: next((path for path in paths if name in ("output", "item_id") or path != output), None)
+        for name, paths in found.items()
+    }
+    return {name: path for name, path in best.items() if path is not None}
 
 
 def as_options(proposed: Mapping[str, str]) -> str:
@@ -123,10 +123,6 @@ def _leaves(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                     yield f"{name}[0].{inner}", held
         elif not isinstance(value, list):
             yield name, value
-
-
-def _is_reference(path: str) -> bool:
-    return _last(path) in _EXPECTED or _REFERENCE.match(_last(path)) is not None
 
 
 # Ids that name a row and no question.
@@ -179,13 +175,9 @@ def _closest(outputs: Sequence[str], expected: Sequence[str], values: Mapping[st
             held = [str(value).strip().lower() for value in values[path] if value is not None]
             if held and sum(value in known for value in held) >= len(held) / 2:
                 return path
-    return _first(outputs)
+    return next(iter(outputs), None)
 
 
 def _is_unique(values: Sequence[Any], rows: int) -> bool:
     held = [value for value in values if isinstance(value, str | int)]
     return len(held) == rows and len(set(held)) == rows
-
-
-def _first(paths: Sequence[str]) -> str | None:
-    return next(iter(paths), None)

@@ -8,6 +8,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -21,12 +22,13 @@ from polars_evals.storage.paths import local_path
 from polars_evals.traces.content import (
     LONGEST_RECORD,
     UNPACKED_BYTES,
-    Kind,
+    TraceFile,
     guarded,
     pieces,
     too_long,
 )
-from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Platform, Record
+from polars_evals.traces.platforms import PLATFORMS
+from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Record
 from polars_evals.wording import line
 
 # Where a row comes from: its file, its record as text, and the record's number in the file.
@@ -46,44 +48,32 @@ KEPT = "@kept"
 
 
 def record_frames(
-    file: str,
-    kind: Kind,
+    file: TraceFile,
     lists: Sequence[Sequence[str]],
-    unpack: Callable[[Record, Record], Iterable[Record]] | None,
+    unpack: Callable[[Record, Record], Iterable[Record]] | None = None,
     *,
-    name: str | None = None,
     kept: Sequence[str] = (),
     storage_options: dict[str, Any] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Read a file's records, in frames of some megabytes.
 
-    `name` is what the file is called where the bytes are in a copy.
-
     A line that is not valid UTF-8 is null. Records that `unpack` makes of one have its number; what they
     should keep of it stands under `KEPT`.
     """
     around: Record = {}
-    for frame in _frames(file, kind, lists, around, storage_options):
-        about = around | {"file": name or file}
-        yield frame if unpack is None else _unpacked(frame, unpack, about, around, kept)
-
-
-def _frames(
-    file: str,
-    kind: Kind,
-    lists: Sequence[Sequence[str]],
-    around: Record,
-    storage_options: dict[str, Any] | None,
-) -> Iterator[pl.DataFrame]:
-    if kind == "lines":
-        return _lines(file, storage_options)
-    if kind in ("parquet", "csv"):
-        return _rows(file, kind, storage_options)
-    if kind == "eval":
-        return _batched(_archive(file, around))
-    if kind == "yaml":
-        return _batched(_yaml(file, lists, around))
-    return _batched(_documents(file, lists, around, storage_options))
+    if file.kind == "lines":
+        frames = _lines(file.path, storage_options)
+    elif file.kind in ("parquet", "csv"):
+        frames = _rows(file, storage_options)
+    elif file.kind == "eval":
+        frames = _batched(_archive(file.path, around))
+    elif file.kind == "yaml":
+        frames = _batched(_documents(file.path, _yaml(file.path), lists, around))
+    else:
+        json_pieces = pieces(file.path, storage_options=storage_options, size=1 << 20)
+        frames = _batched(_documents(file.path, json_pieces, lists, around))
+    for frame in frames:
+        yield frame if unpack is None else _unpacked(frame, unpack, file.name, around, kept)
 
 
 def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
@@ -129,12 +119,12 @@ def _batched(texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
 
 
 def _documents(
-    file: str, lists: Sequence[Sequence[str]], around: Record, storage_options: dict[str, Any] | None
+    file: str, data: Iterable[bytes], lists: Sequence[Sequence[str]], around: Record
 ) -> Iterator[bytes]:
     """Cut JSON into records: entries of the list at the top, or of one of the lists, else whole documents."""
     splitter = _native.JsonSplitter([list(keys) for keys in lists])
     had_entries = False
-    for piece in pieces(file, storage_options=storage_options, size=1 << 20):
+    for piece in data:
         found = splitter.feed(piece)
         # A document that ended in this piece has left the splitter, with all that stands around its list.
         ends = [text for is_document, text in found if is_document]
@@ -182,7 +172,7 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
             entries = {entry.filename: entry for entry in archive.infolist()}
             for name in ("_journal/start.json", "header.json"):
                 if name in entries:
-                    around.update(_object(b"".join(_entry(file, archive, entries[name]))))
+                    around.update(_object(_entry(file, archive, entries[name])))
             samples = sorted(
                 name for name in entries if name.startswith("samples/") and name.endswith(".json")
             )
@@ -191,7 +181,7 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
                     f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
                 )
             for name in samples:
-                yield b"".join(_entry(file, archive, entries[name]))
+                yield _entry(file, archive, entries[name])
     except (OSError, pl.exceptions.PolarsError):
         raise
     except Exception as error:
@@ -204,25 +194,20 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
 _ZSTANDARD = 93
 
 
-def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    name = f"{file}/{entry.filename}"
     if entry.file_size > LONGEST_RECORD:
-        raise too_long(f"{file}/{entry.filename}")
-
-    def unpacked() -> Iterator[bytes]:
-        if entry.compress_type == _ZSTANDARD:
-            # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
-            stream = archive.fp
-            assert stream is not None
-            stream.seek(entry.header_offset + 26)
-            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
-            packed = stream.read(entry.compress_size)
-            yield from _unpacked_zstandard(f"{file}/{entry.filename}", packed)
-            return
-        with archive.open(entry) as stream:
-            while piece := stream.read(1 << 20):
-                yield piece
-
-    yield from guarded(f"{file}/{entry.filename}", unpacked(), entry.compress_size)
+        raise too_long(name)
+    if entry.compress_type == _ZSTANDARD:
+        # Older Pythons cannot unpack it: its bytes stand behind a header of 30 bytes and two texts.
+        stream = archive.fp
+        assert stream is not None
+        stream.seek(entry.header_offset + 26)
+        stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
+        unpacked = _unpacked_zstandard(name, stream.read(entry.compress_size))
+    else:
+        unpacked = iter(partial(archive.open(entry).read, 1 << 20), b"")
+    return b"".join(guarded(name, unpacked, entry.compress_size))
 
 
 def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
@@ -235,8 +220,7 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
         return
     try:
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-            while piece := stream.read(1 << 20):
-                yield piece
+            yield from iter(partial(stream.read, 1 << 20), b"")
     except OSError as error:
         raise pl.exceptions.ComputeError(f"cannot read {name!r}: {error}; fetch it again") from None
 
@@ -245,8 +229,8 @@ def _unpacked_zstandard(name: str, packed: bytes) -> Iterator[bytes]:
 _YAML_BYTES, _YAML_TIMES = 16 << 20, 16
 
 
-def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator[bytes]:
-    """Read YAML, which is read as a whole."""
+def _yaml(file: str) -> Iterator[bytes]:
+    """Read YAML, as a whole, as JSON."""
     text = bytearray()
     for piece in pieces(file):
         text += piece
@@ -260,38 +244,27 @@ def _yaml(file: str, lists: Sequence[Sequence[str]], around: Record) -> Iterator
         value = yaml.load(bytes(text), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         raise pl.exceptions.ComputeError(f"cannot read {file!r}: {line(str(error))}") from None
-    if isinstance(value, dict):
-        for keys in lists:
-            inner: Any = value
-            for key in keys:
-                inner = inner.get(key) if isinstance(inner, dict) else None
-            if isinstance(inner, list):
-                around.update({key: held for key, held in value.items() if key not in keys})
-                value = inner
-                break
-    yield from (_written(record).encode() for record in (value if isinstance(value, list) else [value]))
+    yield _written(value).encode()
 
 
 def _refuse_expanding(file: str, text: bytes) -> None:
     """Refuse YAML whose aliases stand for far more than is written, or for themselves; and deep nesting."""
-    sizes, open_ones, total = dict[str, int](), list[tuple[str | None, int]](), 0
+    sizes, open_ones, total = dict[str | None, int](), list[tuple[str | None, int]](), 0
     largest = max(_YAML_BYTES, _YAML_TIMES * len(text))
     why = None
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in [anchor for anchor, _ in open_ones]:
                 why = f"the alias *{event.anchor} refers to itself"
-            total += sizes.get(str(event.anchor), 1)
+            total += sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
-            total += len(event.value) + 1
-            if event.anchor:
-                sizes[event.anchor] = len(event.value) + 1
+            sizes[event.anchor] = len(event.value) + 1
+            total += sizes[event.anchor]
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             open_ones.append((event.anchor, total))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             anchor, before = open_ones.pop()
-            if anchor:
-                sizes[anchor] = total - before + 1
+            sizes[anchor] = total - before + 1
         if len(open_ones) > _native.DEEPEST:
             why = f"its YAML is nested more than {_native.DEEPEST} levels deep"
         if total > largest:
@@ -300,19 +273,20 @@ def _refuse_expanding(file: str, text: bytes) -> None:
             raise pl.exceptions.ComputeError(f"cannot read {file!r}: {why}; write it as JSON Lines")
 
 
-def scan_table(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> pl.LazyFrame:
-    """Scan a Parquet file, or a CSV file as texts."""
-    if kind == "parquet":
-        return pl.scan_parquet(file, glob=False, hive_partitioning=False, storage_options=storage_options)
-    separator = "\t" if ".tsv" in file.lower() else ","
-    return pl.scan_csv(
-        file, glob=False, infer_schema=False, separator=separator, storage_options=storage_options
-    )
+def scan_table(file: TraceFile, storage_options: dict[str, Any] | None, **csv_options: Any) -> pl.LazyFrame:
+    """Scan a Parquet file, or a CSV file: as texts, unless other options are given."""
+    if file.kind == "parquet":
+        return pl.scan_parquet(
+            file.path, glob=False, hive_partitioning=False, storage_options=storage_options
+        )
+    separator = "\t" if ".tsv" in file.name.lower() else ","
+    options: dict[str, Any] = {"glob": False, "separator": separator, "storage_options": storage_options}
+    return pl.scan_csv(file.path, **options, **(csv_options or {"infer_schema": False}))
 
 
-def _rows(file: str, kind: Kind, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
+def _rows(file: TraceFile, storage_options: dict[str, Any] | None) -> Iterator[pl.DataFrame]:
     """Read the rows of a table as records, for platforms whose rows must be unpacked."""
-    table = scan_table(file, kind, storage_options)
+    table = scan_table(file, storage_options)
     record = as_record(table.collect_schema())
     start = 0
     while True:
@@ -330,47 +304,55 @@ def _written(record: Any) -> str:
 def _unpacked(
     frame: pl.DataFrame,
     unpack: Callable[[Record, Record], Iterable[Record]],
-    shown: Record,
+    file: str,
     around: Record,
     kept: Sequence[str],
 ) -> pl.DataFrame:
+    """Have a platform take records apart; it may add to what stands around them."""
+    context = around | {"file": file}
     numbers, texts = list[int](), list[str | None]()
     for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
-        try:
-            record = None if text is None else json.loads(text)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            numbers.append(number)
-            texts.append(text)
-            continue
-        held = {name: record[name] for name in kept if name in record}
-        try:
-            made = [_written(each | {KEPT: held} if held else each) for each in unpack(record, shown)]
-        except BrokenRecordError:
-            made = ["broken"]
+        record = _parsed(text)
+        made = [text]
+        if isinstance(record, dict):
+            own = {name: record[name] for name in kept if name in record}
+            try:
+                made = [_written(each | {KEPT: own} if own else each) for each in unpack(record, context)]
+            except BrokenRecordError:
+                made = ["broken"]
         numbers += [number] * len(made)
         texts += made
-    around.update({key: value for key, value in shown.items() if key != "file"})
+    around.update({key: value for key, value in context.items() if key != "file"})
     return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
 
 
-def sample(
-    file: str, kind: Kind, platforms: Iterable[Platform], storage_options: dict[str, Any] | None
-) -> list[str | None]:
-    """Read a file's first records, before its platform is known; one that is not valid UTF-8 is null."""
-    lists = list(dict.fromkeys(keys for platform in platforms for keys in platform.lists))
+def sample(file: TraceFile, storage_options: dict[str, Any] | None) -> list[Any]:
+    """Read a file's first records, before its platform is known; one that cannot be read is None."""
+    lists = list(dict.fromkeys(keys for platform in PLATFORMS.values() for keys in platform.lists))
     found = list[str | None]()
-    for frame in islice(record_frames(file, kind, lists, None, storage_options=storage_options), 3):
+    for frame in islice(record_frames(file, lists, storage_options=storage_options), 3):
         found += frame.get_column(LINE).head(SAMPLE_RECORDS - len(found)).to_list()
         if len(found) == SAMPLE_RECORDS:
             break
-    return found
+    return [_parsed(text) for text in found]
+
+
+def _parsed(text: str | None) -> Any:
+    """Read JSON; what is broken is None, which the scan itself keeps and counts."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def stable_hash(text: pl.Expr) -> pl.Expr:
     """Hash each text with BLAKE2b (16 bytes, in hexadecimal) of its UTF-8 bytes; null stays null."""
-    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", "hash")])
+    return read_value(text, "hash")
+
+
+def read_value(text: pl.Expr, reading: str) -> pl.Expr:
+    """Read texts as if each stood in a record."""
+    return read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)])
 
 
 def read_records(

@@ -17,8 +17,8 @@ from polars_evals.traces.platforms.base import (
     Platform,
     candidates,
 )
-from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_text, stable_hash
-from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, numbered
+from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value, stable_hash
+from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -78,42 +78,29 @@ def spans_frame(
     storage_options: dict[str, Any] | None = None,
 ) -> pl.LazyFrame:
     """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
-    fields = {
-        name: _field(name, group, columns) for name in (*CANONICAL, *HELPERS) if name not in ("ts", "end")
-    }
+    times = ("ts", "end")
+    fields = {name: _field(name, group, columns) for name in (*CANONICAL, *HELPERS) if name not in times}
     if isinstance(group, Stream):
-        for name, other in (("question", "item_id"), ("record", "trace_id")):
-            pair = [fields[each] for each in (name, other)]
-            if all(found is not None and found.expr.meta.is_column() for found in pair):
-                hashed, there = (found.expr.meta.output_name() for found in pair if found is not None)
-                group.unless[hashed] = there
-    texts = {name: None if found is None else as_text(found) for name, found in fields.items()}
-    times = {name: _times(name, group, columns) for name in ("ts", "end")}
+        for hashed, other in (("question", "item_id"), ("record", "trace_id")):
+            pair = [field.expr for field in (fields[hashed], fields[other]) if field is not None]
+            if len(pair) == 2 and all(expr.meta.is_column() for expr in pair):
+                group.unless[pair[0].meta.output_name()] = pair[1].meta.output_name()
+    made = {name: pl.lit(None, pl.String) if one is None else as_text(one) for name, one in fields.items()}
+    made |= {name: _time(name, group, columns) for name in times}
     kept = {kept_name(name): _kept(name, group) for name in keep}
-    mapped = {
-        name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()
-    }
-    own = {name: group.source_field(name).expr for name in mapped} if isinstance(group, Stream) else {}
+    used = {name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()}
+    sources = {name: _kept(name, group) for name in used} if isinstance(group, Stream) else {}
     frame = group.scan(storage_options)
     if isinstance(group, Table):
-        frame = numbered(frame).with_columns(pl.lit(None, pl.String).alias(BROKEN))
-    elif own:
-        frame = frame.with_columns(**own)
-    written = {f"@{name}": found[1] for name, found in times.items() if found[1] is not None}
-    frame = frame.with_columns(
-        **{f"@{name}": pl.lit(None, pl.String) if expr is None else expr for name, expr in texts.items()},
-        **kept,
-        **{f"{name}_text": expr for name, expr in written.items()},
-    )
-    for name in written:
-        frame = with_text_as_time(frame, f"{name}_text")
-    instants = {
-        name: _first([*found[0], *([pl.col(f"@{name}_text")] if found[1] is not None else [])], TIME)
-        for name, found in times.items()
-    }
+        # Tables have no line numbers to show.
+        frame = frame.with_columns(
+            pl.lit(None, pl.Int64).alias(NUMBER), pl.lit(None, pl.String).alias(BROKEN)
+        )
+    elif sources:
+        frame = frame.with_columns(**sources)
     broken = _broken(group)
-    return frame.with_columns(**{"@ts": instants["ts"], "@end": instants["end"]}).select(
-        *_typed(broken, has_record=texts["record"] is not None),
+    return frame.with_columns(**{f"@{name}": expr for name, expr in made.items()}, **kept).select(
+        *_typed(broken, has_record=fields["record"] is not None),
         *kept,
         PARENT,
         CALLS,
@@ -134,9 +121,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
     names = {word: name for name, words in _KINDS.items() for word in words.split()}
     took = (pl.col("@end") - pl.col("@ts")).dt.total_microseconds() / 1000
     place = format_text("line {}: {}", pl.col(NUMBER).fill_null(0), broken)
-    typed = {
-        "item_id": pl.col("@item_id"),
-        "ts": pl.col("@ts"),
+    typed = {name: pl.col(f"@{name}") for name in CANONICAL if name not in ("tool_calls", "contexts")} | {
         "kind": kind.replace_strict(names, default=kind, return_dtype=pl.String),
         "error": pl.coalesce(pl.when(broken.is_not_null()).then(place), "@error", failed, "@error_type"),
         "latency_ms": pl.coalesce(
@@ -150,8 +135,7 @@ def _typed(broken: pl.Expr, *, has_record: bool) -> list[pl.Expr]:
         # An answer without an id is named by its file and by all that it says.
         name = pl.col(FILE).str.extract(r"([^/\\]+)$")
         typed["trace_id"] = pl.coalesce("@trace_id", format_text("{}#{}", name, "@record"))
-    plain = {name: pl.col(f"@{name}") for name in CANONICAL if name not in ("tool_calls", "contexts")}
-    return [expr.alias(name) for name, expr in (plain | typed).items()]
+    return [expr.alias(name) for name, expr in typed.items()]
 
 
 def _number(name: str) -> pl.Expr:
@@ -160,6 +144,14 @@ def _number(name: str) -> pl.Expr:
 
 # What stands before several references, which are a JSON list of texts.
 SEVERAL = "\x1e"
+
+
+def with_values(frame: FrameT, column: str, key: str, values: Mapping[str, str]) -> FrameT:
+    """Fill a column of texts, where it is null, by the values of keys."""
+    if not values:
+        return frame
+    found = pl.col(key).replace_strict(dict(values), default=None, return_dtype=pl.String)
+    return frame.with_columns(pl.coalesce(column, found).alias(column))
 
 
 def finished(
@@ -183,9 +175,7 @@ def finished(
         )
     else:
         frame = frame.with_columns(expected.str.strip_prefix(SEVERAL))
-    if models:
-        named = pl.col(OF_FILE).replace_strict(dict(models), default=None, return_dtype=pl.String)
-        frame = frame.with_columns(model=pl.coalesce("model", named))
+    frame = with_values(frame, "model", OF_FILE, models or {})
     lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
     item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
     # What took nothing and gave nothing was never counted.
@@ -198,71 +188,57 @@ def finished(
 
 def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]) -> Field | None:
     """Find one field; None where these files do not hold it."""
-    named = {"question": "input"}.get(name, name)
-    if named in columns:
-        mapped, reading = columns[named], {"question": "item", "expected": "references"}.get(name, "text")
-        if reading == "text" and name in ("tool_calls", "contexts"):
-            reading = READINGS[name]
-        if isinstance(mapped, pl.Expr):
-            text = mapped.cast(pl.String)
-            if reading in ("text", "references"):
-                return Field(text, pl.String())
-            return Field(
-                read_text(pl.struct(value=text).struct.json_encode(), [Candidate("value", reading)]),
-                pl.String(),
-            )
-        return (
-            group.source_field(mapped, reading)
-            if isinstance(group, Stream)
-            else group.field([Candidate(mapped, reading)])
-        )
-    places = candidates(group.platform, name)
-    if name == "item_id" and group.platform.common and isinstance(group, Stream):
-        # Tables of chats often have an `id` that is the same everywhere.
-        places = [place for place in places if place.path == name or place.path not in group.constant]
-    return group.field(places)
+    mapped = columns.get("input" if name == "question" else name)
+    if mapped is None:
+        places = candidates(group.platform, name)
+        if name == "item_id" and group.platform.common and isinstance(group, Stream):
+            # Tables of chats often have an `id` that is the same everywhere.
+            places = [place for place in places if place.path == name or place.path not in group.constant]
+        return group.field(places)
+    reading = {"question": "item", "expected": "references"}.get(name, "text")
+    if name in ("tool_calls", "contexts"):
+        reading = READINGS[name]
+    if isinstance(mapped, str):
+        return group.source_field(mapped, reading)
+    text = mapped.cast(pl.String)
+    return Field(text if reading in ("text", "references") else read_value(text, reading), pl.String())
 
 
-def _first(found: Sequence[pl.Expr], dtype: pl.DataType) -> pl.Expr:
-    """Take the first that is not null; one alone stays bare, so that filters pass through it to the scan."""
-    return pl.coalesce(found) if len(found) > 1 else found[0] if found else pl.lit(None, dtype)
-
-
-def _times(
-    name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]
-) -> tuple[list[pl.Expr], pl.Expr | None]:
-    """Find the times, and the texts that have yet to be read as times."""
-    times, texts = list[pl.Expr](), list[pl.Expr]()
+def _time(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]) -> pl.Expr:
+    """Find a time: the first that is there, with times that are written as texts last."""
     mapped = columns.get(name)
     if isinstance(mapped, pl.Expr):
-        return [mapped.cast(TIME)], None
+        return mapped.cast(TIME)
     if isinstance(group, Stream):
         found = group.source_field(mapped) if mapped else group.field(candidates(group.platform, name))
-        return [], None if found is None else found.expr
+        return pl.lit(None, TIME) if found is None else text_as_time(found.expr)
+    times, texts = list[pl.Expr](), list[pl.Expr]()
     for place in [Candidate(mapped, "text")] if mapped else candidates(group.platform, name):
         field = group.field([place])
         if field is None:
             continue
-        held = group.schema.get(place.path)
-        field = Field(field.expr, held) if held is not None and held.is_nested() else field
-        if isinstance(field.dtype, pl.String):
+        dtype = group.schema.get(place.path, field.dtype)
+        dtype = dtype if dtype.is_nested() else field.dtype
+        if isinstance(dtype, pl.String):
             texts.append(field.expr)
-        elif (time := as_time(field)) is None:
+        elif (time := as_time(Field(field.expr, dtype))) is not None:
+            times.append(time)
+        else:
             raise pl.exceptions.SchemaError(
-                f"column {place.path!r} in {group.files[0]!r} has type {field.dtype}, which is not a time; "
+                f"column {place.path!r} in {group.files[0]!r} has type {dtype}, which is not a time; "
                 'map another one with columns={"ts": ...}'
             )
-        else:
-            times.append(time)
-    return times, _first(texts, pl.String()) if texts else None
+    if texts:
+        times.append(text_as_time(pl.coalesce(texts)))
+    # One alone stays bare, so that filters pass through it to the scan.
+    return pl.coalesce(times) if len(times) > 1 else times[0] if times else pl.lit(None, TIME)
 
 
 def _kept(name: str, group: Table | Stream) -> pl.Expr:
-    if isinstance(group, Stream):
-        return group.source_field(name).expr
-    if name in group.schema or name in group.hive or name == FILE:
+    """Take a source column as it is."""
+    if isinstance(group, Table) and (name in group.schema or name in group.hive or name == FILE):
         return pl.col(name)
-    found = group.field([Candidate(name, "text")])
+    found = group.source_field(name)
     return pl.lit(None) if found is None else found.expr
 
 
@@ -270,83 +246,15 @@ def _broken(group: Table | Stream) -> pl.Expr:
     """Say what is wrong with a record, or with a cell that must hold JSON; null where nothing is."""
     if isinstance(group, Stream):
         return pl.col(BROKEN)
-    texts = [name for name in group.platform.json if isinstance(group.schema.get(name), pl.String)]
     reasons = []
-    for name in texts:
-        # Only where there is no answer need the JSON be checked.
-        text = pl.when(pl.col("@output").is_null()).then(pl.col(name))
-        is_json = read_text(
-            pl.struct(value=text).struct.json_encode(), [Candidate("value", "opened")]
-        ).is_not_null()
-        is_blank = text.str.strip_chars().is_in(["", "null"])
-        reasons.append(
-            pl.when(text.is_not_null() & ~is_blank & ~is_json).then(pl.lit(f"the JSON in {name} is broken"))
-        )
+    for name in group.platform.json:
+        if isinstance(group.schema.get(name), pl.String):
+            # Only where there is no answer need the JSON be checked.
+            text = pl.when(pl.col("@output").is_null()).then(pl.col(name))
+            is_blank = text.str.strip_chars().is_in(["", "null"])
+            is_broken = text.is_not_null() & ~is_blank & read_value(text, "opened").is_null()
+            reasons.append(pl.when(is_broken).then(pl.lit(f"the JSON in {name} is broken")))
     return pl.coalesce(reasons) if reasons else pl.lit(None, pl.String)
-
-
-_OFFSET = r"[+-]\d{2}:?\d{2}$"
-_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
-_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
-
-
-def as_time(field: Field) -> pl.Expr | None:
-    """Read dates, times, or numbers since 1970, as UTC times; None for other types."""
-    expr, dtype = field
-    if isinstance(dtype, pl.Datetime):
-        zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
-        return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
-    if isinstance(dtype, pl.Date):
-        return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-    if dtype.is_numeric():
-        return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
-    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
-
-
-def with_text_as_time(frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """Read a column of texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
-
-    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing. This goes in steps of
-    the frame, for an expression that repeats its input grows with every repetition.
-    """
-    text, stamp, common = pl.col(column), pl.col("__stamp"), pl.col("__common")
-    bare = text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z")
-    rare = pl.when(common.is_null()).then(stamp)
-    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
-        text.str.strip_chars()
-    )
-    return (
-        frame.with_columns(__stamp=bare)
-        .with_columns(__stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
-        .with_columns(__stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
-        .with_columns(__common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
-        .with_columns(
-            pl.coalesce(
-                common,
-                *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
-                _epoch(number.cast(pl.Int64, strict=False)),
-                _epoch(number.cast(pl.Float64, strict=False)),
-            ).alias(column)
-        )
-        .drop("__stamp", "__common")
-    )
-
-
-def _epoch(number: pl.Expr) -> pl.Expr:
-    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
-
-    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
-    """
-    microseconds = (
-        pl.when(number.abs() < 1e11)
-        .then((number * 1_000_000).cast(pl.Int64, strict=False))
-        .when(number.abs() < 1e14)
-        .then((number * 1_000).cast(pl.Int64, strict=False))
-        .when(number.abs() < 1e17)
-        .then(number.cast(pl.Int64, strict=False))
-        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
-    )
-    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
 
 
 _TRACE, _PICK, _ORDER, _EVALUATES = "@trace", "@pick", "@order", "@evaluates"
@@ -384,14 +292,14 @@ def choose_rows(
         return frame
     if platform.requests:
         frame = _with_requests(frame, kept)
-    if rows == "spans" and may_repeat:
-        trace = ["trace_id", OF_FILE] if apart else ["trace_id"]
-        frame = _once(frame.with_row_index("@row"), trace).drop("@row")
-    if rows == "spans":
-        # Where nothing says what a span is, one that names a model is a call of it.
-        is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
-        return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
-    return _answers(frame, kept, [_TRACE, OF_FILE] if apart else [_TRACE], may_repeat=may_repeat)
+    file = [OF_FILE] if apart else []
+    if rows != "spans":
+        return _answer_of_each_trace(frame, kept, [_TRACE, *file], may_repeat=may_repeat)
+    if may_repeat:
+        frame = _once(frame.with_row_index("@row"), ["trace_id", *file]).drop("@row")
+    # Where nothing says what a span is, one that names a model is a call of it.
+    is_call = (pl.col("kind") == "llm").fill_null(pl.col("model").is_not_null())
+    return frame.filter(is_answer() & is_call | pl.col(BROKEN).is_not_null())
 
 
 def _once(spans: pl.LazyFrame, trace: Sequence[str]) -> pl.LazyFrame:
@@ -410,29 +318,24 @@ def _with_requests(frame: pl.LazyFrame, kept: Sequence[str]) -> pl.LazyFrame:
     Requests have no parent. Results of several models may have the same names, so each is a trace of its own.
     """
     is_request = pl.col(PARENT).is_null()
-    said = ["input", QUESTION, "model", "expected"]
+    results = frame.filter(~is_request)
     requests = frame.filter(is_request).unique("trace_id", keep="last", maintain_order=True)
+    lone = requests.join(results, on="trace_id", how="anti", maintain_order="left")
+    # Without its request the name of a result has to do, which is the last place for a question.
+    said = {name: (f"@asked_{name}", name) for name in ("input", QUESTION)}
+    said |= {name: (name, f"@asked_{name}") for name in ("model", "expected")}
     asked = requests.select("trace_id", *(pl.col(name).alias(f"@asked_{name}") for name in said))
-    results = (
-        frame.filter(~is_request)
-        .join(asked, on="trace_id", how="left", maintain_order="left")
-        .with_columns(
-            # Without its request the name of a result has to do, which is the last place for a question.
-            pl.coalesce(f"@asked_{name}", name).alias(name)
-            if name in ("input", QUESTION)
-            else pl.coalesce(name, f"@asked_{name}").alias(name)
-            for name in said
-        )
-        .with_columns(
-            trace_id=pl.coalesce("span_id", format_text("{}/{}", "trace_id", pl.col("model").fill_null("")))
-        )
+    own = pl.coalesce("span_id", format_text("{}/{}", "trace_id", pl.col("model").fill_null("")))
+    answered = (
+        results.join(asked, on="trace_id", how="left", maintain_order="left")
+        .with_columns(pl.coalesce(places).alias(name) for name, places in said.items())
+        .with_columns(trace_id=own)
         .drop(f"@asked_{name}" for name in said)
     )
-    lone = requests.join(frame.filter(~is_request), on="trace_id", how="anti", maintain_order="left")
-    return pl.concat([results, lone.select(results.collect_schema().names())])
+    return pl.concat([answered, lone.select(answered.collect_schema().names())])
 
 
-def _answers(
+def _answer_of_each_trace(
     frame: pl.LazyFrame, kept: Sequence[str], trace: Sequence[str], *, may_repeat: bool
 ) -> pl.LazyFrame:
     """Make each trace one row: its root where that has an answer, else its last model call."""
@@ -468,11 +371,8 @@ def _answers(
     def picked(name: str) -> pl.Expr:
         return pl.col(name).get(best)
 
-    def in_time(name: str, where: pl.Expr) -> pl.Expr:
-        return pl.col(name).filter(where & pl.col(name).is_not_null())
-
     def latest(name: str, where: pl.Expr) -> pl.Expr:
-        return in_time(name, where).last()
+        return _held(name, where).last()
 
     evaluates = (pl.col("kind") == EVALUATION).fill_null(False).any()
     calls = is_call.fill_null(False)
@@ -484,21 +384,22 @@ def _answers(
             for name in (*CANONICAL, *kept, BROKEN, QUESTION, PARENT, OF_FILE)
             if name not in ("tool_calls", "contexts", *trace)
         },
-        "item_id": pl.coalesce(picked("item_id"), latest("item_id", anywhere)),
-        QUESTION: pl.coalesce(latest(QUESTION, is_root), picked(QUESTION), latest(QUESTION, anywhere)),
-        "input": pl.coalesce(latest("input", is_root), picked("input"), latest("input", anywhere)),
-        "session_id": pl.coalesce(picked("session_id"), latest("session_id", anywhere)),
-        "version": pl.coalesce(picked("version"), latest("version", anywhere)),
-        "expected": pl.coalesce(picked("expected"), latest("expected", anywhere)),
+        **{
+            name: pl.coalesce(picked(name), latest(name, anywhere))
+            for name in ("item_id", "session_id", "version", "expected", SCORES)
+        },
+        **{
+            name: pl.coalesce(latest(name, is_root), picked(name), latest(name, anywhere))
+            for name in (QUESTION, "input")
+        },
         "model": pl.coalesce(picked("model"), latest("model", calls), latest("model", anywhere)),
         "latency_ms": pl.coalesce(picked("latency_ms"), latest("latency_ms", calls)),
         "finish_reason": pl.coalesce(latest("finish_reason", calls), picked("finish_reason")),
         **{name: _total(name, calls, picked(name)) for name in ("input_tokens", "output_tokens", "cost")},
-        SCORES: pl.coalesce(picked(SCORES), latest(SCORES, anywhere)),
-        CALLS: _joined(in_time(CALLS, calls), picked(CALLS)),
+        CALLS: _joined(_held(CALLS, calls), picked(CALLS)),
         CONTEXTS: _joined(
-            in_time(CONTEXTS, retrieves),
-            _joined(in_time(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
+            _held(CONTEXTS, retrieves),
+            _joined(_held(CONTEXTS, ~calls & ~is_root), picked(CONTEXTS)),
         ),
     }
     return (
@@ -513,9 +414,13 @@ def _answers(
     )
 
 
+def _held(name: str, where: pl.Expr) -> pl.Expr:
+    return pl.col(name).filter(where & pl.col(name).is_not_null())
+
+
 def _total(name: str, calls: pl.Expr, own: pl.Expr) -> pl.Expr:
     """Sum over the model calls where they say it, else take the answer's own."""
-    counted = pl.col(name).filter(calls & pl.col(name).is_not_null())
+    counted = _held(name, calls)
     return pl.when(counted.len() > 0).then(counted.sum()).otherwise(own)
 
 
@@ -527,8 +432,8 @@ def _joined(lists: pl.Expr, own: pl.Expr) -> pl.Expr:
 
 _ROW = "__row"
 _TURNS = ("input", "output", "expected")
-_SUMS = ("latency_ms", "input_tokens", "output_tokens", "cost")
-_LISTS = ("tool_calls", "contexts")
+_SUMS = {"latency_ms", "input_tokens", "output_tokens", "cost"}
+_LISTS = {"tool_calls", "contexts"}
 
 
 def conversations(traces: FrameT) -> FrameT:
@@ -579,37 +484,30 @@ def conversations(traces: FrameT) -> FrameT:
     │ s2         ┆ ["4"]               ┆ ["4"]              │
     └────────────┴─────────────────────┴────────────────────┘
     """
-    session, trace = pl.col("session_id"), pl.col("trace_id")
-    by_trace = session.is_null() & trace.is_not_null()
-    keys = {
-        "__session": session,
-        "__trace": pl.when(by_trace).then(trace),
-        "__alone": pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)),
-    }
-    turns = traces.lazy().with_row_index(_ROW).with_columns(**keys).sort("ts", _ROW, nulls_last=True)
-    items = pl.col("item_id")
-    there = turns.collect_schema()
+    session, trace, items = (pl.col(name) for name in ("session_id", "trace_id", "item_id"))
+    keys = [
+        session.alias("__session"),
+        pl.when(session.is_null()).then(trace).alias("__trace"),
+        pl.when(session.is_null() & trace.is_null()).then(pl.col(_ROW)).alias("__alone"),
+    ]
+    turns = traces.lazy().with_row_index(_ROW).sort("ts", _ROW, nulls_last=True)
+    there = turns.collect_schema().keys()
     canonical = [name for name in CANONICAL if name in there]
     first = [name for name in canonical if name not in ("item_id", *_TURNS, *_SUMS, *_LISTS)]
-    gathered = turns.group_by(*keys).agg(
+    gathered = turns.group_by(keys).agg(
         pl.when(items.n_unique() == 1).then(items.first()).alias("item_id"),
         items.alias("__items"),
         pl.col(first).first(),
         pl.col(*_TURNS),
-        *(_sum(name) for name in _SUMS if name in there),
-        *(_elements(name) for name in _LISTS if name in there),
+        # Nothing at all is not nought.
+        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name) for name in _SUMS & there),
+        # Lists that are null or empty add nothing.
+        *(
+            pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
+            for name in _LISTS & there
+        ),
         pl.col(_ROW).min(),
     )
     own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result
-
-
-def _elements(name: str) -> pl.Expr:
-    """Join lists to one; those that are null or empty add nothing."""
-    return pl.col(name).filter(pl.col(name).list.len() > 0).explode(**NOTHING_OF_EMPTY)
-
-
-def _sum(name: str) -> pl.Expr:
-    """Sum what is there; nothing at all is not nought."""
-    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

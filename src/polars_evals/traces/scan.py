@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,23 +14,11 @@ from polars_evals.storage.paths import Paths
 from polars_evals.traces.content import expand
 from polars_evals.traces.dataset import Dataset
 from polars_evals.traces.detect import Detection, choose_files, platform_named, sort_files
-from polars_evals.traces.plan import (
-    Group,
-    NoAnswersError,
-    ScanPlan,
-    check_options,
-    file_models,
-    make_plan,
-    no_answers,
-    plan_of,
-)
 from polars_evals.traces.platforms import GENERIC
-from polars_evals.traces.platforms.base import Candidate
-from polars_evals.traces.read import BROKEN, NUMBER, read_text
-from polars_evals.traces.rows import OF_FILE, Rows, finished, kept_name
-from polars_evals.traces.scores import with_scores
-from polars_evals.traces.source import Stream
-from polars_evals.traces.tables import SOURCE, scan_tables, together
+from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
+from polars_evals.traces.read import BROKEN, NUMBER, read_value
+from polars_evals.traces.rows import CANONICAL, OF_FILE, Rows, with_values
+from polars_evals.traces.source import SOURCE, Stream, Table, scan_tables, stack_frames
 from polars_evals.wording import counted
 
 _log = logging.getLogger("polars_evals.traces")
@@ -126,12 +114,13 @@ def scan_traces(
     """
     rows = "traces" if rows is None else rows
     check_options(columns or {}, keep, rows)
-    plan = make_plan(path, format, columns or {}, keep, storage_options)
-    _log.info("%s", plan.detection)
-    plan.survey()
-    if rows != "all":
-        plan.require_answers()
-    return with_scores(plan, rows) if scores else plan.scan(rows)
+    query = make_query(path, format, columns or {}, keep, storage_options)
+    _log.info("%s", query.detection)
+    query.survey()
+    for group in query.groups if rows != "all" else ():
+        for error in query.unanswered(group).values():
+            raise error
+    return query.scan_with_scores(rows) if scores else query.scan(rows)
 
 
 def detect_traces(
@@ -159,7 +148,7 @@ def detect_traces(
     >>> print(pe.detect_traces(f"{folder}/spans.parquet"))
     braintrust: columns root_span_id, span_id (Braintrust export), in 1 file
     """
-    return make_plan(path, format, {"output": pl.lit(None)}, (), storage_options).detection
+    return make_query(path, format, {"output": pl.lit(None)}, (), storage_options).detection
 
 
 def trace_files(
@@ -232,10 +221,10 @@ def read_traces(
     """
     Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
 
-    Every command and job reads through this function, so that all of them give the same rows and counts.
-    `Reading.frame` is lazy. It is made once for all files: a trace whose spans stand in two of them is one
-    row. A file whose content breaks later than its first records raises when the frame is collected, with an
-    error that names it; read the halves of the set by themselves to get the rows of the others.
+    Every command and job reads through this function, so that all of them give the same rows and counts. The
+    frame is made once for all files: a trace whose spans stand in two of them is one row. A file that breaks
+    later than its first records raises when the frame is collected; read the halves of the set by themselves
+    to get the rows of the others.
 
     Parameters
     ----------
@@ -243,22 +232,20 @@ def read_traces(
         As in [`scan_traces`][polars_evals.scan_traces].
     as_is
         Columns that the caller needs. If given, a table of no platform that has all of them, or a column
-        `output`, is read as it is: with all its columns and their types. `ts` becomes UTC, and a column of
-        two kinds becomes text. None: every file is read to the canonical columns.
+        `output`, is read with all its columns and their types. `ts` becomes UTC, and a column of two kinds
+        becomes text.
     dataset
         Where the expected values are, if not in the files.
     apart
         Read each file as if it were the only one: spans of a trace in two files are two rows.
     explicit
-        The files that a user named one by one, if not all that are given here: of the others, those that are
-        no traces are left out.
+        The files that a user named one by one, if not all that are given: of the others, those that are no
+        traces are left out.
     name_models
-        Whether `model` of files that name neither a model nor a version is taken from the file's or folder's
-        name that tells them apart, as `scan_traces` does, and `item_id` of tables without one from `input`.
-        Not for files of different days.
+        Name the models of files that have none by what tells the files apart, as `scan_traces` does, and the
+        items of tables that have none by `input`. Not for files of different days.
     copies
-        For files that are read from a copy, the path of the copy. Names, folders and errors are those of the
-        file itself, which need not be on this machine.
+        For files that are read from a copy, its path. Such a file need not be on this machine.
 
     Raises
     ------
@@ -280,28 +267,23 @@ def read_traces(
         apart=apart,
     )
     failed = dict(found.failed)
-    tables = [one for one in found.told if is_plain and one.platform is GENERIC]
-    exports = [one for one in found.told if one not in tables]
-    frames, formats = list[pl.LazyFrame](), dict[str, str]()
-    nameless = [one.seen.file for one in tables if not {"model", "version"} & one.seen.names]
-    models = dict[str, str]()
-    if exports:
-        plan = plan_of(exports, {}, columns, keep, storage_options)
-        groups = [_answered(plan, group, failed, rows, apart=apart) for group in plan.groups]
-        models = file_models([*plan.nameless, *nameless]) if name_models else {}
-        plan.models.update(models)
-        for group in groups:
-            frames += _frames(plan, group, rows, apart=apart)
-            formats |= dict.fromkeys(group.files, group.platform.name)
-    elif name_models:
-        models = file_models(nameless)
+    tables = [one.file for one in found.recognized if is_plain and one.platform is GENERIC]
+    exports = [one for one in found.recognized if not (is_plain and one.platform is GENERIC)]
+    query = query_of(exports, {}, columns, keep, storage_options)
+    groups = [_readable(query, group, failed, rows, apart=apart) for group in query.groups]
+    if name_models:
+        nameless = [file.name for file in tables if not {"model", "version"} & file.names]
+        query.models.update(file_models([*query.nameless, *nameless]))
+    frames = [frame for group in groups for frame in _frames(query, group, rows, apart=apart)]
+    formats = {file: group.platform.name for group in groups for file in group.files}
     if tables:
-        own = scan_tables([one.seen for one in tables], as_is or (), failed, storage_options)
+        texts = {name for name, dtype in CANONICAL.items() if dtype == pl.String} | {*(as_is or ())}
+        own = scan_tables(tables, texts, failed, storage_options)
         if name_models:
-            own = [_completed(frame, models) for frame in own]
+            own = [_completed(frame, query.models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
-        formats |= {one.seen.file: "table" for one in tables if one.seen.file not in failed}
-    frame = together(frames) if formats else None
+        formats |= {file.name: "table" for file in tables if file.name not in failed}
+    frame = stack_frames(frames) if formats else None
     if frame is not None and dataset is not None:
         frame = dataset.join(frame)
     return Reading(
@@ -313,68 +295,53 @@ def read_traces(
     )
 
 
-def _answered(
-    plan: ScanPlan, group: Group, failed: dict[str, Exception], rows: Rows, *, apart: bool
-) -> Group:
+def _readable(
+    query: TraceQuery, group: Table | Stream, failed: dict[str, Exception], rows: Rows, *, apart: bool
+) -> Table | Stream:
     """Set files apart that hold records and no answers, or that cannot be read."""
-    unreadable = dict[str, Exception]()
     try:
-        plan.seen.update(plan.look_into(group, group.files))
+        query.look_into(group)
     except (pl.exceptions.PolarsError, OSError):
-        for file in group.files:
+        for file in group.members:
             try:
-                plan.seen.update(plan.look_into(group, [file]))
+                query.look_into(group.only([file]))
             except (pl.exceptions.PolarsError, OSError) as error:
                 error.__traceback__ = error.__context__ = None
-                unreadable[file] = error
-    without = [file for file in group.files if file in plan.seen and plan.seen[file].is_unanswered]
-    # A trace may stand in several files: spans in one, what they said in another.
-    if not apart and group.platform.spans and len(without) < len(group.files) - len(unreadable):
-        without = []
-    if rows == "all" or "output" in plan.columns:
-        without = []
-    failed |= unreadable
-    for file in without:
-        failed[file] = NoAnswersError(no_answers(file, plan.seen[file].records, group.platform))
-    return group.only([file for file in group.files if file not in failed])
+                failed[file.name] = error
+    if rows != "all":
+        failed |= query.unanswered(group, apart=apart)
+    return group.only([file for file in group.members if file.name not in failed])
 
 
-def _frames(plan: ScanPlan, group: Group, rows: Rows, *, apart: bool) -> list[pl.LazyFrame]:
-    """Scan a group: in one frame where its rows must or may be together, else a frame for each file."""
-    if not group.files:
-        return []
-    is_stream = isinstance(group, Stream)
-    together = is_stream or group.platform.spans or apart
-    return [
-        _numbered(plan, group, rows, files, apart=apart)
-        for files in ([group.files] if together else [[file] for file in group.files])
-    ]
-
-
-def _numbered(plan: ScanPlan, group: Group, rows: Rows, files: Sequence[str], *, apart: bool) -> pl.LazyFrame:
-    kept = [kept_name(name) for name in plan.keep if kept_name(name) not in SOURCE]
-    chosen = plan.rows(group, rows, files, apart=apart)
-    if isinstance(group, Stream) and not group.unpacks and not group.platform.spans:
-        row = pl.col(NUMBER) - 1
-    elif len(files) == 1:
-        chosen, row = chosen.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
-    else:
-        row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
-    places = (pl.col(OF_FILE), row, pl.col(BROKEN))
-    placed = chosen.with_columns(place.alias(f"@{name}") for place, name in zip(places, SOURCE, strict=True))
-    done = finished(placed, [*kept, *(f"@{name}" for name in SOURCE)], **plan.options)
-    return done.rename({f"@{name}": name for name in SOURCE})
+def _frames(query: TraceQuery, group: Table | Stream, rows: Rows, *, apart: bool) -> Iterator[pl.LazyFrame]:
+    """Scan a group, with its rows numbered: tables file by file, unless rows of files belong together."""
+    is_one = isinstance(group, Stream) or group.platform.spans or apart
+    kept = [name for name in query.kept if name not in SOURCE]
+    for part in [group] if is_one else [group.only([file]) for file in group.members]:
+        if not part.files:
+            continue
+        frame = query.rows(part, rows, apart=apart)
+        if isinstance(part, Stream) and not part.unpacks and not part.platform.spans:
+            row = pl.col(NUMBER) - 1
+        elif len(part.files) == 1:
+            frame, row = frame.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
+        else:
+            row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
+        values = (pl.col(OF_FILE), row, pl.col(BROKEN))
+        places = {f"@{name}": value for name, value in zip(SOURCE, values, strict=True)}
+        frame = query.finish([frame.with_columns(**places)], [*kept, *places])
+        yield frame.rename({f"@{name}": name for name in SOURCE})
 
 
 def _completed(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
     """Add the models of files that name none, and the items of a table that has none."""
     schema = table.collect_schema()
     if models and "version" not in schema:
-        named = pl.col("source_file").replace_strict(dict(models), default=None, return_dtype=pl.String)
-        table = table.with_columns(model=pl.coalesce("model", named) if "model" in schema else named)
+        if "model" not in schema:
+            table = table.with_columns(model=pl.lit(None, pl.String))
+        table = with_values(table, "model", "source_file", models)
     if "item_id" not in schema and schema.get("input") == pl.String():
-        asked = pl.struct(value="input").struct.json_encode()
-        table = table.with_columns(item_id=read_text(asked, [Candidate("value", "item")]))
+        table = table.with_columns(item_id=read_value(pl.col("input"), "item"))
     return table
 
 

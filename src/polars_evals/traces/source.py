@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from polars_evals._polars import TIME_CASTS, is_map
-from polars_evals.expressions.python import json_text
-from polars_evals.traces.content import Kind
-from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.platforms.base import Candidate
+from polars_evals import _native
+from polars_evals._polars import TIME_CASTS, format_text, is_map
+from polars_evals.expressions.python import elementwise, json_text
+from polars_evals.traces.content import Kind, TraceFile, beginnings
+from polars_evals.traces.platforms import GENERIC
+from polars_evals.traces.platforms.base import Candidate, Platform
 from polars_evals.traces.read import (
     BATCH_BYTES,
     BROKEN,
@@ -28,6 +31,7 @@ from polars_evals.traces.read import (
     record_frames,
     refuse_deep,
     scan_table,
+    too_deep,
 )
 
 if TYPE_CHECKING:
@@ -64,40 +68,134 @@ def as_text(field: Field) -> pl.Expr:
     return expr.cast(pl.String)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Files of one kind whose columns have types that agree, so that one scan reads them."""
+_OFFSET = r"[+-]\d{2}:?\d{2}$"
+_COMMON_STAMP = "%Y-%m-%dT%H:%M:%S%.f%z"
+_OTHER_STAMPS = ("%Y-%m-%d %H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z", "%Y-%m-%d %H:%M%z", "%Y-%m-%d %H:%M:%S%.f %z")
 
-    kind: Kind
-    hive: tuple[str, ...]
-    files: list[str] = field(default_factory=list)
-    schema: dict[str, pl.DataType] = field(default_factory=dict)
-    # Where the bytes of files are that are read from a copy.
-    copies: dict[str, str] = field(default_factory=dict)
-    platform: Platform = GENERIC
 
-    def only(self, files: Sequence[str]) -> Table:
+def as_time(field: Field) -> pl.Expr | None:
+    """Read dates, times, texts, or numbers since 1970, as UTC times; None for other types."""
+    expr, dtype = field
+    if isinstance(dtype, pl.String):
+        return text_as_time(expr)
+    if isinstance(dtype, pl.Datetime):
+        zoned = expr if dtype.time_zone else expr.dt.replace_time_zone("UTC")
+        return expr if dtype == TIME else zoned.dt.convert_time_zone("UTC").cast(TIME)
+    if isinstance(dtype, pl.Date):
+        return expr.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    if dtype.is_numeric():
+        return _epoch(expr.cast(pl.Float64) if dtype.is_float() else expr.cast(pl.Int64))
+    return expr.cast(TIME) if isinstance(dtype, pl.Null) else None
+
+
+def text_as_time(texts: pl.Expr) -> pl.Expr:
+    """Read texts as UTC times: ISO 8601, or numbers since 1970, each row by itself.
+
+    ISO 8601 has a `T` or a space, any fraction, and `Z`, an offset or (UTC) nothing.
+    """
+    return elementwise("scan_traces", {"ts": texts}, _texts_as_times, TIME)
+
+
+def _texts_as_times(batch: Sequence[pl.Series]) -> pl.Series:
+    # In steps, for an expression that repeats its input grows with every repetition.
+    text, stamp, common = pl.col("text"), pl.col("stamp"), pl.col("common")
+    steps = (
+        batch[0]
+        .alias("text")
+        .to_frame()
+        .with_columns(stamp=text.str.strip_chars().str.strip_suffix(" UTC").str.strip_suffix("Z"))
+        .with_columns(stamp=pl.when(stamp.str.len_bytes() == 10).then(stamp + "T00:00").otherwise(stamp))
+        .with_columns(stamp=pl.when(stamp.str.contains(_OFFSET)).then(stamp).otherwise(stamp + "+00:00"))
+        .with_columns(common=stamp.str.to_datetime(_COMMON_STAMP, time_unit="us", strict=False))
+    )
+    times = steps.get_column("common")
+    if times.null_count() == batch[0].null_count():
+        return times
+    rare = pl.when(common.is_null()).then(stamp)
+    number = pl.when(common.is_null() & text.str.contains(r"^\s*\d{9,}(?:\.\d+)?\s*$")).then(
+        text.str.strip_chars()
+    )
+    return steps.select(
+        pl.coalesce(
+            common,
+            *(rare.str.to_datetime(form, time_unit="us", strict=False) for form in _OTHER_STAMPS),
+            _epoch(number.cast(pl.Int64, strict=False)),
+            _epoch(number.cast(pl.Float64, strict=False)),
+        )
+    ).to_series()
+
+
+def _epoch(number: pl.Expr) -> pl.Expr:
+    """Take a count since 1970 for seconds, milli-, micro- or nanoseconds by its size.
+
+    The bounds lie a factor of a thousand apart, so that every time from 1973 to 5138 has one reading.
+    """
+    microseconds = (
+        pl.when(number.abs() < 1e11)
+        .then((number * 1_000_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e14)
+        .then((number * 1_000).cast(pl.Int64, strict=False))
+        .when(number.abs() < 1e17)
+        .then(number.cast(pl.Int64, strict=False))
+        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
+    )
+    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+
+@dataclass
+class Group:
+    """Files of one platform that one scan reads."""
+
+    platform: Platform
+    members: list[TraceFile]
+    # The columns or keys of all of them.
+    schema: dict[str, pl.DataType]
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files."""
+        return [member.name for member in self.members]
+
+    @property
+    def hive(self) -> tuple[str, ...]:
+        """The folders named `key=value`, the same for all files."""
+        return self.members[0].hive if self.members else ()
+
+    def only(self, members: Sequence[TraceFile]) -> Self:
         """Take some of the files."""
-        return replace(self, files=list(files))
+        return replace(self, members=list(members))
+
+    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Add what folders named `key=value` say."""
+        return rows.with_columns(
+            pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key) for key in self.hive
+        )
+
+
+class Table(Group):
+    """Files of one kind whose columns have types that agree."""
+
+    @property
+    def kind(self) -> Kind:
+        """What the files are: all Parquet or all CSV."""
+        return self.members[0].kind
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
-                scan_table(self.copies.get(file, file), "csv", storage_options).with_columns(
-                    pl.lit(file).alias(FILE)
-                )
-                for file in self.files
+                scan_table(member, storage_options).with_columns(pl.lit(member.name).alias(FILE))
+                for member in self.members
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        read = [self.copies.get(file, file) for file in self.files]
-        copied = read != self.files
+        names = {member.path: member.name for member in self.members}
+        are_copies = list(names) != self.files
         table = pl.scan_parquet(
-            read,
+            list(names),
             schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
             glob=False,
-            hive_partitioning=bool(self.hive) and not copied,
-            hive_schema=None if copied else dict.fromkeys(self.hive, pl.String()) or None,
+            hive_partitioning=bool(self.hive) and not are_copies,
+            hive_schema=None if are_copies else dict.fromkeys(self.hive, pl.String()) or None,
             missing_columns="insert",
             extra_columns="ignore",
             # Times are converted by the scan itself, so that a filter on them can skip row groups.
@@ -109,36 +207,19 @@ class Table:
             storage_options=storage_options,
             include_file_paths=FILE,
         )
-        if not copied:
-            return table
-        names = pl.col(FILE).replace(dict(zip(read, self.files, strict=True)))
-        return self._with_folders(table.with_columns(names))
+        return self._with_folders(table.with_columns(pl.col(FILE).replace(names))) if are_copies else table
 
-    def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.with_columns(_folder_value(key) for key in self.hive)
-
-    def column_of(self, path: str) -> str | None:
-        """Find the column that a path begins with: the longest, for columns may have dots in their names."""
-        known = [
-            column
-            for column in (*self.schema, *self.hive, FILE)
-            if path.startswith(column) and path[len(column) :][:1] in ("", ".", "[")
-        ]
-        return max(known, key=len, default=None)
-
-    def columns_of(self, path: str) -> list[str]:
+    def _columns_of(self, path: str) -> list[str]:
         """List the columns that a path may lead to: its own, and those that have counted names."""
         if path == "$":
             return list(self.schema)
-        column = self.column_of(path)
-        if column is not None:
-            return [column]
+        known = beginnings(path, (*self.schema, *self.hive, FILE))
         counted = re.compile(rf"{re.escape(path)}\.\d+\.")
-        return [name for name in self.schema if counted.match(name)]
+        return [max(known, key=len)] if known else [name for name in self.schema if counted.match(name)]
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field: a column itself where that is all there is to it, so that filters reach the scan."""
-        present = [(place, columns) for place in places if (columns := self.columns_of(place.path))]
+        present = [(place, columns) for place in places if (columns := self._columns_of(place.path))]
         if not present:
             return None
         whole = [
@@ -155,6 +236,10 @@ class Table:
         record = as_record({name: self.schema.get(name, pl.String()) for name in used})
         return Field(read_text(record, [place for place, _ in present]), pl.String())
 
+    def source_field(self, path: str, reading: str = "text") -> Field | None:
+        """Find what a user names: a column or a path into one."""
+        return self.field([Candidate(path, reading)])
+
     def _plain(self, place: Candidate) -> pl.Expr:
         """Take a column as text, without the ways to write that there is none."""
         text = as_text(Field(pl.col(place.path), self.schema.get(place.path, pl.String())))
@@ -162,50 +247,26 @@ class Table:
 
     def knows(self, name: str) -> bool:
         """Say whether a path begins with a column of these files."""
-        return bool(self.columns_of(name))
+        return bool(self._columns_of(name))
 
 
-def _folder_value(key: str) -> pl.Expr:
-    """Read what a folder named `key=value` says."""
-    return pl.col(FILE).str.extract(rf"(?:^|/){re.escape(key)}=([^/]*)/").alias(key)
+@dataclass
+class Stream(Group):
+    """Files of records."""
 
-
-def numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Tables have no line numbers to tell."""
-    return frame.with_columns(pl.lit(None, pl.Int64).alias(NUMBER))
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Files of one platform's records."""
-
-    hive: tuple[str, ...]
-    # The files, and what kind of file each is.
-    kinds: dict[str, Kind] = field(default_factory=dict)
-    schema: dict[str, pl.DataType] = field(default_factory=dict)
-    platform: Platform = GENERIC
     # Whether the platform must take the records apart.
     unpacks: bool = False
+    constant: set[str] = field(default_factory=set)
     # The fields that were asked for, and so must be read from the records.
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
     kept: list[str] = field(default_factory=list)
-    # Where the bytes of files are that are read from a copy.
-    copies: dict[str, str] = field(default_factory=dict)
-    # Keys that say the same in all records, and so name no item.
-    constant: set[str] = field(default_factory=set)
     # Fields that are not needed where another one is there: hashes in the place of ids.
     unless: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def files(self) -> list[str]:
-        """The files."""
-        return list(self.kinds)
-
-    def only(self, files: Sequence[str]) -> Stream:
+    def only(self, members: Sequence[TraceFile]) -> Self:
         """Take some of the files, as they were before fields were asked of them."""
-        kinds = {file: self.kinds[file] for file in files}
-        return replace(self, kinds=kinds, used={}, kept=[], unless={})
+        return replace(self, members=list(members), used={}, kept=[], unless={})
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
@@ -216,7 +277,7 @@ class Stream:
         folders = [pl.col(place.path) for place in places if place.path in self.hive]
         return Field(pl.coalesce(pl.col(name), *folders) if folders else pl.col(name), pl.String())
 
-    def source_field(self, path: str, reading: str = "text") -> Field:
+    def source_field(self, path: str, reading: str = "text") -> Field | None:
         """Find what a user names: a key or a path of the records as they are in the file."""
         if path in (FILE, LINE) or path in self.hive:
             return Field(pl.col(path), pl.String())
@@ -224,33 +285,27 @@ class Stream:
         if self.unpacks:
             self.kept.extend({path, path.partition(".")[0].partition("[")[0]} - set(self.kept))
             places = [Candidate(f"{KEPT}.{path}", reading), *places]
-        found = self.field(places)
-        assert found is not None
-        return found
+        return self.field(places)
 
     def knows(self, name: str) -> bool:
         """Say whether a path begins with a key that was seen."""
-        known = (*self.schema, *self.hive, FILE, LINE)
-        return any(name.startswith(key) and name[len(key) :][:1] in ("", ".", "[") for key in known)
+        return bool(beginnings(name, (*self.schema, *self.hive, FILE, LINE)))
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files: the fields that are used, as texts."""
         text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
-        schema = pl.Schema({**text, NUMBER: pl.Int64()})
-        scan = scan_frames(schema, lambda wanted, at_once: self._frames(wanted, storage_options, at_once))
-        return scan.with_columns(_folder_value(key) for key in self.hive)
 
-    def _frames(
-        self, wanted: Sequence[str], storage_options: dict[str, Any] | None, at_once: int
-    ) -> Iterator[pl.DataFrame]:
-        fields = {name: places for name, places in self.used.items() if name in wanted}
-        for found in self.records(storage_options, at_once=at_once):
-            if fields or BROKEN in wanted:
-                read = read_records(found.get_column(LINE), fields, self.unless)
-                refuse_deep(found, read)
-                yield found.hstack(read)
-            else:
-                yield found
+        def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+            fields = {name: places for name, places in self.used.items() if name in wanted}
+            for records in self.records(storage_options, at_once=at_once):
+                if not fields and BROKEN not in wanted:
+                    yield records
+                    continue
+                values = read_records(records.get_column(LINE), fields, self.unless)
+                refuse_deep(records, values)
+                yield records.hstack(values)
+
+        return self._with_folders(_scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
 
     def records(
         self,
@@ -264,19 +319,14 @@ class Stream:
         Of a file that is in `passed` by then, no more is read.
         """
         held, size = list[pl.DataFrame](), 0
-        for file, kind in self.kinds.items():
+        unpack = self.platform.unpack if self.unpacks else None
+        for member in self.members:
             for frame in record_frames(
-                self.copies.get(file, file),
-                kind,
-                self.platform.lists,
-                self.platform.unpack if self.unpacks else None,
-                name=file,
-                kept=self.kept,
-                storage_options=storage_options,
+                member, self.platform.lists, unpack, kept=self.kept, storage_options=storage_options
             ):
-                if file in passed:
+                if member.name in passed:
                     break
-                name = pl.Series(FILE, [file], pl.String).new_from_index(0, frame.height)
+                name = pl.Series(FILE, [member.name], pl.String).new_from_index(0, frame.height)
                 held.append(frame.insert_column(frame.width, name))
                 size += int(frame.estimated_size())
                 if size >= at_once:
@@ -286,7 +336,7 @@ class Stream:
             yield pl.concat(held)
 
 
-def scan_frames(
+def _scan_frames(
     schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
 ) -> pl.LazyFrame:
     """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
@@ -314,14 +364,14 @@ def merge_schemas(
     """Merge columns, which may come and go; None where a type changes."""
     merged = dict(left)
     for name, dtype in right.items():
-        both = merge_types(left.get(name, dtype), dtype, widen=widen)
+        both = _merge_types(left.get(name, dtype), dtype, widen=widen)
         if both is None:
             return None
         merged[name] = both
     return merged
 
 
-def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
+def _merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
     """
     Find the type that both can be read as; None where there is none.
 
@@ -337,10 +387,209 @@ def merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -
         fields = merge_schemas(_members(left), _members(right), widen=widen)
         return None if fields is None else pl.Struct(fields)
     if isinstance(left, pl.List) and isinstance(right, pl.List):
-        inner = merge_types(instance(left.inner), instance(right.inner), widen=widen)
+        inner = _merge_types(instance(left.inner), instance(right.inner), widen=widen)
         return None if inner is None else pl.List(inner)
     return None
 
 
 def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
     return {member.name: instance(member.dtype) for member in dtype.fields}
+
+
+# Where a row is from: its file, its number there, and what is wrong with its record.
+SOURCE: Mapping[str, pl.DataType] = {
+    "source_file": pl.String(),
+    "source_row": pl.Int64(),
+    "source_broken": pl.String(),
+}
+
+_NOT_BROKEN = pl.lit(None, pl.String).alias(BROKEN)
+
+# Parquet files up to this size are read with others.
+_SMALL_BYTES = 1 << 20
+
+# Kinds of JSON values, as `key_kinds` says them.
+_BOOL, _INT, _FLOAT, _ARRAY, _OBJECT = 2, 4, 8, 32, 64
+_PLAIN: Mapping[int, pl.DataType] = {
+    0: pl.Null(),
+    _BOOL: pl.Boolean(),
+    _INT: pl.Int64(),
+    _FLOAT: pl.Float64(),
+    _INT | _FLOAT: pl.Float64(),
+}
+
+
+def scan_tables(
+    files: Sequence[TraceFile],
+    texts: Collection[str],
+    failed: dict[str, Exception],
+    storage_options: dict[str, Any] | None = None,
+) -> list[pl.LazyFrame]:
+    """Scan tables with all their columns and those of `SOURCE`.
+
+    Parameters
+    ----------
+    files
+        The files.
+    texts
+        Columns of CSV files that stay text, whatever they look like.
+    failed
+        Gets the files that cannot be read, with the reason.
+    """
+    frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
+    for file in files:
+        if file.kind == "csv":
+            kept = {name: pl.String() for name in file.schema if name in texts}
+            frames.append(
+                scan_table(file, storage_options, infer_schema_length=None, schema_overrides=kept)
+                .with_row_index(NUMBER)
+                .with_columns(pl.col(NUMBER).cast(pl.Int64), pl.lit(file.name).alias(FILE), _NOT_BROKEN)
+            )
+    records = [file for file in files if file.kind not in ("parquet", "csv")]
+    if records:
+        frames.append(_scan_records(Stream(GENERIC, records, {}), failed, storage_options))
+    return [_finished(frame) for frame in frames]
+
+
+def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    """Put small Parquet files with the same columns together."""
+    groups, found = dict[object, list[TraceFile]](), list[list[TraceFile]]()
+    for file in files:
+        if file.kind != "parquet":
+            continue
+        if "://" not in file.path and os.path.getsize(file.path) <= _SMALL_BYTES:
+            groups.setdefault(tuple(file.schema.items()), []).append(file)
+        else:
+            found.append([file])
+    return [*found, *groups.values()]
+
+
+def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+    """Scan Parquet files with the same columns."""
+    scan = pl.scan_parquet(
+        [file.path for file in files],
+        glob=False,
+        hive_partitioning=False,
+        include_file_paths=FILE,
+        row_index_name=NUMBER,
+        storage_options=storage_options,
+    )
+    row = pl.col(NUMBER).cast(pl.Int64)
+    # `replace` holds all rows of a streaming query: large files stand alone.
+    name = pl.lit(files[0].name)
+    if len(files) > 1:
+        # Asked of the files alone: a window over their rows would hold all of them.
+        first = scan.select(FILE, NUMBER).group_by(FILE).agg(row.min()).collect(engine="streaming")
+        row -= pl.col(FILE).replace_strict(first[FILE], first[NUMBER], return_dtype=pl.Int64)
+        name = pl.col(FILE).replace({file.path: file.name for file in files})
+    return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
+
+
+def _scan_records(
+    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
+) -> pl.LazyFrame:
+    """Scan JSON; each key is a column, with the type that fits all its values."""
+    schema = _types(stream, failed, storage_options)
+    source = pl.Schema({**schema, FILE: pl.String(), NUMBER: pl.Int64(), BROKEN: pl.String()})
+
+    def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        keys = [name for name in wanted if name in schema]
+        places = {name: [Candidate(name, "json" if schema[name].is_nested() else "text")] for name in keys}
+        for frame in stream.records(storage_options, at_once=at_once):
+            found = read_records(frame.get_column(LINE), places)
+            refuse_deep(frame, found)
+            typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
+            yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER) - 1])
+
+    return _scan_frames(source, frames)
+
+
+def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
+    text = pl.col(name)
+    if isinstance(dtype, pl.Boolean):
+        return (text == "true").alias(name)
+    if dtype.is_nested():
+        return text.str.json_decode(dtype)
+    return text if isinstance(dtype, pl.String) else text.cast(dtype, strict=False)
+
+
+def _types(
+    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
+) -> dict[str, pl.DataType]:
+    """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
+    schema = dict[str, pl.DataType]()
+    for file in stream.members:
+        own = dict[str, pl.DataType]()
+        try:
+            for frame in stream.only([file]).records(storage_options):
+                lines = frame.get_column(LINE)
+                found, deep = _native.key_kinds(lines)
+                if deep >= 0:
+                    raise too_deep(file.name, frame.get_column(NUMBER)[deep])
+                _join(own, {name: _type(name, kinds & ~1, lines) for name, kinds in found})
+            _join(schema, own)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            failed[file.name] = error
+    stream.members[:] = [file for file in stream.members if file.name not in failed]
+    return schema
+
+
+def _type(name: str, kinds: int, lines: pl.Series) -> pl.DataType:
+    """Say which type fits a key's values, some of which may be null."""
+    if kinds not in (_ARRAY, _OBJECT):
+        return _PLAIN.get(kinds, pl.String())
+    held = read_records(lines, {"value": [Candidate(name, "json")]}).get_column("value").drop_nulls()
+    written = b"\n".join(b'{"value":' + text.encode() + b"}" for text in held)
+    try:
+        found = pl.read_ndjson(BytesIO(written), infer_schema_length=None).schema["value"]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return pl.String()
+    # An object without keys has no type of its own: others say what it is.
+    return found if not isinstance(found, pl.Struct) or found.fields else pl.Null()
+
+
+def _join(schema: dict[str, pl.DataType], other: Mapping[str, pl.DataType]) -> None:
+    """Add columns to others: one that is of two kinds becomes text."""
+    for name, dtype in other.items():
+        schema[name] = _merge_types(schema.get(name, dtype), dtype, widen=True) or pl.String()
+
+
+def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Read `ts` as UTC, and say of each row where it is from and what is wrong with it."""
+    schema = frame.collect_schema()
+    held = Field(pl.col("ts"), schema["ts"]) if "ts" in schema else None
+    if held is not None and (time := as_time(held)) is not None:
+        frame = frame.with_columns(ts=time)
+    broken = format_text("line {}: {}", pl.col(NUMBER) + 1, BROKEN)
+    own = [as_text(Field(pl.col("error"), schema["error"]))] if "error" in schema else []
+    names = dict(zip((FILE, NUMBER, BROKEN), SOURCE, strict=True))
+    return frame.with_columns(error=pl.coalesce(broken, *own)).select(
+        pl.exclude(names), *(pl.col(name).alias(new) for name, new in names.items())
+    )
+
+
+def stack_frames(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """Put frames together: columns may come and go, and one that is of two kinds becomes text."""
+    if len(frames) == 1:
+        return frames[0]
+    schemas = [frame.collect_schema() for frame in frames]
+    joined = dict[str, pl.DataType]()
+    for schema in schemas:
+        _join(joined, schema)
+    return pl.concat(
+        [
+            frame.select(
+                (
+                    pl.lit(None, dtype)
+                    if name not in schema
+                    else pl.col(name)
+                    if schema[name] == dtype
+                    else as_text(Field(pl.col(name), schema[name]))
+                    if isinstance(dtype, pl.String)
+                    else pl.col(name).cast(dtype)
+                ).alias(name)
+                for name, dtype in joined.items()
+            )
+            for frame, schema in zip(frames, schemas, strict=True)
+        ]
+    )

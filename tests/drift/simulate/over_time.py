@@ -13,6 +13,7 @@ from polars_evals.drift.segments import Monitor, Windows, reference_of
 from . import ALPHA, Floats, Rng, group
 
 OVER_TIME, add = group("Over time")
+FRAMES, add_frames = group("Over time", sets=200)
 TAU = 0.05
 
 
@@ -143,6 +144,27 @@ def other_mix(rng: Rng, sets: int, adjust: str | None) -> float:
     return found / sets
 
 
+def beside_the_mean(rng: Rng, sets: int, *, change: str) -> float:
+    """How often it is `regressed` at the same mean: half of the rows fail, or many have no score."""
+    day = np.repeat(np.arange(76), 20)
+    days = [datetime(2025, 1, 1) + timedelta(days=int(one)) for one in day]
+    later, found = (day >= 40) & (change != "nothing"), 0
+    for _ in range(sets):
+        high = rng.random(len(day)) < 0.5
+        score = rng.normal(0.7, 0.02, len(day))
+        if change == "pass rate":
+            score += np.where(later, np.where(high, 0.2, -0.2), 0.0)
+        frame = pl.DataFrame({"ts": days, "m_score": score.clip(0, 1)})
+        frame = frame.with_columns(
+            m_label=pl.when(pl.col("m_score") >= 0.6).then(pl.lit("pass")).otherwise(pl.lit("fail"))
+        )
+        if change == "answers":
+            missing = pl.Series(later & (rng.random(len(day)) < 0.4))
+            frame = frame.with_columns(pl.when(~missing).then(name).alias(name) for name in frame.columns[1:])
+        found += pe.timeline(frame, time="ts").verdict == "regressed"
+    return found / sets
+
+
 add("quiet, 20 rows a day, 76 days: any alarm", quiet_days, high=ALPHA, rate=0.8, rows=20)
 add("quiet, 5 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.8, rows=5)
 add("99.9% pass, 50 rows a day: any alarm", quiet_days, high=ALPHA, rate=0.999, rows=50)
@@ -192,7 +214,13 @@ for _start in (14, 30, 44):
         f"12 points less within 60 days from day {_start} on: `regressed`",
         drifting, low=0.85, was="60%", start=_start, days=60, rate=0.8, fall=0.12, step=False,
     )  # fmt: skip
+add_frames(
+    "the pass rate falls from 100% to 50% at the same mean: `regressed`", beside_the_mean, low=0.9, was="0%",
+    change="pass rate",
+)  # fmt: skip
+add_frames("40% of the scores are missing: `regressed`", beside_the_mean, low=0.9, was="0%", change="answers")
+add_frames("the same, nothing changes: `regressed`", beside_the_mean, high=ALPHA, change="nothing")
 add("another mix of topics, `adjust`: any alarm", other_mix, high=ALPHA, adjust="topic")
 add("another mix of topics, not adjusted (shown, no law): any alarm", other_mix, adjust=None)
 
-LAWS = OVER_TIME
+LAWS = [*OVER_TIME, *FRAMES]

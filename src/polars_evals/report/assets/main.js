@@ -200,12 +200,12 @@ const start = async () => {
     const mine = ++searching;
     if (text === "") found = null;
     else {
-      const told = await search(model, texts, text, (part, share) => {
+      const matches = await search(model, texts, text, (part, share) => {
         if (mine !== searching) return false;
         note.textContent = `Searching… ${Math.round(share * 100)}%, ${part.size} found`;
       });
-      if (told === null || mine !== searching) return;
-      found = told;
+      if (matches === null || mine !== searching) return;
+      found = matches;
     }
     if (mine === searching) show();
   };

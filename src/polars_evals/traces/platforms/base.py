@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
@@ -42,79 +41,88 @@ class BrokenRecordError(ValueError):
     """A record holds JSON within JSON that is broken."""
 
 
-@dataclass(frozen=True)
-class ScoreTable:
-    """Scores that a platform writes beside its traces, one a row: a span's id comes before a trace's."""
-
-    marks: tuple[frozenset[str], ...]
-    # Where it holds `trace_id`, `span_id`, `name`, `value` and `label`, as in `Platform`.
-    columns: str
-
-    @cached_property
-    def places(self) -> Mapping[str, list[str]]:
-        """The places of each field."""
-        return _places(self.columns)
+# Makes records of one that holds several, or whose values stand in odd places, from it and from what stands
+# around it in its file, whose name is there as `file`.
+Unpack: TypeAlias = Callable[[Record, Record], Iterable[Record]]
 
 
 @dataclass(frozen=True)
 class Platform:
-    """How one platform writes its traces.
-
-    `columns` is words: for each field its name with a colon, and the places that may hold it, best first;
-    without places, the field's own name. Its lines are what names a record, when and by what it was made,
-    what it says, how it ended, and what it took. A place is `path` or `path|reading`: traces/path.hpp of the
-    native code says what a path finds, reading.hpp what the readings are, `READINGS` which each field has.
-    """
+    """How one platform writes its traces."""
 
     # The word for `format=`, and what the export is called.
     name: str
     title: str
+    # For each field the places that may hold it, best first.
+    places: Mapping[str, list[str]]
     # Sets of columns. A file that has all columns of one set is taken for this platform's.
     marks: tuple[frozenset[str], ...]
-    columns: str
-    # Records are spans, of which several make a trace. Else every record is an answer; a missing one counts.
-    spans: bool = False
-    # Makes records of one that holds several, or whose values stand in odd places, from it and from what
-    # stands around it in its file. With `unpack_marks`, only of files that have one of these columns.
-    unpack: Callable[[Record, Record], Iterable[Record]] | None = None
+    # Those of a table of scores that may stand beside the traces; its places are `score.` and a name.
+    score_marks: tuple[frozenset[str], ...] = ()
+    # Columns; with some, only records of files that have one of them are unpacked.
     unpack_marks: frozenset[str] = frozenset()
     # Where the records stand in a document: the keys that lead to their list.
     lists: tuple[tuple[str, ...], ...] = ()
     # Columns of tables that must hold valid JSON; rows where they do not are kept and counted.
     json: tuple[str, ...] = ()
-    # The numbers of words that are scores, and a table of scores that may stand beside the traces.
-    grades: Mapping[str, float] = field(default_factory=dict)
-    score_table: ScoreTable | None = None
     # Patterns of files: those of an export of several tables that hold its traces, and those that are none.
-    folder: str | None = None
-    leave_out: str | None = None
+    folder: str = ""
+    leave_out: str = ""
+    # Records are spans, of which several make a trace. Else every record is an answer; a missing one counts.
+    spans: bool = False
     # The marks are words that others use too: they count where no other platform's marks fit.
     common: bool = False
-    # Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
-    shows: Callable[[Collection[str], str], Collection[str]] | None = None
     # Some records are requests, whose results stand in other files and have their names.
     requests: bool = False
     # A record may have several references, so that all must be looked at to tell the type of `expected`.
     several: bool = False
+    unpack: Unpack | None = None
+    # The numbers of words that are scores.
+    grades: Mapping[str, float] = field(default_factory=dict)
+    # Finds marks that are no fixed names: takes a file's columns and its name, gives those that tell it.
+    shows: Callable[[Collection[str], str], Collection[str]] | None = None
     # What to do where the export holds no answers.
     hint: str = ""
-    # Makes the places that a word beginning with `@` stands for.
-    expand: Callable[[str], Iterable[str]] | None = None
 
-    @cached_property
-    def places(self) -> Mapping[str, list[str]]:
-        """The places of each field."""
-        return _places(self.columns, self.expand)
+    def unpacked_by(self, unpack: Unpack) -> Platform:
+        """Return this platform with a function that unpacks its records."""
+        return replace(self, unpack=unpack)
 
 
-def _places(columns: str, expand: Callable[[str], Iterable[str]] | None = None) -> Mapping[str, list[str]]:
-    found = dict[str, list[str]]()
-    for word in columns.split():
+def layout(text: str, *, expand: Callable[[str], Iterable[str]] | None = None, **options: Any) -> Platform:
+    """Declare a platform.
+
+    The first line of the text has its name and title. Then come words: names with a colon, each followed by
+    what it holds. Names are the attributes of `Platform` that are words (those that are true after `is`), and
+    fields with the places that may hold them; without places, the field's own name. A place is `path` or
+    `path|reading`: traces/path.hpp of the native code says what a path finds, reading.hpp what the readings
+    are, `READINGS` which each field has. `expand` makes the places that a word beginning with `@` stands for.
+    """
+    head, _, declared = text.strip().partition("\n")
+    name, _, title = head.partition(": ")
+    words = dict[str, list[str]]()
+    for word in declared.split():
         if word.endswith(":"):
-            found[name := word[:-1]] = []
+            words[key := word[:-1]] = []
         else:
-            found[name] += expand(word[1:]) if expand and word.startswith("@") else [word]
-    return {name: list(dict.fromkeys(paths)) or [name] for name, paths in found.items()}
+            words[key] += expand(word[1:]) if expand and word.startswith("@") else [word]
+    for sets in ("marks", "score.marks"):
+        columns = " ".join(words.pop(sets, ())).split(",")
+        options[sets.replace(".", "_")] = tuple(frozenset(each.split()) for each in columns if each)
+    options |= {pattern: "".join(words.pop(pattern, ())) for pattern in ("folder", "leave_out")}
+    options |= dict.fromkeys(words.pop("is", ()), True)
+    return Platform(
+        name,
+        title,
+        unpack_marks=frozenset(words.pop("unpack_marks", ())),
+        lists=tuple(tuple(path.split(".")) for path in words.pop("lists", ())),
+        json=tuple(words.pop("json", ())),
+        places={
+            field: list(dict.fromkeys(found)) or [field.removeprefix("score.")]
+            for field, found in words.items()
+        },
+        **options,
+    )
 
 
 class Candidate(NamedTuple):
@@ -142,11 +150,6 @@ def candidates(platform: Platform, name: str) -> list[Candidate]:
             if place.reading in ("answer", "decoded", "parsed", "chat")
         ]
     return found
-
-
-def marks(sets: str) -> tuple[frozenset[str], ...]:
-    """Write sets of columns as words, with commas between the sets."""
-    return tuple(frozenset(names.split()) for names in sets.split(","))
 
 
 def held(record: Any, name: str) -> Record:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
+from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
 
 # How `samples_df` writes the messages of an input.
 _TURN = re.compile(r"(?:^|\n)(system|user|assistant|tool):\n")
@@ -26,16 +26,11 @@ def _asked(text: Any) -> Any:
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Give a sample what its log says of all: the task, the model, the data set."""
     evaluated = held(around, "eval")
-    about = {
-        "eval_task": evaluated.get("task"),
-        "eval_model": evaluated.get("model"),
-        "eval_id": evaluated.get("eval_id"),
-        "eval_created": evaluated.get("created"),
-        "eval_version": evaluated.get("task_version"),
-    }
+    known = ("task", "model", "eval_id", "created", "task_version")
+    about = {f"eval_{name.split('_')[-1]}": evaluated.get(name) for name in known}
     output = record.get("output")
     usage = opened(record.get("model_usage"))
-    counted = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
+    counted = listed({"": list(usage.values())}, "") if isinstance(usage, dict) else []
     tokens = {
         name: sum(each.get(name) or 0 for each in counted) if counted else None
         for name in ("input_tokens", "output_tokens")
@@ -48,42 +43,34 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         if message.get("role") == "assistant" and message.get("tool_calls")
     ]
     task = evaluated.get("task") or record.get("task_name")
-    scores = {name[len("score_") :]: value for name, value in record.items() if name.startswith("score_")}
-    yield (
-        about
-        | record
-        | {
-            "item": f"{task}/{record.get('id')}" if task else record.get("id"),
-            "input": _asked(record.get("input")),
-            "answer": output
-            if isinstance(output, str) or held(record, "output").get("choices")
-            else held(record, "output").get("completion") or None,
-            "scores": record.get("scores") or scores,
-            "usage": tokens,
-            "calls": calls,
-        }
-    )
+    scores = {key.removeprefix("score_"): record[key] for key in record if key.startswith("score_")}
+    whole = held(record, "output")
+    yield {**about, **record} | {
+        "item": f"{task}/{record.get('id')}" if task else record.get("id"),
+        "input": _asked(record.get("input")),
+        "answer": output
+        if isinstance(output, str) or whole.get("choices")
+        else whole.get("completion") or None,
+        "scores": record.get("scores") or scores,
+        "usage": tokens,
+        "calls": calls,
+    }
 
 
-INSPECT = Platform(
-    "inspect",
-    "Inspect log or samples_df",
-    marks("sample_id eval_id epoch, id epoch messages scores, id epoch input target output"),
+INSPECT = layout(
     """
+    inspect: Inspect log or samples_df
+    marks: sample_id eval_id epoch, id epoch messages scores, id epoch input target output
     item_id: item id  trace_id: uuid sample_id
     ts: started_at created eval_created  end: completed_at  latency_s: total_time working_time
     model: model eval_model output.model  version: task_version eval_version
     input:  output: answer  expected: target|target
     error: error.message error  finish_reason: output.choices[0].stop_reason stop_reason
     input_tokens: usage.input_tokens  output_tokens: usage.output_tokens  tool_calls: calls|calls  scores:
-    """,
-    unpack=_unpack,
-    lists=(("samples",),),
+    is: several  lists: samples
+""",
     grades={"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0},
-    several=True,
-    hint=(
-        "samples_df leaves outputs out unless asked: add "
-        "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "
-        "the log itself (logs/*.eval)"
-    ),
-)
+    hint="samples_df leaves outputs out unless asked: add "
+    "SampleColumn('output', path='output.choices[0].message.content', full=True) to its columns, or scan "
+    "the log itself (logs/*.eval)",
+).unpacked_by(_unpack)

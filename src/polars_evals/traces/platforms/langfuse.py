@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from polars_evals.traces.platforms.base import (
-    Platform,
     Record,
-    ScoreTable,
     calling,
     held,
+    layout,
     listed,
-    marks,
     opened,
 )
 
@@ -62,21 +60,16 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
         yield observation | {"traceId": trace, "parentObservationId": parent}
 
 
-LANGFUSE = Platform(
-    "langfuse",
-    "Langfuse export",
-    marks(
-        "trace_id provided_model_name, trace_id project_id parent_observation_id type, traceId "
-        "providedModelName, traceId parentObservationId, traceId providedUsageDetails, id timestamp "
-        "htmlPath latency, id timestamp observations scores, id timestamp projectId public, trace "
-        "observations"
-    ),
-    """
+LANGFUSE = layout(
+    r"""
+    langfuse: Langfuse export
+    marks: trace_id provided_model_name, trace_id project_id parent_observation_id type, traceId
+        providedModelName, traceId parentObservationId, traceId providedUsageDetails, id timestamp htmlPath
+        latency, id timestamp observations scores, id timestamp projectId public, trace observations
     item_id: @experiment_item_id @dataset_item_id metadata.dataset_item_id  trace_id: @trace_id  span_id: id
     parent_id: @parent_observation_id  session_id: @session_id
     ts: @start_time  end: @end_time  latency_s: latency  model: @provided_model_name model
-    version: version release @prompt_version
-    input:  output: output|stated
+    version: version release @prompt_version  input:  output: output|stated
     expected: @experiment_item_expected_output|stated metadata.expected_output metadata.expected
         metadata.reference
     kind: type  status: level  status_message: @status_message  finish_reason: metadata.finish_reason
@@ -86,19 +79,12 @@ LANGFUSE = Platform(
         completionTokens usageDetails.completion_tokens
     cost: @total_cost @cost_details.total @calculated_total_cost  tool_calls: output
     contexts: output|contexts  scores:
-    """,
+    is: spans  unpack_marks: trace observations htmlPath timestamp  lists: data
+    score.marks: name value trace_id data_type, name value traceId dataType, name value trace_id
+        observation_id
+    score.trace_id: trace_id traceId  score.span_id: observation_id observationId
+    score.name:  score.value:  score.label: string_value stringValue
+    folder: /observations(_v2)?/[^/]*$  leave_out: /manifests/[^/]*\.json$
+""",
     expand=_either,
-    spans=True,
-    unpack=_unpack,
-    unpack_marks=frozenset({"trace", "observations", "htmlPath", "timestamp"}),
-    lists=(("data",),),
-    score_table=ScoreTable(
-        marks(
-            "name value trace_id data_type, name value traceId dataType, name value trace_id observation_id"
-        ),
-        "trace_id: trace_id traceId span_id: observation_id observationId name: value: "
-        "label: string_value stringValue",
-    ),
-    folder=r"/observations(_v2)?/[^/]*$",
-    leave_out=r"/manifests/[^/]*\.json$",
-)
+).unpacked_by(_unpack)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, as_number, held, marks, number
+from polars_evals.traces.platforms.base import Record, as_number, held, layout, number
 
 _NAME = re.compile(
     r"samples_(?P<task>.+)_(?P<day>\d{4}-\d{2}-\d{2}T)(?P<clock>\d{2}-\d{2}-\d{2}(?:\.\d+)?)\.jsonl"
@@ -23,26 +23,22 @@ _KNOWN = {
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
     """Add what the file's name says, the choice of a multiple-choice task, and the metrics."""
-    name = _NAME.search(around.get("file", ""))
+    name = _NAME.search(around["file"])
     task = record.get("task") or (name["task"] if name else None)
     ts = name["day"] + name["clock"].replace("-", ":") if name else None
-    parts = re.split(r"[/\\]", around.get("file", ""))
-    used = record.get("filter")
-    used = None if used in (None, "none") else used
+    parts = re.split(r"[/\\]", around["file"])
+    used = None if record.get("filter") == "none" else record.get("filter")
     item = "/".join(str(part) for part in (task, record.get("doc_id")) if part is not None)
     if record.get("doc_hash"):
         item += f"-{record['doc_hash']}"
     named = record.get("metrics")
-    scores = {
-        metric: number(record[metric])
-        for metric in (named if isinstance(named, list) else record.keys() - _KNOWN)
-        if number(record.get(metric)) is not None
-    }
+    metrics = named if isinstance(named, list) else record.keys() - _KNOWN
+    scores = {metric: score for metric in metrics if (score := number(record.get(metric))) is not None}
     yield record | {
         "item": f"{item}#{used}" if used else item,
         "row": json.dumps([parts[-2:], record.get("doc_id"), record.get("doc_hash"), used]),
         "span": used,
-        "model": _model_beside(around.get("file", "")) or (parts[-2] if len(parts) > 1 else None),
+        "model": _model_beside(around["file"]) or (parts[-2] if len(parts) > 1 else None),
         "ts": ts,
         "scores": scores,
         **_chosen(record),
@@ -96,16 +92,10 @@ def _pairs(record: Record) -> list[list[Any]]:
     return [pair for pair in given if isinstance(pair, list)] if isinstance(given, list) else []
 
 
-LM_EVAL = Platform(
-    "lm_eval",
-    "lm-eval samples",
-    marks("doc_id filtered_resps, doc_id resps target"),
-    """
-    item_id: item  trace_id: row|hash  span_id: span
-    ts:  model:
-    input: asked  output: answer|text  expected: expected|text
-    scores:
-    """,
-    unpack=_unpack,
-    leave_out=r"/results_[^/]*\.json$",
-)
+LM_EVAL = layout(r"""
+    lm_eval: lm-eval samples
+    marks: doc_id filtered_resps, doc_id resps target
+    item_id: item  trace_id: row|hash  span_id: span  ts:  model:
+    input: asked  output: answer|text  expected: expected|text  scores:
+    leave_out: /results_[^/]*\.json$
+""").unpacked_by(_unpack)

@@ -7,12 +7,11 @@ from typing import Any
 
 from polars_evals.traces.platforms.base import (
     BrokenRecordError,
-    Platform,
     Record,
     first,
     held,
+    layout,
     listed,
-    marks,
     opened,
 )
 
@@ -123,27 +122,19 @@ def _expected(assessments: Sequence[Record]) -> Any:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-MLFLOW = Platform(
-    "mlflow",
-    "MLflow traces",
-    marks(
-        "trace trace_id, trace request_time, trace request response, info data info.trace_id, info data "
-        "info.request_id, request_id timestamp_ms request response, trace_id request_time request response, "
-        "trace_id request response spans, request_id request response spans"
-    ),
+MLFLOW = layout(
     """
+    mlflow: MLflow traces
+    marks: trace trace_id, trace request_time, trace request response, info data info.trace_id, info data
+        info.request_id, request_id timestamp_ms request response, trace_id request_time request response,
+        trace_id request response spans, request_id request response spans
     item_id: metadata.mlflow.dataset.recordId metadata.dataset_record_id  trace_id:  span_id:  parent_id:
     session_id: metadata.mlflow.trace.session
     ts: start request_time  end:  latency_ms: took  model: model metadata.model
-    version: metadata.mlflow.modelId metadata.mlflow.source.git.commit
-    input:  output:  expected:
-    kind:  status: status state  status_message:
-    input_tokens: usage.input_tokens usage.prompt_tokens
+    version: metadata.mlflow.modelId metadata.mlflow.source.git.commit  input:  output:  expected:
+    kind:  status: status state  status_message:  input_tokens: usage.input_tokens usage.prompt_tokens
     output_tokens: usage.output_tokens usage.completion_tokens  cost: cost.total_cost cost
-    contexts: documents|contexts  scores: assessments
-    """,
-    spans=True,
-    unpack=_unpack,
-    json=("trace",),
+    contexts: documents|contexts  scores: assessments  is: spans  json: trace
+""",
     hint="mlflow.search_traces(include_spans=True) keeps the spans, where the answers are",
-)
+).unpacked_by(_unpack)

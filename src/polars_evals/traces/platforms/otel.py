@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, held, listed, marks, opened
+from polars_evals.traces.platforms.base import Record, held, layout, listed, opened
 
 
 def _attribute(name: str) -> Iterator[str]:
@@ -29,10 +29,8 @@ def _value(found: Any) -> Any:
 def _attributes(found: Any) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
-    pairs = found if isinstance(found, list) else []
-    return {
-        pair["key"]: _value(pair.get("value")) for pair in pairs if isinstance(pair, dict) and "key" in pair
-    }
+    pairs = listed({"": found}, "")
+    return {pair["key"]: _value(pair.get("value")) for pair in pairs if "key" in pair}
 
 
 def _unpack(record: Record, around: Record) -> Iterator[Record]:
@@ -59,11 +57,12 @@ def _list(record: Record, *names: str) -> list[Record]:
 
 
 # The events that hold a message each, in the conventions of 2024 and 2025.
-_ROLES = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
+_ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
+# Those that hold one value: where it goes, and its attribute.
+_VALUES = {
+    "gen_ai.content.prompt": ("event_prompt", "gen_ai.prompt"),
+    "gen_ai.content.completion": ("event_completion", "gen_ai.completion"),
+    "exception": ("event_error", "exception.message"),
 }
 
 
@@ -75,36 +74,26 @@ def _span(span: Record) -> Record:
         name = event.get("name")
         if name in _ROLES:
             messages.append({"role": _ROLES[name], "content": None} | _opened(attributes))
+        elif name in _VALUES:
+            span = span | {_VALUES[name][0]: attributes.get(_VALUES[name][1])}
         elif name == "gen_ai.choice":
             span = span | {"event_choice": _opened(attributes)}
-        elif name == "gen_ai.content.prompt":
-            span = span | {"event_prompt": attributes.get("gen_ai.prompt")}
-        elif name == "gen_ai.content.completion":
-            span = span | {"event_completion": attributes.get("gen_ai.completion")}
         elif name == "gen_ai.client.inference.operation.details":
             span = span | {"attributes": _attributes(span.get("attributes")) | attributes}
-        elif name == "exception":
-            span = span | {"event_error": attributes.get("exception.message")}
     span = span | {"event_messages": messages} if messages else span
+    if not span.get("event_error"):
+        return span
     # Exporters may leave the status of a failed span unset.
-    failed = span.get("event_error") and not _status(span) and not _has_output(span)
+    status = span.get("status")
+    code = status.get("code") or status.get("status_code") if isinstance(status, dict) else status
+    names = _attributes(span.get("attributes"))
+    has_output = any(name.startswith(_OUTPUTS) for name in names) or {*_OUTPUT_EVENTS} & span.keys()
+    failed = code in (None, 0, "UNSET", "STATUS_CODE_UNSET") and not has_output
     return span | {"failed": span["event_error"]} if failed else span
 
 
-def _status(span: Record) -> Any:
-    status = span.get("status")
-    code = status.get("code") or status.get("status_code") if isinstance(status, dict) else status
-    return None if code in (None, 0, "UNSET", "STATUS_CODE_UNSET") else code
-
-
 _OUTPUTS = ("gen_ai.completion", "gen_ai.output", "llm.output_messages", "output.value", "ai.response.text")
-
-
-def _has_output(span: Record) -> bool:
-    names = _attributes(span.get("attributes"))
-    return any(name.startswith(_OUTPUTS) for name in names) or bool(
-        {"event_choice", "event_completion"} & span.keys()
-    )
+_OUTPUT_EVENTS = ("event_choice", "event_completion")
 
 
 def _opened(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -132,23 +121,20 @@ def _log(log: Record) -> Record:
     span = ids | {"attributes": attributes, "timestamp": time}
     span["parentSpanId"] = log.get("spanId") or log.get("span_id")
     if name == "gen_ai.user.message" and isinstance(body, dict):
-        return span | {"event_messages": [{"role": "user", "content": None} | _opened(body)]}
-    if name == "gen_ai.choice" and isinstance(body, dict):
-        return span | {"event_choice": _opened(body), "log_kind": "llm"}
+        span["event_messages"] = [{"role": "user", "content": None} | _opened(body)]
+    elif name == "gen_ai.choice" and isinstance(body, dict):
+        span |= {"event_choice": _opened(body), "log_kind": "llm"}
     return span
 
 
-OTEL = Platform(
-    "otel",
-    "OpenTelemetry spans",
-    marks(
-        "gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes, "
-        "resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource, "
-        "attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system, "
-        "trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes, "
-        "attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes"
-    ),
+OTEL = layout(
     """
+    otel: OpenTelemetry spans
+    marks: gen_ai.output.messages, attributes.gen_ai.output.messages, gen_ai.completion, SpanAttributes,
+        resourceSpans, resource_spans, resourceLogs, context.trace_id context.span_id resource,
+        attributes.gen_ai.request.model, attributes.gen_ai.completion.0.content, attributes.gen_ai.system,
+        trace_id span_id event_name body, gen_ai.request.model, trace_id span_id body attributes,
+        attributes.gen_ai.operation.name, attributes.gen_ai.provider.name, traceId spanId attributes
     item_id: @dataset.item.id @dataset_item_id @eval.item_id
     trace_id: trace_id TraceId traceId context.trace_id  span_id: span_id SpanId spanId context.span_id
     parent_id: parent_span_id ParentSpanId parentSpanId parent_id
@@ -180,16 +166,9 @@ OTEL = Platform(
     output_tokens: @gen_ai.usage.output_tokens @gen_ai.usage.completion_tokens @llm.token_count.completion
         @ai.usage.completionTokens @ai.usage.outputTokens
     cost: @gen_ai.usage.cost @llm.cost.total @operation.cost
-    contexts: @retrieval.documents|contexts @gen_ai.retrieval.documents|contexts
-    """,
+    contexts: @retrieval.documents|contexts @gen_ai.retrieval.documents|contexts  is: spans
+    unpack_marks: resourceSpans resource_spans resourceLogs resource_logs context.trace_id events body
+    json: gen_ai.output.messages gen_ai.input.messages
+""",
     expand=_attribute,
-    spans=True,
-    unpack=_unpack,
-    unpack_marks=frozenset(
-        {
-            *("resourceSpans", "resource_spans", "resourceLogs", "resource_logs"),
-            *("context.trace_id", "events", "body"),
-        }
-    ),
-    json=("gen_ai.output.messages", "gen_ai.input.messages"),
-)
+).unpacked_by(_unpack)

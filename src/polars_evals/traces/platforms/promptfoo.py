@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from polars_evals.traces.platforms.base import Platform, Record, as_number, held, listed, marks, number
+from polars_evals.traces.platforms.base import Record, as_number, held, layout, listed, number
 
 # The kinds of assertion whose value is a text to compare with, not code or a rubric.
 _REFERENCES = (
@@ -42,9 +42,15 @@ def _unpack(record: Record, around: Record) -> Iterator[Record]:
     }
 
 
-def _headed(names: Iterable[str], file: str = "") -> list[str]:
+def _headed(names: Iterable[str]) -> list[str]:
     """Find the columns of answers in a table, which are named by their provider and prompt."""
     return [name for name in names if _ANSWER.fullmatch(_AGAIN.sub("", name))]
+
+
+def _shown(names: Collection[str], _: str) -> list[str]:
+    """Find the columns that tell a table."""
+    graded = ["Grader Reason", "Status", "Score"]
+    return max(graded if {*graded} <= {*names} else [], _headed(names), key=len)
 
 
 # How a cell of the older table begins: the verdict and its score, then the answer, then the reason.
@@ -110,23 +116,18 @@ def _expected(record: Record, test: Record) -> Any:
     return min(known, key=lambda one: _REFERENCES.index(one[0]), default=(None, None))[1]
 
 
-PROMPTFOO = Platform(
-    "promptfoo",
-    "promptfoo results",
-    (
-        *marks("testIdx testCase, testIdx promptIdx, prompt vars response success"),
-        *marks("prompt.raw vars provider success, prompt.raw vars provider score"),
-        frozenset({"Grader Reason", "Status", "Score"}),
-    ),
+PROMPTFOO = layout(
     """
+    promptfoo: promptfoo results
+    marks: testIdx testCase, testIdx promptIdx, prompt vars response success, prompt.raw vars provider
+        success, prompt.raw vars provider score
     item_id: item  trace_id: id row|hash  session_id: metadata.sessionId response.sessionId
     ts:  latency_ms: latencyMs  model:  version: promptId
     input: prompt.raw|asked  output: response.output  expected: expected|text
     error: failed  finish_reason: response.finishReason
     input_tokens: response.tokenUsage.prompt tokenUsage.prompt
     output_tokens: response.tokenUsage.completion tokenUsage.completion  cost: cost response.cost  scores:
-    """,
-    unpack=_unpack,
-    shows=_headed,
-    lists=(("results", "results"), ("results",)),
-)
+    lists: results.results results
+""",
+    shows=_shown,
+).unpacked_by(_unpack)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polars_evals.traces.platforms.base import EVALUATION, SCORER, Platform, Record, held, listed, marks
+from polars_evals.traces.platforms.base import EVALUATION, SCORER, Record, held, layout, listed
 
 # What examples call the question, and the answer that they want.
 ASKED = ("messages", "question", "input", "prompt", "query")
 WANTED = ("expected", "target", "expected_output", "reference", "ground_truth")
 
+
+_SIDES = ("prompt", "completion")
 
 # Calls of a model's API, by what their names hold.
 _WEAVE_MODELS = ("completion", "messages.create", "generate_content", "responses.create")
@@ -31,7 +33,7 @@ def _weave(record: Record, around: Record) -> Iterator[Record]:
     kind = "llm" if any(word in name.lower() for word in _WEAVE_MODELS) else "chain"
     costs = [costs for costs in (weave.get("costs") or {}).values() if isinstance(costs, dict)]
     call = record | {
-        "inputs": inputs if isinstance(record.get("inputs"), dict) else record.get("inputs"),
+        "inputs": inputs if given else record.get("inputs"),
         "model": model if isinstance(model, str) and model not in objects else used,
         "model_version": versions[0] if versions else None,
         "usage": counted,
@@ -42,10 +44,7 @@ def _weave(record: Record, around: Record) -> Iterator[Record]:
             for entry in listed(weave, "feedback") or listed(record, "feedback")
             if entry.get("feedback_type") and (payload := held(entry, "payload"))
         },
-        "cost": sum(
-            (c.get("prompt_tokens_total_cost") or 0) + (c.get("completion_tokens_total_cost") or 0)
-            for c in costs
-        )
+        "cost": sum(cost.get(f"{side}_tokens_total_cost") or 0 for cost in costs for side in _SIDES)
         if costs
         else None,
     }
@@ -60,9 +59,8 @@ def _weave(record: Record, around: Record) -> Iterator[Record]:
 
 def _weave_example(example: Any, output: Record, call: str) -> Record:
     """Make a trace of an example of an evaluation, all of which is one trace."""
-    reference = example.get("_ref") if isinstance(example, dict) else example
-    row = str(reference or "").rpartition("/rows/id/")[2] or None
-    fields = example if isinstance(example, dict) else {}
+    fields = example if isinstance(example, dict) else {"_ref": example}
+    row = str(fields.get("_ref") or "").rpartition("/rows/id/")[2] or None
     latency = output.get("model_latency")
     asked = {key: value for key, value in fields.items() if key not in ("_ref", "id", *WANTED)}
     question = next((asked[name] for name in ASKED if name in asked), asked or None)
@@ -84,23 +82,18 @@ def _evaluated(scores: Record) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}.{key}" if len(values) > 1 else name, each) for key, each in values.items())
 
 
-WEAVE = Platform(
-    "weave",
-    "Weave calls",
-    marks("op_name trace_id inputs output, op_name project_id inputs output"),
+WEAVE = layout(
     """
+    weave: Weave calls
+    marks: op_name trace_id inputs output, op_name project_id inputs output
     item_id: attributes.dataset_item_id example.id  trace_id:  span_id: id  parent_id:
     session_id: thread_id
     ts: started_at  end: ended_at  latency_ms: latency  model:  version: attributes.version model_version
     input: inputs  output:
     expected: example.expected example.target example.expected_output example.reference example.ground_truth
         inputs.expected inputs.target inputs.expected_output inputs.reference inputs.ground_truth
-    kind:  error: exception
-    input_tokens: usage.prompt_tokens usage.input_tokens
-    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:
-    """,
-    spans=True,
-    unpack=_weave,
-    lists=(("calls",),),
+    kind:  error: exception  input_tokens: usage.prompt_tokens usage.input_tokens
+    output_tokens: usage.completion_tokens usage.output_tokens  cost:  scores:  is: spans  lists: calls
+""",
     hint='export the examples of an evaluation with expand_columns=["inputs.example"]',
-)
+).unpacked_by(_weave)

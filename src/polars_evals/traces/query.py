@@ -1,20 +1,22 @@
-"""What a scan will read and how: files, told and grouped, and the frames that come of them."""
+"""What a scan reads and how: files in groups, and the frames that come of them."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
+from polars_evals.expressions.python import elementwise
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.detect import Detection, Told, sort_files
+from polars_evals.traces.detect import Detection, Recognized, look, score_table_of, sort_files
 from polars_evals.traces.platforms import GENERIC, Platform
-from polars_evals.traces.platforms.base import Candidate, candidates
-from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, refuse_deep
+from polars_evals.traces.platforms.base import Scores, as_number, candidates, read_scores
+from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, record_frames, refuse_deep
 from polars_evals.traces.rows import (
     CANONICAL,
     OF_FILE,
@@ -26,12 +28,10 @@ from polars_evals.traces.rows import (
     is_answer,
     kept_name,
     spans_frame,
+    with_values,
 )
 from polars_evals.traces.source import Stream, Table, merge_schemas
 from polars_evals.wording import counted, did_you_mean
-
-# Files that one scan reads.
-Group: TypeAlias = Table | Stream
 
 # Of more files than this, only one of each group is looked into for answers before the scan.
 _FILES_TO_TRY = 64
@@ -41,11 +41,11 @@ _PATH = re.compile(r"[^\[\]]+(\[(-?\d+:?|\*|[^\[\]=]+=[^\[\]]*|'[^']*')\]|[^\[\]
 
 
 @dataclass(frozen=True)
-class ScanPlan:
-    """What a scan will read, and how."""
+class TraceQuery:
+    """What a scan reads, and how."""
 
     detection: Detection
-    groups: list[Group]
+    groups: list[Table | Stream]
     columns: Mapping[str, str | pl.Expr]
     keep: Sequence[str]
     storage_options: dict[str, Any] | None
@@ -54,13 +54,9 @@ class ScanPlan:
     models: dict[str, str] = field(default_factory=dict)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Return how the rows are finished: by what the user named, and by what was seen in the files."""
-        return {
-            "has_own_item": "item_id" in self.columns,
-            "several": any(about.several for about in self.seen.values()),
-            "models": self.models,
-        }
+    def kept(self) -> list[str]:
+        """The names that the kept source columns have."""
+        return [kept_name(name) for name in self.keep]
 
     @property
     def nameless(self) -> list[str]:
@@ -69,10 +65,34 @@ class ScanPlan:
             return []
         return [file for file, about in self.seen.items() if about.records and not about.has_model]
 
-    def spans(self, group: Group, files: Sequence[str] | None = None) -> pl.LazyFrame:
+    def scan(self, rows: Rows) -> pl.LazyFrame:
+        """Scan everything to the canonical columns and the kept ones."""
+        return self.finish([self.rows(group, rows) for group in self.groups], self.kept)
+
+    def scan_with_scores(self, rows: Rows) -> pl.LazyFrame:
+        """Add `<name>_score` and `<name>_label` for each score that the files hold."""
+        frames = list[tuple[Platform, pl.LazyFrame]]()
+        for group in self.groups:
+            # Scores of tables that stand beside the traces: by span, or else by trace.
+            spans, traces = _scores_beside(self, group.platform)
+            frame = with_values(self.rows(group, rows, scores=spans), SCORES, "trace_id", traces)
+            frames.append((group.platform, frame))
+        names = sorted({name for platform, frame in frames for name in _score_names(platform, frame)})
+        columns = [f"{name}_{part}" for name in names for part in ("score", "label")]
+        if taken := sorted({*columns} & {*CANONICAL, *self.kept}):
+            raise ValueError(
+                f"the platform's scores would overwrite {', '.join(taken)}; leave it out of keep="
+            )
+        scored = [
+            frame.with_columns(_read_scores(platform, names).struct.unnest()) if names else frame
+            for platform, frame in frames
+        ]
+        return self.finish(scored, [*self.kept, *columns])
+
+    def spans(self, group: Table | Stream) -> pl.LazyFrame:
         """Scan one group to one row a record."""
         return spans_frame(
-            group.only(group.files if files is None else files),
+            group.only(group.members),
             columns=self.columns,
             keep=self.keep,
             storage_options=self.storage_options,
@@ -80,9 +100,8 @@ class ScanPlan:
 
     def rows(
         self,
-        group: Group,
+        group: Table | Stream,
         rows: Rows,
-        files: Sequence[str] | None = None,
         *,
         scores: Mapping[str, str] | None = None,
         apart: bool = False,
@@ -92,65 +111,65 @@ class ScanPlan:
         `scores` are those of spans that a table beside the traces holds. With `apart`, each file is read as
         if it were the only one.
         """
-        kept = [kept_name(name) for name in self.keep]
-        may_break = isinstance(group, Stream) or bool(group.platform.json)
-        spans = self.spans(group, files)
-        if scores:
-            found = pl.col("span_id").replace_strict(dict(scores), default=None, return_dtype=pl.String)
-            spans = spans.with_columns(pl.coalesce(SCORES, found).alias(SCORES))
         repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
-            spans,
+            with_values(self.spans(group), SCORES, "span_id", scores or {}),
             rows,
-            kept,
+            self.kept,
             platform=group.platform,
-            may_break=may_break,
+            may_break=isinstance(group, Stream) or bool(group.platform.json),
             may_repeat=repeated or len(group.files) > 1,
             apart=apart,
         )
 
-    def scan(self, rows: Rows) -> pl.LazyFrame:
-        """Scan everything to the canonical columns and the kept ones."""
-        kept = [kept_name(name) for name in self.keep]
-        frames = [finished(self.rows(group, rows), kept, **self.options) for group in self.groups]
+    def finish(self, frames: Sequence[pl.LazyFrame], kept: Sequence[str]) -> pl.LazyFrame:
+        """Finish rows, by what the user named and by what was seen in the files, and join the groups."""
+        done = [
+            finished(
+                frame,
+                kept,
+                has_own_item="item_id" in self.columns,
+                several=any(about.several for about in self.seen.values()),
+                models=self.models,
+            )
+            for frame in frames
+        ]
         # Only kept columns can differ in type between the groups.
-        return frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")
+        return done[0] if len(done) == 1 else pl.concat(done, how="vertical_relaxed")
 
     def survey(self) -> None:
         """Look into the files before they are scanned; of very many, into one of each group."""
         files = sum(len(group.files) for group in self.groups)
         for group in self.groups:
-            for file in group.files if files <= _FILES_TO_TRY else group.files[:1]:
-                self.seen.update(self.look_into(group, [file]))
+            for file in group.members if files <= _FILES_TO_TRY else group.members[:1]:
+                self.look_into(group.only([file]))
         self.models.update(file_models(self.nameless))
 
-    def require_answers(self) -> None:
-        """Refuse a file that holds records and no answer, which would be scored as nothing at all."""
+    def unanswered(self, group: Table | Stream, *, apart: bool = False) -> dict[str, Exception]:
+        """Find the files that hold records and no answer, which would be scored as nothing at all."""
         if "output" in self.columns:
-            return
-        for group in self.groups:
-            tried = [file for file in group.files if file in self.seen]
-            without = [file for file in tried if self.seen[file].is_unanswered]
-            # A trace may stand in several files: spans in one, what they said in another.
-            if group.platform.spans and len(tried) > len(without) > 0:
-                continue
-            for file in without:
-                raise NoAnswersError(no_answers(file, self.seen[file].records, group.platform))
+            return {}
+        looked = [file for file in group.files if file in self.seen]
+        without = [file for file in looked if self.seen[file].records and not self.seen[file].answered]
+        # A trace may stand in several files: spans in one, what they said in another.
+        if not apart and group.platform.spans and len(without) < len(looked):
+            return {}
+        return {file: no_answers(file, self.seen[file].records, group.platform) for file in without}
 
-    def look_into(self, group: Group, files: Sequence[str]) -> dict[str, Survey]:
+    def look_into(self, group: Table | Stream) -> None:
         """Read files up to the first answer, or to the end where that is needed."""
-        source = group.only(files)
-        if isinstance(source, Table):
-            return self._look_into_table(source, files)
+        if isinstance(group, Table):
+            self._look_into_table(group)
+            return
         places = {
-            name: [place for wanted in names for place in candidates(group.platform, wanted)]
+            name: [place for wanted in names.split() for place in candidates(group.platform, wanted)]
             for name, names in _SURVEYED.items()
         }
         failed = pl.col("status").str.to_lowercase().str.contains("err|fail|^2$|exception")
         about = (
             pl.len().alias("records"),
             (pl.col("answer").is_not_null() | failed).fill_null(False).any().alias("answered"),
-            # The spans of a trace are not the place to tell a file's model.
+            # The spans of a trace do not say which model a file is of.
             (pl.col("model").is_not_null().any() | group.platform.spans).alias("has_model"),
             pl.col("expected").str.starts_with(SEVERAL).fill_null(False).any().alias("several"),
             pl.struct("trace_id", "span_id")
@@ -159,33 +178,33 @@ class ScanPlan:
             .any()
             .alias("repeats"),
         )
-        found, passed = dict.fromkeys(files, Survey()), set[str]()
-        at_once = 0 if len(files) == 1 else BATCH_BYTES
-        for frame in source.records(self.storage_options, passed=passed, at_once=at_once):
-            read = read_records(frame.get_column(LINE), places)
-            refuse_deep(frame, read)
-            for file, *values in frame.select(FILE).hstack(read).group_by(FILE).agg(about).iter_rows():
-                found[file] = found[file].merged(Survey(*values))
+        found, passed = dict.fromkeys(group.files, Survey()), set[str]()
+        at_once = 0 if len(found) == 1 else BATCH_BYTES
+        for frame in group.only(group.members).records(self.storage_options, passed=passed, at_once=at_once):
+            values = read_records(frame.get_column(LINE), places)
+            refuse_deep(frame, values)
+            for file, *said in frame.select(FILE).hstack(values).group_by(FILE).agg(about).iter_rows():
+                records, *flags = found[file]
+                merged = (one or other for one, other in zip(flags, said[1:], strict=True))
+                found[file] = Survey(records + said[0], *merged)
                 if found[file].answered and not group.platform.several:
                     passed.add(file)
-        return found
+        self.seen.update(found)
 
-    def _look_into_table(self, group: Table, files: Sequence[str]) -> dict[str, Survey]:
+    def _look_into_table(self, group: Table) -> None:
         places = {name: candidates(group.platform, name) for name in ("expected", "model", "version")}
         dtypes = [group.schema.get(place.path) for place in places["expected"]]
-        has_model = any(group.knows(place.path) for name in ("model", "version") for place in places[name])
-        spans = self.spans(group, files).select(OF_FILE, answered=is_answer())
+        names = any(group.knows(place.path) for place in [*places["model"], *places["version"]])
+        spans = self.spans(group).select(OF_FILE, answered=is_answer())
         # A large file is not read to its end for this.
-        if len(files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
-            counts = [(files[0], 1, True)]
+        if len(group.files) == 1 and spans.filter("answered").head(1).collect(engine="streaming").height:
+            counts = [(group.files[0], 1, True)]
         else:
             of_file = spans.group_by(OF_FILE).agg(pl.len(), pl.col("answered").any())
             counts = of_file.collect(engine="streaming").rows()
-        several = pl.List(pl.String()) in dtypes
-        return {
-            file: Survey(rows, answered, has_model or group.platform.spans, several, group.platform.spans)
-            for file, rows, answered in counts
-        }
+        are_spans, several = group.platform.spans, pl.List(pl.String()) in dtypes
+        for file, rows, answered in counts:
+            self.seen[file] = Survey(rows, answered, names or are_spans, several, are_spans)
 
 
 class Survey(NamedTuple):
@@ -197,37 +216,82 @@ class Survey(NamedTuple):
     several: bool = False
     repeats: bool = False
 
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether the file holds records and no answer."""
-        return self.records > 0 and not self.answered
 
-    def merged(self, other: Survey) -> Survey:
-        """Add what was seen later."""
-        return Survey(
-            self.records + other.records, *(a or b for a, b in zip(self[1:], other[1:], strict=True))
-        )
-
-
+# The fields that a survey needs: one of them each.
 _SURVEYED = {
-    "answer": ("output", "tool_calls", "error"),
-    "status": ("status",),
-    "model": ("model", "version"),
-    "expected": ("expected",),
-    "trace_id": ("trace_id",),
-    "span_id": ("span_id",),
+    "answer": "output tool_calls error",
+    "status": "status",
+    "model": "model version",
+    "expected": "expected",
+    "trace_id": "trace_id",
+    "span_id": "span_id",
 }
+
+
+def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
+    """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
+    found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+    places = {
+        field: candidates(platform, f"score.{field}")
+        for field in ("trace_id", "span_id", "name", "value", "label")
+    }
+    for name in query.detection.left_out if platform.score_marks else ():
+        file = look(name, query.storage_options)
+        if score_table_of(file) is not platform:
+            continue
+        for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
+            for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
+                owner = row["span_id"] or row["trace_id"]
+                if owner and row["name"]:
+                    held = found[not row["span_id"]].setdefault(owner, {})
+                    held[row["name"]] = {
+                        "score": as_number({"true": 1, "false": 0}.get(row["value"], row["value"])),
+                        "label": row["label"],
+                    }
+    spans, traces = ({owner: json.dumps(held) for owner, held in one.items()} for one in found)
+    return spans, traces
+
+
+def _score_names(platform: Platform, frame: pl.LazyFrame) -> set[str]:
+    """Look up the names of the scores."""
+    held = frame.select(pl.col(SCORES).unique()).collect(engine="streaming").to_series()
+    return {name for text in held.drop_nulls() for name in _scores(platform, text)}
+
+
+def _scores(platform: Platform, text: str) -> Scores:
+    held: Any = text
+    for _ in range(2):  # Tables hold JSON as text.
+        try:
+            held = json.loads(held) if isinstance(held, str) else held
+        except ValueError:
+            return {}
+    return read_scores(held, platform.grades)
+
+
+def _read_scores(platform: Platform, names: Sequence[str]) -> pl.Expr:
+    parts = (("score", pl.Float64()), ("label", pl.String()))
+    dtype = pl.Struct({f"{name}_{part}": kind for name in names for part, kind in parts})
+
+    def read(batch: Sequence[pl.Series]) -> pl.Series:
+        rows = []
+        for text in batch[0]:
+            found = {} if text is None else _scores(platform, text)
+            both = [found.get(name, (None, None)) for name in names]
+            rows.append(dict(zip([field.name for field in dtype.fields], sum(both, ()), strict=True)))
+        return pl.Series(rows, dtype=dtype)
+
+    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, dtype)
 
 
 class NoAnswersError(pl.exceptions.NoDataError):
     """A file has records, and none of them is an answer."""
 
 
-def no_answers(file: str, records: int, platform: Platform) -> str:
-    """Say that a file has no answers, and what to do."""
+def no_answers(file: str, records: int, platform: Platform) -> NoAnswersError:
+    """Make the error for a file without answers, which says what to do."""
     places = ", ".join(dict.fromkeys(place.path for place in candidates(platform, "output")[:3]))
     hint = f"; {platform.hint}" if platform.hint else ""
-    return (
+    return NoAnswersError(
         f"{file!r} has {counted(records, 'record')} ({platform.title}) and no answer in any of them (looked "
         f'for {places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
         f'records as they are with rows="all"{hint}'
@@ -258,36 +322,35 @@ def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], row
         raise ValueError(f"keep= names {', '.join(repeated)} twice")
 
 
-def make_plan(
+def make_query(
     path: Paths,
     format_name: str,
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
     storage_options: dict[str, Any] | None,
-) -> ScanPlan:
-    """Tell the files, group them, and check what the user named; a file that cannot be read is an error."""
+) -> TraceQuery:
+    """Sort the files, group them, and check what the user named; a file that cannot be read is an error."""
     found = sort_files(path, format_name, storage_options, output=columns.get("output"))
     for error in found.failed.values():
         raise error
-    return plan_of(found.told, found.left_out, columns, keep, storage_options)
+    return query_of(found.recognized, found.left_out, columns, keep, storage_options)
 
 
-def plan_of(
-    told: Sequence[Told],
+def query_of(
+    files: Sequence[Recognized],
     left_out: Mapping[str, str],
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
     storage_options: dict[str, Any] | None,
-) -> ScanPlan:
-    """Group the files that were told, and check what the user named."""
-    groups = _group_files(told)
+) -> TraceQuery:
+    """Group files, and check what the user named."""
+    groups = _group_files(files)
     detection = Detection(
-        "+".join(dict.fromkeys(one.platform.name for one in told)),
-        "; ".join(dict.fromkeys(one.reason for one in told)),
-        tuple(one.seen.file for one in told),
+        "+".join(dict.fromkeys(one.platform.name for one in files)),
+        "; ".join(dict.fromkeys(one.reason for one in files)),
+        tuple(one.file.name for one in files),
         left_out,
     )
-    plan = ScanPlan(detection, groups, columns, keep, storage_options)
     for name, mapped in columns.items():
         if isinstance(mapped, str):
             _require(mapped, groups, f"columns={{{name!r}: ...}}")
@@ -295,46 +358,42 @@ def plan_of(
         _require(name, groups, "keep=")
     if "output" not in columns:
         _require_output(groups)
-    return plan
+    return TraceQuery(detection, groups, columns, keep, storage_options)
 
 
-def _group_files(told: Sequence[Told]) -> list[Group]:
+def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
-    groups: list[Group] = []
-    for seen, platform in ((one.seen, one.platform) for one in told):
+    groups: list[Table | Stream] = []
+    for file, platform, _ in files:
         marks = platform.unpack_marks
-        unpacks = platform.unpack is not None and (not marks or bool(marks & seen.names))
-        copies = {seen.file: seen.copy} if seen.copy else {}
-        is_table = seen.kind in ("csv", "parquet") and not unpacks
+        unpacks = platform.unpack is not None and (not marks or bool(marks & file.names))
+        is_table = file.kind in ("csv", "parquet") and not unpacks
         for group in groups:
-            if group.platform is not platform or group.hive != seen.hive:
+            if group.platform is not platform or group.hive != file.hive:
                 continue
-            if is_table and isinstance(group, Table) and group.kind == seen.kind:
-                merged = merge_schemas(group.schema, seen.schema)
-                if merged is not None:
-                    group.schema.update(merged)
-                    group.files.append(seen.file)
-                    group.copies.update(copies)
-                    break
-            if not is_table and isinstance(group, Stream) and group.unpacks == unpacks:
-                group.schema.update(seen.schema)
-                group.kinds[seen.file] = seen.kind
-                group.copies.update(copies)
-                group.constant.intersection_update(seen.constant)
-                break
-        else:
-            schema, constant = dict(seen.schema), set(seen.constant)
-            if is_table:
-                groups.append(Table(seen.kind, seen.hive, [seen.file], schema, copies, platform))
+            if isinstance(group, Stream):
+                if is_table or group.unpacks != unpacks:
+                    continue
+                group.schema.update(file.schema)
+                group.constant &= file.constant
+            elif is_table and group.kind == file.kind:
+                merged = merge_schemas(group.schema, file.schema)
+                if merged is None:
+                    continue
+                group.schema = merged
             else:
-                kinds = {seen.file: seen.kind}
-                groups.append(
-                    Stream(seen.hive, kinds, schema, platform, unpacks, copies=copies, constant=constant)
-                )
+                continue
+            group.members.append(file)
+            break
+        else:
+            if is_table:
+                groups.append(Table(platform, [file], dict(file.schema)))
+            else:
+                groups.append(Stream(platform, [file], dict(file.schema), unpacks, set(file.constant)))
     return groups
 
 
-def _require(name: str, groups: Sequence[Group], option: str) -> None:
+def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
     """Insist that some file holds a column that the user named."""
     if name in (FILE, LINE) or any(group.knows(name) or not group.schema for group in groups):
         return
@@ -350,7 +409,7 @@ def _require(name: str, groups: Sequence[Group], option: str) -> None:
     )
 
 
-def _require_output(groups: Sequence[Group]) -> None:
+def _require_output(groups: Sequence[Table | Stream]) -> None:
     """Insist that tables have a column where their platform has its answers."""
     tables = [group for group in groups if isinstance(group, Table)]
     if len(tables) < len(groups) or not tables:
@@ -360,17 +419,15 @@ def _require_output(groups: Sequence[Group]) -> None:
         if not group.schema or any(group.knows(place.path) for place in places):
             return
     group = tables[0]
-    wanted = dict.fromkeys(_head(place) for place in candidates(group.platform, "output"))
+    wanted = dict.fromkeys(
+        re.split(r"[.\[]", place.path)[0] for place in candidates(group.platform, "output")
+    )
     where = "" if group.platform is GENERIC else f", where {group.platform.title} has its outputs"
     raise pl.exceptions.ColumnNotFoundError(
         f"{group.files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "
         f'columns={{"output": ...}} (columns: {", ".join(sorted(group.schema))})'
         f"{f'; {group.platform.hint}' if group.platform.hint else ''}"
     )
-
-
-def _head(place: Candidate) -> str:
-    return place.path.partition(".")[0].partition("[")[0]
 
 
 _ENDING = re.compile(r"(\.[A-Za-z]\w{1,7}){1,2}$")
