@@ -99,10 +99,10 @@ def _counting(kind: str, counts: pl.Series, positive: str | None) -> NDArray[np.
 
 
 # Sums over classes that all of the statistics of a confusion matrix are functions of.
-TP, EXPECTED, OUTPUT, F1, CLASSES, RECALL, EXPECTED_CLASSES, EXPECTED_F1, BOTH, EXPECTED_2, OUTPUT_2 = range(
-    11
-)
-POSITIVE_TP, POSITIVE_EXPECTED, POSITIVE_OUTPUT = 11, 12, 13
+(
+    TP, EXPECTED, OUTPUT, F1, CLASSES, RECALL, EXPECTED_CLASSES, EXPECTED_F1, BOTH, EXPECTED_2, OUTPUT_2,
+    POSITIVE_TP, POSITIVE_EXPECTED, POSITIVE_OUTPUT,
+) = range(14)  # fmt: skip
 
 
 def _labelled(counts: pl.Series, weights: Floats, positive: str | None) -> tuple[Floats, Floats]:
@@ -155,16 +155,11 @@ def _class_sums(
     with np.errstate(invalid="ignore", divide="ignore"):
         f1 = np.where(is_class & (t + p > 0), 2 * tp / (t + p), 0.0)
         recall = np.where(t > 0, tp / t, 0.0)
-    terms = np.empty((len(tp), 14))
-    terms[:, TP], terms[:, EXPECTED], terms[:, OUTPUT] = tp, t, p * is_class
-    terms[:, F1], terms[:, CLASSES] = f1, is_class & (t + p > 0)
-    terms[:, RECALL], terms[:, EXPECTED_CLASSES] = recall, t > 0
-    terms[:, EXPECTED_F1], terms[:, BOTH] = t * f1, t * p
-    terms[:, EXPECTED_2], terms[:, OUTPUT_2] = t * t, p * p
-    terms[:, POSITIVE_TP], terms[:, POSITIVE_EXPECTED], terms[:, POSITIVE_OUTPUT] = (
+    terms = [
+        tp, t, p * is_class, f1, is_class & (t + p > 0), recall, t > 0, t * f1, t * p, t * t, p * p,
         tp * is_positive, t * is_positive, p * is_positive,
-    )  # fmt: skip
-    return terms
+    ]  # fmt: skip
+    return np.stack(terms, axis=1)
 
 
 def _mcc(sums: Floats, n: Floats) -> Floats:

@@ -20,7 +20,7 @@ from polars_evals.drift.inference.shape import histogram
 from polars_evals.drift.items import without_pair
 from polars_evals.drift.labels import PEOPLE as PEOPLE_LABEL
 from polars_evals.drift.labels import join_labels
-from polars_evals.drift.pair import measured, pair
+from polars_evals.drift.pair import names_in, pair
 from polars_evals.drift.read import read
 from polars_evals.drift.slices import Search, search_slices
 from polars_evals.drift.spec import ComparisonSpec, with_slices
@@ -226,7 +226,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     for candidate in resolved.candidates:
         pairs = pair(scores.rows, resolved, candidate)
         slicings = [pairs.slicing(), *(pairs.slicing(by) for by in resolved.slices)]
-        names = measured(scores.rows, resolved)
+        names = names_in(scores.rows, resolved)
         for name in (*names, *resolved.aggregate_names):
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
@@ -242,7 +242,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     if resolved.automatic:
         also_tried, note = search_slices(estimates, searches, scores.traits)
         notes.append(note)
-    found, judged = _judge(estimates, also_tried, only_runs=scores.only_runs)
+    found, judged = _decide(estimates, also_tried, only_runs=scores.only_runs)
     judged = with_shrunk(judged, resolved.alpha)
     summary, slices = SUMMARY, SLICES
     if resolved.truths:
@@ -270,7 +270,7 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
     )
 
 
-def _judge(
+def _decide(
     estimates: Estimates, also_tried: Floats | None, *, only_runs: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Test, correct and decide, and return the components and a row for all of each row."""

@@ -183,12 +183,11 @@ class Comparison(Result):
         """
         chosen = self.components if rows is None else self.components.filter(rows)
         corrected = family_wise(chosen, self.spec.alpha, sequential=sequential)
-        parts: dict[tuple[str, str, str | None], list[dict[str, Any]]] = {}
-        for one in corrected.iter_rows(named=True):
-            parts.setdefault((one["candidate"], one["metric"], one["slice"]), []).append(one)
+        keys = ("candidate", "metric", "slice")
+        parts = corrected.rows_by_key(keys, named=True, include_key=True)
         every = pl.concat([self.summary, self.slices], how="diagonal")
         judged = every if rows is None else every.filter(rows)
-        found = [row_verdict(parts[key]) for key in judged.select("candidate", "metric", "slice").iter_rows()]
+        found = [row_verdict(parts[key]) for key in judged.select(keys).iter_rows()]
         return judged.with_columns(
             pl.Series("verdict", [verdict for verdict, _ in found], dtype=judged.schema["verdict"]),
             pl.Series("decided_by", [one["component"] for _, one in found], dtype=pl.String),

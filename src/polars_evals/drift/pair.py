@@ -156,7 +156,7 @@ def slice_name(by: Sequence[str], value: Sequence[str | None]) -> str:
 
 def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations:
     """Pair the rows of two versions on their item; without one, keep them apart. Clusters become numbers."""
-    item, metrics = spec.item, measured(rows, spec)
+    item, metrics = spec.item, names_in(rows, spec)
     rows = rows.filter(pl.col("version").is_in([spec.baseline, candidate])).with_columns(
         side=pl.col("version") == candidate
     )
@@ -169,7 +169,7 @@ def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations
             for m in metrics
             for kind, end in (("score", "b"), ("score", "c"), ("pass", "bp"), ("pass", "cp"))
         )
-        frame = _number_clusters(rows.select("side", *_traits(rows), *sides))
+        frame = number_clusters(rows.select("side", *_traits(rows), *sides))
         return Observations(frame, rows, candidate, paired=False, clustered=clustered)
     known = rows.filter(pl.col("item").is_not_null())
     left = _one_row_an_item(known.filter(~pl.col("side")), metrics, "b").with_columns(in_b=True)
@@ -181,10 +181,10 @@ def pair(rows: pl.DataFrame, spec: ResolvedSpec, candidate: str) -> Observations
         _check_constant(frame, name, other, item)
         frame = frame.with_columns(pl.coalesce(name, other).alias(name)).drop(other)
     rows = _sliced_as_items(rows, frame)
-    return Observations(_number_clusters(frame), rows, candidate, paired=True, clustered=clustered)
+    return Observations(number_clusters(frame), rows, candidate, paired=True, clustered=clustered)
 
 
-def measured(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
+def names_in(rows: pl.DataFrame, spec: ResolvedSpec) -> tuple[str, ...]:
     """Return the metrics, the measures, and the shares of answers, as far as the rows have them."""
     others = [name for name in shares(rows) if name not in spec.metrics]
     return (*spec.metrics, *spec.measures, *others)
@@ -276,7 +276,7 @@ def _check_constant(frame: pl.DataFrame, trait: str, other: str, item: str) -> N
     )
 
 
-def _number_clusters(frame: pl.DataFrame) -> pl.DataFrame:
+def number_clusters(frame: pl.DataFrame) -> pl.DataFrame:
     """Give every row without a cluster a cluster of its own, and turn clusters into numbers."""
     if "cluster" not in frame.columns:
         return frame

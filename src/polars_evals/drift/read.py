@@ -24,7 +24,7 @@ from polars_evals.drift.answers import (
     with_shares,
 )
 from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
-from polars_evals.drift.pair import varying
+from polars_evals.drift.pair import number_clusters, varying
 from polars_evals.drift.slices import searchable
 from polars_evals.drift.spec import WEIGHT, Unanswered
 from polars_evals.suite.measure import AUTO, measures_of
@@ -89,9 +89,7 @@ def cluster_codes(frame: pl.DataFrame) -> npt.NDArray[np.int64] | None:
     """Return the number of each row's cluster, where there are any; a row without one is one of its own."""
     if "cluster" not in frame.columns:
         return None
-    code = pl.col("cluster").rank("dense").cast(pl.Int64)
-    codes = frame.select(code.fill_null(-1 - pl.int_range(pl.len()))).to_series()
-    return np.unique(codes.to_numpy(), return_inverse=True)[1]
+    return np.unique(number_clusters(frame)["cluster"].to_numpy(), return_inverse=True)[1]
 
 
 def read_rows(

@@ -18,7 +18,7 @@ import polars as pl
 from polars_evals.drift import read as reading
 from polars_evals.drift.inference.decide import correct, decide, summarize, test, verdict_of
 from polars_evals.drift.inference.estimate import Estimates
-from polars_evals.drift.pair import measured, pair
+from polars_evals.drift.pair import names_in, pair
 from polars_evals.drift.spec import ComparisonSpec
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def compared(
     scores = reading.read(frame, spec)
     pairs = pair(scores.rows, scores.spec, "b")
     estimates = Estimates(scores.spec)
-    for name in measured(scores.rows, scores.spec):
+    for name in names_in(scores.rows, scores.spec):
         for by in groups:
             estimates.add(pairs, name, pairs.slicing(by))
     return judged_alone(estimates)

@@ -330,7 +330,7 @@ def family_wise(rows: pl.DataFrame, alpha: float, *, sequential: bool) -> pl.Dat
 
 def row_verdict(components: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """Return the verdict that components give a row, and the one that decided."""
-    verdict = combine(one["verdict"] for one in _telling(components))
+    verdict = combine(one["verdict"] for one in _without_open_quantiles(components))
     if verdict in (NO_CHANGE, INCONCLUSIVE):
         return verdict, components[0]
     return verdict, min(
@@ -339,7 +339,7 @@ def row_verdict(components: Sequence[dict[str, Any]]) -> tuple[str, dict[str, An
     )
 
 
-def _telling(components: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _without_open_quantiles(components: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Leave out quantiles that are open: few values say little of a high one."""
     return [one for one in components if one["quantile"] is None or one["verdict"] in (REGRESSED, IMPROVED)]
 
@@ -362,9 +362,7 @@ def summarize(
     mean = _placed(rows.filter(pl.col("component") == MEAN), facts)
     rate = _placed(rows.filter(pl.col("component") == PASS_RATE), facts)
     tests = int(rows["q_value"].count())
-    parts: list[list[dict[str, Any]]] = [[] for _ in range(facts.height)]
-    for one in rows.iter_rows(named=True):
-        parts[one["row"]].append(one)
+    parts = rows.rows_by_key("row", named=True, include_key=True)
     made: dict[str, list[Any]] = {
         name: [] for name in ("verdict", "sequential_verdict", "decided_by", "not_worse", "reason")
     }
@@ -373,19 +371,21 @@ def summarize(
     power = np.where(floats(mean["se"]) > 0, power, np.nan)
     for place, about in enumerate(facts.iter_rows(named=True)):
         ones = parts[place]
-        telling = _telling(ones)
+        judged = _without_open_quantiles(ones)
         verdict, deciding = row_verdict(ones)
         made["verdict"].append(verdict)
-        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in telling))
+        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in judged))
         made["decided_by"].append(deciding["component"])
         made["not_worse"].append(_not_worse(ones))
-        reasons = [_reason(one, about, spec, tests) for one in telling if one["verdict"] == verdict]
+        reasons = [_reason(one, about, spec, tests) for one in judged if one["verdict"] == verdict]
         if about["n"] == 0 and only_runs:
             reasons.append(
                 f"the baseline {spec.baseline} has one run per item, so its own variation is unknown: "
                 "run it a second time on the same items and score again"
             )
-        buys = "" if verdict != INCONCLUSIVE else _buys(about, ones[0], needs[place], power[place], spec)
+        buys = (
+            "" if verdict != INCONCLUSIVE else _what_n_finds(about, ones[0], needs[place], power[place], spec)
+        )
         # Mean and pass rate may have the same reason.
         made["reason"].append("; ".join(dict.fromkeys(reasons)) + buys)
     kinds = pl.Enum(VERDICTS)
@@ -458,7 +458,7 @@ def _needed(facts: pl.DataFrame, mean: pl.DataFrame, rate: pl.DataFrame, spec: R
 
 def _reason(one: dict[str, Any], about: dict[str, Any], spec: ResolvedSpec, tests: int) -> str:
     """Say why a component has its verdict."""
-    what, written, verdict = _what(one, spec), _written(one, spec), one["verdict"]
+    what, written, verdict = _name_of(one, spec), _written(one, spec), one["verdict"]
     if one["se"] is None and one["quantile"] is None:
         return str(about["undefined"] or _why_no_test(about, "score" if written.measure is None else "value"))
     if about["fewest"] is not None and about["fewest"] < FEWEST:
@@ -499,7 +499,7 @@ def _why_unlikely(one: dict[str, Any], n: int, written: Written, interval: str) 
     return ""
 
 
-def _what(one: dict[str, Any], spec: ResolvedSpec) -> str:
+def _name_of(one: dict[str, Any], spec: ResolvedSpec) -> str:
     if one["component"] == PASS_RATE:
         return "pass rate"
     name = str(one["metric"])
@@ -523,7 +523,9 @@ def _unseen(one: dict[str, Any], written: Written) -> str:
     )
 
 
-def _buys(about: dict[str, Any], one: dict[str, Any], needs: float, power: float, spec: ResolvedSpec) -> str:
+def _what_n_finds(
+    about: dict[str, Any], one: dict[str, Any], needs: float, power: float, spec: ResolvedSpec
+) -> str:
     """Return what this number of items buys, and how many would settle it."""
     if not needs > about["n"]:
         return ""
