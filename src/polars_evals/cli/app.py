@@ -460,9 +460,15 @@ def demo(given: SimpleNamespace) -> None:
         examples = _example_traces()
         given.output.mkdir(parents=True, exist_ok=True)
         suite.sink_parquet(pl.scan_parquet(examples), scored)
-        versions = {"version": "model", "baseline": "assistant-1.0", "candidate": "assistant-2.0"}
-        rows = pl.scan_parquet(scored)
-        comparison = compare_rows(rows, **versions, item="item_id", cluster="session_id", by=["topic"])
+        comparison = compare_rows(
+            pl.scan_parquet(scored),
+            version="model",
+            baseline="assistant-1.0",
+            candidate="assistant-2.0",
+            item="item_id",
+            cluster="session_id",
+            by=["topic"],
+        )
         written = deliver(comparison, SimpleNamespace(html=page))
         if given.as_json:
             frames = {"summary": comparison.summary.to_dicts(), "slices": comparison.slices.to_dicts()}

@@ -278,7 +278,7 @@ def _facts(parts: Sequence[pl.DataFrame]) -> npt.NDArray[np.uint16]:
         pl.col("fact:filtered"), pl.col("fact:refusal"),
     ]  # fmt: skip
     length, length_before = (pl.col(f"{when}fact:length").cast(pl.Int64) for when in ("", "before:"))
-    found = []
+    found: list[npt.NDArray[np.uint16]] = []
     for part in parts:
         relative = [
             pl.col("fact:script") & ~pl.col("before:fact:script"),

@@ -139,7 +139,7 @@ def _head(top: list[Html], gates: Html | None, said: Html, rest: str | None, fac
 
 def _claims(claims: Sequence[tuple[Claim, Html | str, Html | None]]) -> Html:
     """Return claims, each with its text and an example, as a list that begins with the page's title."""
-    rows = []
+    rows: list[Html] = []
     for claim, text, example in claims:
         sign = tag("span", SIGNS.get(claim.verdict, ""), aria_hidden="true", class_="sign")
         words = tag("p" if rows else "h1", sign, " ", text, class_="claim")
@@ -241,8 +241,10 @@ def _failures(packed: Packed | None) -> list[str]:
     """Return how often calls failed; errors and truncated answers also where there are none."""
     words = {"error": "errors", "truncated": "truncated", "empty": "empty answers", "filtered": "filtered"}
     none = {"error": "no errors", "truncated": "none truncated"}
-    found = []
-    for fact, word in words.items() if packed is not None else ():
+    found: list[str] = []
+    if packed is None:
+        return found
+    for fact, word in words.items():
         rates = packed.rates[fact]
         if not any(rates):
             found.append(none.get(fact, ""))
@@ -296,11 +298,13 @@ def _row_heads(packed: Packed, *, two: bool) -> Html:
     names = packed.about["short"]
     if two:
         texts = [*(["expected"] if packed.about["expected"] else []), *names]
-        heads = [*((name, "words", None) for name in texts), (packed.lead, "score", None)]
+        heads = [*((name, "words", "") for name in texts), (packed.lead, "score", "")]
     else:
         full = (line(reveal(name), 300) for name in packed.about["versions"])
         heads = [(name, "score", whole) for name, whole in zip(names, full, strict=True)]
-    cells = [tag("th", reveal(name), scope="col", class_=kind, title=title) for name, kind, title in heads]
+    cells = [
+        tag("th", reveal(name), scope="col", class_=kind, title=title or None) for name, kind, title in heads
+    ]
     item = tag("th", "item", scope="col", class_="first")
     return tag("tr", item, cells, tag("th", reveal(packed.lead), scope="col", class_="phone"))
 
