@@ -15,7 +15,7 @@ namespace {
 struct Levenshtein {
     static constexpr int states = 2, carries = 2;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}, 0}, waiting[carries] = {carried_one, 0};
-    static constexpr bool counts_columns = true;
+    static constexpr bool counts_columns = true, has_bound = true;
 
     template <typename Vector, typename NoHp, typename Hn>
     static inline void column(Vector (&state)[states], Vector equal, NoHp no_hp_in, Hn hn_in, Vector (&out)[carries]) {
@@ -55,7 +55,7 @@ struct Levenshtein {
 struct Osa {
     static constexpr int states = 4, carries = 3;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}, 0, 0, 0}, waiting[carries] = {carried_one, 0, 0};
-    static constexpr bool counts_columns = true;
+    static constexpr bool counts_columns = true, has_bound = false;  // a swap steps over a row
 
     template <typename Vector, typename NoHp, typename Carry>
     static inline void column(Vector (&state)[states], Vector equal, NoHp no_hp_in, Carry hn_in, Carry swap_in,
@@ -96,7 +96,7 @@ struct Osa {
 struct Lcs {
     static constexpr int states = 1, carries = 1;
     static constexpr std::uint64_t start[states] = {~std::uint64_t{0}}, waiting[carries] = {0};
-    static constexpr bool counts_columns = false;
+    static constexpr bool counts_columns = false, has_bound = false;
 
     template <typename Vector, typename Carry>
     static inline void column(Vector (&state)[states], Vector equal, Carry in, Vector (&out)[carries]) {

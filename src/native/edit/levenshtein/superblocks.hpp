@@ -11,11 +11,13 @@
 #if defined(__AVX512VBMI2__)
 namespace {
 
+using pe::edit::vector_kernels::distance_guesses;
+using pe::edit::vector_kernels::DistanceGuess;
 using pe::edit::vector_kernels::SuperblockScratch;
 
 constexpr std::size_t wide_lanes = 8, pass_rows = wide_lanes * block_rows, chunk = 16, pairs_in_turn = 4;
 static_assert(pe::edit::vector_kernels::superblock_words == pairs_in_turn * 256 * wide_lanes);
-static_assert(pe::edit::vector_kernels::column_slack >= 2 * chunk + 2 * wide_lanes);
+static_assert(pe::edit::vector_kernels::column_slack >= 64);
 static_assert(pe::edit::vector_kernels::margin >= pass_rows);
 
 template <int mask>
@@ -69,10 +71,36 @@ struct Skew {
     }
 };
 
+// What is known of the distances of pairs whose sizes have this ratio: they are much alike where texts are of one kind.
+class Guess {
+public:
+    Guess(const BytePair& pair, DistanceGuess* guesses) {
+        const bool is_higher = pair.pattern_size > pair.text_size;
+        longer_ = static_cast<double>(is_higher ? pair.pattern_size : pair.text_size);
+        const auto shorter = static_cast<double>(is_higher ? pair.text_size : pair.pattern_size);
+        learned_ = guesses + static_cast<std::size_t>(shorter / longer_ * (distance_guesses - 1));
+    }
+    std::size_t bound() const {
+        return learned_->spread == 0 ? SIZE_MAX : static_cast<std::size_t>((learned_->mean + 2.5 * learned_->spread) * longer_);
+    }
+    void learn(std::size_t distance) {
+        const double share = static_cast<double>(distance) / longer_;
+        if (learned_->spread == 0) *learned_ = {share, share / 16};
+        const double off = share - learned_->mean;
+        learned_->mean += off / 16;
+        learned_->spread += ((off < 0 ? -off : off) - learned_->spread) / 16 + 1e-6;
+    }
+
+private:
+    DistanceGuess* learned_;
+    double longer_;
+};
+
 // The pair that takes its steps in one of the turns.
 template <class Recurrence>
 struct Turn {
     static constexpr int states = Recurrence::states, carries = Recurrence::carries;
+    static constexpr std::int64_t group = 32;  // columns that are chosen or not together
 
     WideWords state[states], carry[carries];
     Skew skew;
@@ -80,24 +108,27 @@ struct Turn {
     std::uint64_t* table;         // [symbol][lane]
     std::uint64_t* boundary;      // what the first lane takes at every column, and what the last one hands down
     const BytePair* pair;
-    bool is_idle;                           // does what is not needed, where there is nothing else to do
-    std::size_t row, columns_done, chunks;  // chunks: whole ones still to come
+    bool is_idle;                       // does what is not needed, where there is nothing else to do
+    std::size_t bound;                  // nothing above it is looked for
+    std::size_t row, from, to, corner;  // the pass takes columns from `from`, where row `row` has the value `corner`, to `to`
+    std::size_t columns_done, chunks;   // up to where; whole ones still to come
     std::uint8_t symbols[256];
     std::size_t symbol_count;
     std::int64_t value;
 
-    void start_pair(const BytePair* next) {
+    void start_pair(const BytePair* next, std::size_t most) {
         pair = next;
-        row = 0;
+        bound = most;
+        row = corner = from = to = 0;
         value = static_cast<std::int64_t>(Recurrence::counts_columns ? pair->text_size : 0);
-        std::memset(boundary, 0, pair->text_size * carries * sizeof *boundary);
-        std::uint8_t has[256] = {};
+        std::memset(boundary, 0, (pair->text_size + std::size_t{group}) * carries * sizeof *boundary);
+        std::uint8_t has[256];
+        for (std::size_t i = 0; i < sizeof has; i += wide_bytes) store(has + i, WideWords{});
         for (std::size_t j = 0; j < pair->text_size; ++j) has[pair->text[j]] = 1;
         symbol_count = 0;
-        for (std::size_t symbol = 0; symbol < 256; ++symbol) {
-            symbols[symbol_count] = static_cast<std::uint8_t>(symbol);
-            symbol_count += has[symbol];
-        }
+        for (std::size_t i = 0; i < sizeof has; i += 64)
+            for (std::uint64_t left = ByteRow<64>(has + i).equal_to(1); left != 0; left &= left - 1)
+                symbols[symbol_count++] = static_cast<std::uint8_t>(i + static_cast<std::size_t>(__builtin_ctzll(left)));
     }
 
     void start_pass(std::size_t half) {
@@ -111,23 +142,71 @@ struct Turn {
                     table[symbols[i] * wide_lanes + lane] = parts[lane].equal_to(symbols[i]);
         }
         skew = Skew();
-        for (std::size_t j = 0; j < chunk; j += 4) skew.four_columns(table, pair->text + j, matches[half] + j);
+        for (std::size_t j = 0; j < chunk; j += 4) skew.four_columns(table, pair->text + from + j, matches[half] + j);
         for (int i = 0; i < states; ++i) state[i] = fill<WideWords>(Recurrence::start[i]);
         for (int i = 0; i < carries; ++i) carry[i] = fill<WideWords>(Recurrence::waiting[i]);
-        columns_done = 0;
-        chunks = pair->text_size / chunk;
+        columns_done = from;
+        chunks = (to - from) / chunk;
+    }
+
+    // Chooses the columns of the next pass: those that a path of at most `bound` can reach. Whether there are any.
+    bool choose_columns() {
+        const std::size_t columns = pair->text_size;
+        if (bound >= columns && bound >= pair->pattern_size) {
+            to = columns;
+            return true;
+        }
+        // What a path through a column costs at least does not rise up to the diagonal that ends in the last row and column,
+        // and does not fall behind it: looking at some columns is enough.
+        const auto size = static_cast<std::int64_t>(columns), most = static_cast<std::int64_t>(bound);
+        const std::int64_t diagonal = size - static_cast<std::int64_t>(pair->pattern_size - row);
+        const auto is_possible = [&](std::int64_t column, std::int64_t here) {
+            return here + (column > diagonal ? column - diagonal : diagonal - column) <= most;
+        };
+        auto here = static_cast<std::int64_t>(corner);
+        auto column = static_cast<std::int64_t>(from);
+        std::int64_t first = -1, last = -1;
+        bool is_kept = is_possible(column, here);
+        while (column < size) {
+            const std::int64_t next = column + group < size ? column + group : size;
+            const std::uint64_t* words = boundary + column * carries;
+            WideWords tops{};
+            for (std::size_t i = 0; i < 2 * std::size_t{group}; i += wide_lanes)
+                tops = shift_in(tops, load<WideWords>(words + i));
+            std::uint64_t bits;
+            _mm_storel_epi64(reinterpret_cast<__m128i*>(&bits), _mm512_cvtepi64_epi8(reinterpret_cast<__m512i>(tops)));
+            // A column adds one, less one for each carry: one says that it does not rise, the other that it falls.
+            const std::int64_t there = here + (next - column) - count_bits(bits, 64);
+            const bool is_next_kept = is_possible(next, there);
+            if (is_kept || is_next_kept || (column < diagonal && diagonal < next)) {
+                if (first < 0) {
+                    first = column;
+                    corner = static_cast<std::size_t>(here);
+                }
+                last = next;
+            }
+            column = next;
+            here = there;
+            is_kept = is_next_kept;
+        }
+        value = here;
+        if (first < 0) return false;
+        from = static_cast<std::size_t>(first);
+        const std::size_t reached = static_cast<std::size_t>(last) + pass_rows;
+        to = reached < to ? to : reached;
+        to = to < columns ? to : columns;
+        return true;
     }
 
     // The columns behind the last whole chunk, and those that lower lanes lag behind: a lane that is not in a column stays as
     // it is.
     PE_APART void finish_pass() {
-        const std::size_t columns = pair->text_size;
-        for (std::size_t j = columns_done; j < columns + wide_lanes - 1; ++j) {
+        for (std::size_t j = columns_done; j < to + wide_lanes - 1; ++j) {
             std::uint64_t words[wide_lanes];
             unsigned active = 0;
             for (std::size_t lane = 0; lane < wide_lanes; ++lane) {
                 words[lane] = 0;
-                if (lane > j || j - lane >= columns) continue;
+                if (from + lane > j || j - lane >= to) continue;
                 words[lane] = table[pair->text[j - lane] * wide_lanes + lane];
                 active |= 1u << lane;
             }
@@ -138,8 +217,9 @@ struct Turn {
             for (int i = 0; i < states; ++i)
                 state[i] = reinterpret_cast<WideWords>(_mm512_mask_blend_epi64(
                     static_cast<__mmask8>(active), reinterpret_cast<__m512i>(before[i]), reinterpret_cast<__m512i>(state[i])));
-            if (j >= wide_lanes - 1) store_last(boundary + (j - (wide_lanes - 1)) * carries, carry);
+            if (j >= from + wide_lanes - 1) store_last(boundary + (j - (wide_lanes - 1)) * carries, carry);
         }
+        corner += pass_rows;
         WideWords more, less;
         Recurrence::value(state, more, less);
         std::uint64_t mores[wide_lanes], lesses[wide_lanes];
@@ -205,11 +285,16 @@ void run_superblocks(const BytePair* pairs, std::size_t count, const SuperblockS
         turns[i].boundary = scratch.carries + i * scratch.turn_carries + wide_lanes * Recurrence::carries;
     }
     std::size_t next = 0, half = 0, working = 0;
-    for (Turn<Recurrence>& turn : turns) {
+    const auto start = [&](Turn<Recurrence>& turn) {
         turn.is_idle = next == count;
-        turn.start_pair(turn.is_idle ? pairs : pairs + next++);
+        if (!turn.is_idle) ++working;
+        const BytePair* pair = turn.is_idle ? pairs : pairs + next++;
+        turn.start_pair(pair, turn.is_idle || !Recurrence::has_bound ? SIZE_MAX : Guess(*pair, scratch.guesses).bound());
+    };
+    for (Turn<Recurrence>& turn : turns) {
+        start(turn);
+        turn.choose_columns();
         turn.start_pass(half);
-        working += !turn.is_idle;
     }
     while (working > 0 && !scratch.is_stopped()) {
         std::size_t least = SIZE_MAX;
@@ -217,12 +302,23 @@ void run_superblocks(const BytePair* pairs, std::size_t count, const SuperblockS
         half = run_chunks(turns, least, half);
         for (Turn<Recurrence>& turn : turns) {
             if (turn.chunks > 0) continue;
-            if (!turn.is_idle) turn.finish_pass();
-            if (!turn.is_idle && turn.row >= turn.pair->pattern_size) {
-                values[turn.pair - pairs] = static_cast<std::uint32_t>(turn.value);
-                turn.is_idle = next == count;
-                if (turn.is_idle) --working;
-                else turn.start_pair(pairs + next++);
+            if (!turn.is_idle) {
+                turn.finish_pass();
+                if (turn.row >= turn.pair->pattern_size) {
+                    const auto value = static_cast<std::size_t>(turn.value);
+                    if (value > turn.bound) turn.start_pair(turn.pair, value);
+                    else {
+                        values[turn.pair - pairs] = static_cast<std::uint32_t>(value);
+                        Guess(*turn.pair, scratch.guesses).learn(value);
+                        --working;
+                        start(turn);
+                    }
+                }
+                // No path is as short as the guess.
+                if (!turn.choose_columns()) {
+                    turn.start_pair(turn.pair, SIZE_MAX);
+                    turn.choose_columns();
+                }
             }
             turn.start_pass(half);
         }

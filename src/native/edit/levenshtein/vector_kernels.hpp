@@ -40,11 +40,18 @@ struct BlockScratch {
     std::uint64_t* carries;  // (columns + column_slack) * most_carries, pairs_at_once times for several pairs
     bool (*is_stopped)();    // whether the value is wanted no more
 };
+// Mean and mean deviation of distances as shares of the longer text; nothing yet where `spread` is 0.
+struct DistanceGuess {
+    double mean, spread;
+};
+constexpr std::size_t distance_guesses = 17;
+
 // Memory for several long pairs in turn.
 struct SuperblockScratch {
     std::uint64_t* tables;   // superblock_words
     std::uint64_t* carries;  // pairs_at_once times (columns + column_slack) * most_carries
     std::size_t turn_carries;
+    DistanceGuess* guesses;  // distance_guesses, by the ratio of the sizes
     bool (*is_stopped)();
 };
 constexpr std::size_t superblock_words = pairs_at_once * 256 * 8;

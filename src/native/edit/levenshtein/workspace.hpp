@@ -48,7 +48,7 @@ public:
         using namespace vector_kernels;
         const std::size_t turn_carries = most_carries * (columns + column_slack);
         if (carries.size() < pairs_at_once * turn_carries) carries.resize(pairs_at_once * turn_carries);
-        return {superblock_tables.at_least(superblock_words), carries.data(), turn_carries, is_stopped};
+        return {superblock_tables.at_least(superblock_words), carries.data(), turn_carries, guesses, is_stopped};
     }
 
     // The code points of both texts, in `left_codes` and `right_codes`.
@@ -63,6 +63,7 @@ public:
     ScalarScratch scalar;
     AlignedWords table;  // zero between uses
     AlignedWords superblock_tables;
+    vector_kernels::DistanceGuess guesses[vector_kernels::distance_guesses] = {};
     std::vector<std::uint32_t> offsets;
     std::vector<std::uint64_t> carries;
     std::vector<std::uint32_t> left_codes, right_codes;
