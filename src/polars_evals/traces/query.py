@@ -399,7 +399,7 @@ def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
 
 def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
     """Insist that some file holds a column that the user named."""
-    if name in (FILE, LINE) or any(group.knows(name) or not group.schema for group in groups):
+    if not groups or name in (FILE, LINE) or any(group.knows(name) or not group.schema for group in groups):
         return
     group = groups[0]
     where = repr(group.files[0])
