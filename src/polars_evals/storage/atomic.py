@@ -11,20 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EACCES, EAGAIN, EDEADLK, ENOLCK, ENOSYS, ENOTSUP
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-
-def _system_module(name: str) -> Any:
-    """Import a module that only some systems have."""
-    return import_module(name) if find_spec(name) else None
-
-
-fcntl = _system_module("fcntl")
-msvcrt = _system_module("msvcrt")
 is_windows = sys.platform == "win32"
+fcntl: Any = None if is_windows else import_module("fcntl")
+msvcrt: Any = import_module("msvcrt") if is_windows else None
 
 # The error numbers of a lock that another process holds.
 HELD = (EACCES, EAGAIN, EDEADLK)
@@ -43,20 +36,16 @@ def locked(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
     """
     with open(path, "a") as file:
         yield _lock(file, waiting)
-        if fcntl is None and msvcrt is not None:
+        if fcntl is None:
             _windows_lock(file, msvcrt.LK_UNLCK)
 
 
 def _lock(file: IO[Any], waiting: Callable[[], None]) -> bool:
     try:
-        if _try_lock(file):
-            return True
-        waiting()
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            return True
-        while not _try_lock(file):
-            time.sleep(0.2)
+        if not _try_lock(file):
+            waiting()
+            while not _try_lock(file):
+                time.sleep(0.2)
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise

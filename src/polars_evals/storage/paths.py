@@ -127,13 +127,10 @@ def _list_local(path: str, endings: Collection[str]) -> Listing:
 
 def _list_remote(path: str, endings: Collection[str], options: Mapping[str, str] | None) -> Listing:
     address = Address.of(path)
-    fixed, pattern = list[str](), None
-    for at, piece in enumerate(pieces := address.path.split("/")):
-        if has_magic(piece):
-            pattern = _pieces("/".join(pieces[at:]))
-            break
-        fixed.append(piece)
-    root = Address(address.scheme, address.host, "/".join(fixed))
+    pieces = address.path.split("/")
+    first = next((at for at, piece in enumerate(pieces) if has_magic(piece)), len(pieces))
+    pattern = _pieces("/".join(pieces[first:])) if first < len(pieces) else None
+    root = Address(address.scheme, address.host, "/".join(pieces[:first]))
     objects, listing = list_objects(root, options, is_folder=pattern is not None), Listing()
     for name, entry in objects.items():
         is_itself = name == root.path
