@@ -130,10 +130,7 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
 
 
 def remember_refusal(job: Job, error: BaseException) -> None:
-    """Add a run that was refused or failed to the history, and send its alerts.
-
-    Where there has been no run yet, there is no history: alerts are sent all the same.
-    """
+    """Add a run that was refused or failed to the history, if there is one, and send its alerts."""
     reason = one_line(error)
     status, code = (REFUSED, error.code) if isinstance(error, JobError) else (BROKEN, UNEXPECTED)
     record = Record(status=status, exit_code=code, notes=(reason,))

@@ -30,10 +30,7 @@ _temporary: set[Path] = set()
 
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None]) -> Iterator[bool]:
-    """Hold a lock that ends with the process; `waiting` is called if another has it.
-
-    Gives False where the file system has no locks. Nothing may depend on them alone.
-    """
+    """Hold a lock that ends with the process, waiting for it; gives False where there are no locks."""
     with open(path, "a") as file:
         yield _lock(file, waiting)
         if fcntl is None:
@@ -117,13 +114,7 @@ def replace(temporary: Path, path: Path, *, attempts: int = 20) -> None:
 
 
 def create_file(path: Path, content: bytes) -> None:
-    """Write a file under another name and give it its own once it is complete on disk.
-
-    Raises
-    ------
-    FileExistsError
-        If the name is taken.
-    """
+    """Write a file that gets its name once it is complete on disk; FileExistsError if the name is taken."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid4().hex}")
     try:
