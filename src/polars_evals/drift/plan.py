@@ -141,11 +141,11 @@ def plan(
             )
         if version is None or item is None:
             raise ValueError("a pilot needs version= and item=, the columns of versions and items")
-        rows = read_rows(
+        read = read_rows(
             scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto"
         )
-        before = rows.baseline(version, baseline, columns.lazy(scored).collect_schema())
-        spreads, notes = _learn(rows, version, before)
+        before = read.baseline(version, baseline, columns.lazy(scored).collect_schema())
+        spreads, notes = _learn(read, version, before)
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
             notes.append("the pilot has one run per item and version: the effect of more runs is unknown")
     shown = [
