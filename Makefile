@@ -88,7 +88,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(filter-out %/tables.hpp src/native/edit/levenshtein/%,$(filter %.hpp %.cpp,$(NATIVE)))
+	$(BIN)/clang-format --dry-run --Werror $(filter-out %/tables.hpp,$(filter %.hpp %.cpp,$(NATIVE)))
 
 # A browser for the tests of the report page, where there is none: Debian's, which takes root to install.
 browser:

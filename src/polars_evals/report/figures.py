@@ -32,6 +32,7 @@ from polars_evals.report.tables import (
     compared,
     count_verdicts,
     digits_of,
+    is_series,
     outcome_name,
     place_of,
     places_of,
@@ -326,13 +327,8 @@ def timeline_figures(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Htm
     moved = [row for row in rows if row.moved] or rows[:1]
     drawn = []
     for row in moved[:most]:
-        keys = {"metric": row.metric, "version": row.candidate or None, "slice": row.slice}
-        windows = timeline.windows.filter(
-            pl.col(key).eq_missing(pl.lit(value, dtype=pl.String))
-            for key, value in keys.items()
-            if key in timeline.windows.columns
-        )
-        name = " · ".join(filter(None, keys.values()))
+        windows = timeline.windows.filter(is_series(row.metric, row.candidate or None, row.slice))
+        name = " · ".join(filter(None, (row.metric, row.candidate, row.slice)))
         chart = series(windows.tail(400).to_dicts(), row, label=f"{name} over time: {row.verdict}")
         drawn.append(_figure([_verdict(row.verdict), " ", middle_cut(reveal(name), 80)], chart))
     more = len(moved) - most

@@ -377,7 +377,7 @@ def script() -> str:
 
 
 def _document(title: str, body: Sequence[Html | None], theme: str | None = None) -> str:
-    style, code = asset("page.css"), script()
+    style, code = asset("common.css", "page.css"), script()
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -390,7 +390,9 @@ def _document(title: str, body: Sequence[Html | None], theme: str | None = None)
         tag("style", Html(style)),
     )
     content = tag("body", body, tag("script", Html(code)))
-    return f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', data_theme=theme)}\n"
+    return (
+        f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', class_='polars-evals', data_theme=theme)}\n"
+    )
 
 
 def _policy(style: str, code: str) -> str:

@@ -192,6 +192,14 @@ def series_of(timeline: Timeline) -> list[Row]:
     )
 
 
+def is_series(metric: str, version: str | None, part: str | None) -> pl.Expr:
+    """Choose the rows or windows of one series of a timeline."""
+    named = {"metric": metric, "version": version, "slice": part}
+    return pl.all_horizontal(
+        pl.col(name).eq_missing(pl.lit(value, dtype=pl.String)) for name, value in named.items()
+    )
+
+
 def rows_of(comparison: Comparison) -> list[Row]:
     """Return the rows of a comparison, all items first; columns that are not there are left open."""
     frame = pl.concat([comparison.summary, comparison.slices], how="diagonal_relaxed")

@@ -99,7 +99,8 @@ private:
             std::all_of(right.begin(), right.end(), [](std::uint32_t code) { return code < 0x80; })) {
             // What only the output has may be any one symbol.
             const Sequence<std::uint8_t> narrow_left = hold(left.size());
-            for (std::size_t i = 0; i < left.size(); ++i) narrow_left.data[i] = static_cast<std::uint8_t>(std::min(left[i], 0x80u));
+            for (std::size_t i = 0; i < left.size(); ++i)
+                narrow_left.data[i] = static_cast<std::uint8_t>(std::min(left[i], 0x80u));
             add_bytes(row, narrow_left, hold_expected(right.data(), right.size()), before, false);
             return;
         }
@@ -195,7 +196,8 @@ private:
         queue.count = 0;
         const std::uint32_t not_ascii = kernel(taken.pairs.data(), taken.count, options_.fold_case, values.data());
         for (std::size_t i = 0; i < taken.count; ++i)
-            results_[taken.rows[i]].distance = Measure::distance(values[i], taken.pairs[i].left_size, taken.pairs[i].right_size);
+            results_[taken.rows[i]].distance =
+                Measure::distance(values[i], taken.pairs[i].left_size, taken.pairs[i].right_size);
         if (not_ascii == 0) return;
         for (std::size_t i = 0; i < taken.count; ++i)
             if (not_ascii >> i & 1) add_unicode(taken.rows[i]);
@@ -229,7 +231,8 @@ private:
         medium_count_ = 0;
     }
 
-    // Longest output first: shorter ones fill the lanes that are done. Where lanes would wait for the longest ones, those go alone.
+    // Longest output first: shorter ones fill the lanes that are done. Where lanes would wait for the longest ones, those go
+    // alone.
     void run_shared() {
         const auto by_size = [](const Medium& a, const Medium& b) { return a.pair.pattern_size > b.pair.pattern_size; };
         std::sort(shared_.begin(), shared_.begin() + static_cast<std::ptrdiff_t>(shared_count_), by_size);
@@ -244,8 +247,8 @@ private:
         }
         if (alone < shared_count_)
             Measure::kernels(*workspace_.vectors)
-                .shared(pairs + alone, shared_count_ - alone, unused_byte, workspace_.blocks_for(byte_symbols, pairs[0].text_size),
-                        values + alone);
+                .shared(pairs + alone, shared_count_ - alone, unused_byte,
+                        workspace_.blocks_for(byte_symbols, pairs[0].text_size), values + alone);
         for (std::size_t i = 0; i < shared_count_; ++i)
             results_[shared_[i].row].distance =
                 i < alone ? values[i] : Measure::distance(values[i], pairs[i].pattern_size, pairs[i].text_size);
@@ -296,7 +299,7 @@ private:
     Queue<vector_kernels::double_pairs> double_;
     std::array<Medium, most_medium> medium_;
     std::size_t medium_count_ = 0;
-    Sequence<std::uint8_t> expected_{};  // of the last row that is held
+    Sequence<std::uint8_t> expected_{};       // of the last row that is held
     std::array<Medium, most_shared> shared_;  // long pairs with that expected text
     std::size_t shared_count_ = 0;
 };

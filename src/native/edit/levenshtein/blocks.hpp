@@ -63,7 +63,8 @@ struct Wavefront {
     inline void start() {
         count_down<blocks>([&](auto k) {
             count_down<Recurrence::states>([&](auto i) { state[k.value][i.value] = fill<Words>(Recurrence::start[i.value]); });
-            count_down<Recurrence::carries>([&](auto i) { carry[k.value][i.value] = fill<Words>(Recurrence::waiting[i.value]); });
+            count_down<Recurrence::carries>(
+                [&](auto i) { carry[k.value][i.value] = fill<Words>(Recurrence::waiting[i.value]); });
         });
     }
 
@@ -85,8 +86,8 @@ struct Wavefront {
         for (std::size_t k = 0; k < blocks; ++k) {
             const auto done = reinterpret_cast<Words>(lag + k < fill<Words>(late));
             for (int i = 0; i < Recurrence::states; ++i)
-                state[k][i] = logic(done, before.state[k][i], state[k][i],
-                                    [](auto a, auto b, auto c) { return (a & b) | (~a & c); });
+                state[k][i] =
+                    logic(done, before.state[k][i], state[k][i], [](auto a, auto b, auto c) { return (a & b) | (~a & c); });
         }
     }
 
@@ -217,7 +218,8 @@ struct Lane {
 // The next rows of several pairs with one text, a pair a lane. scratch.carries holds what the first block takes at every column
 // of every lane, and afterwards what the last one hands down; both begin behind room for the largest lag.
 template <class Recurrence, int blocks>
-PE_APART void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above, std::int64_t (&values)[lanes]) {
+PE_APART void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t columns, std::uint64_t* above,
+                        std::int64_t (&values)[lanes]) {
     constexpr int carries = Recurrence::carries;
     constexpr std::size_t column_words = carries * lanes;
     std::uint64_t* below = above - (blocks - 1) * column_words;
@@ -232,7 +234,8 @@ PE_APART void run_lanes(const Lane (&work)[lanes], SharedText text, std::size_t 
     };
     for (std::size_t j = 0; j < columns; ++j, above += column_words) {
         count_down<carries>([&](auto i) PE_ALWAYS {
-            state.carry[0][i.value] = load<Words>(above + i.value * lanes) & goes_on;
+            const auto from_above = load<Words>(above + i.value * lanes);
+            state.carry[0][i.value] = from_above & goes_on;
         });
         state.step(text);
         give(state);
@@ -257,7 +260,8 @@ inline std::size_t choose_blocks(const Lane (&work)[lanes]) {
 }
 
 template <class Recurrence>
-void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch, std::uint32_t* values) {
+void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, const BlockScratch& scratch,
+                std::uint32_t* values) {
     constexpr std::size_t column_words = Recurrence::carries * lanes;
     const std::size_t columns = pairs[0].text_size;
     set_offsets<pass_blocks>(scratch.offsets, pairs[0].text, columns, pass_blocks, pass_blocks, unused);
@@ -276,10 +280,12 @@ void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, c
         const std::size_t blocks = choose_blocks(work);
         for (std::size_t l = 0; l < lanes; ++l)
             if (work[l].pair != nullptr)
-                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row, work[l].rows(blocks * block_rows));
+                set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row,
+                                         work[l].rows(blocks * block_rows));
         std::int64_t more[lanes];
         with_count(blocks, [&](auto count) {
-            run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words, more);
+            run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words,
+                                                          more);
         });
         for (std::size_t l = 0; l < lanes; ++l) {
             Lane& lane = work[l];

@@ -25,13 +25,18 @@ constexpr pe::edit::vector_kernels::BlockKernels::Shared* shared_kernel = nullpt
 
 template <class Recurrence>
 constexpr pe::edit::vector_kernels::BlockKernels block_kernels() {
-    return {run_short<Recurrence, WideHalves, std::uint32_t>, run_short<Recurrence, WideWords, std::uint64_t>,
-            double_kernel<Recurrence>, run_all_pairs<Recurrence>, shared_kernel<Recurrence>, run_long<Recurrence, std::uint8_t>, run_long<Recurrence, std::uint32_t>};
+    return {run_short<Recurrence, WideHalves, std::uint32_t>,
+            run_short<Recurrence, WideWords, std::uint64_t>,
+            double_kernel<Recurrence>,
+            run_all_pairs<Recurrence>,
+            shared_kernel<Recurrence>,
+            run_long<Recurrence, std::uint8_t>,
+            run_long<Recurrence, std::uint32_t>};
 }
 
 constexpr pe::edit::vector_kernels::Kernels kernels_of_target() {
-    return {block_kernels<Levenshtein>(), block_kernels<Osa>(), block_kernels<Lcs>(), run_band_of<std::uint8_t>,
-            run_band_of<std::uint32_t>, decode_blocks};
+    return {block_kernels<Levenshtein>(), block_kernels<Osa>(),       block_kernels<Lcs>(),
+            run_band_of<std::uint8_t>,    run_band_of<std::uint32_t>, decode_blocks};
 }
 
 }  // namespace

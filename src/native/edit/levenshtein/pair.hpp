@@ -26,8 +26,7 @@ void strip_affixes(Sequence<Symbol>& left, Sequence<Symbol>& right) {
     const std::size_t prefix = common_prefix(left.data, right.data, std::min(left.size, right.size));
     left = {left.data + prefix, left.size - prefix};
     right = {right.data + prefix, right.size - prefix};
-    const std::size_t suffix =
-        common_suffix(left.data + left.size, right.data + right.size, std::min(left.size, right.size));
+    const std::size_t suffix = common_suffix(left.data + left.size, right.data + right.size, std::min(left.size, right.size));
     left.size -= suffix;
     right.size -= suffix;
 }
@@ -102,8 +101,7 @@ inline NumberedPair number_pair(const std::uint32_t* left, std::size_t left_size
     std::uint32_t* left_numbers = workspace.left_numbers.data() + margin;
     std::uint32_t* right_numbers = workspace.right_numbers.data() + margin;
     // Equal right sides get equal numbers.
-    const std::size_t largest =
-        workspace.numbering.number(right, right_size, left, left_size, right_numbers, left_numbers);
+    const std::size_t largest = workspace.numbering.number(right, right_size, left, left_size, right_numbers, left_numbers);
     return {{left_numbers, left_size}, {right_numbers, right_size}, largest + 2};
 }
 

@@ -1,5 +1,5 @@
-// Short pairs of ASCII texts, one a lane: sixteen of at most 32 characters in 32-bit lanes, or eight of at most 64 or 128 in one
-// or two blocks of 64-bit lanes, in as many vectors as it takes. Included by the source file of a target alone.
+// Short pairs of ASCII texts, one a lane: sixteen of at most 32 characters in 32-bit lanes, or eight of at most 64 or 128 in
+// one or two blocks of 64-bit lanes, in as many vectors as it takes. Included by the source file of a target alone.
 #pragma once
 
 #include "matches.hpp"
@@ -17,8 +17,8 @@ inline Bytes fold_ascii(Bytes bytes, Bytes upper_limit) {
     return bytes | (upper & fill<Bytes>(0x20));
 }
 
-// Some columns of short pairs, `vectors` of pairs side by side. A lane waits while the highest bit of `waiting` is set, to which
-// each column adds one.
+// Some columns of short pairs, `vectors` of pairs side by side. A lane waits while the highest bit of `waiting` is set, to
+// which each column adds one.
 template <class Recurrence, int blocks>
 struct ShortRun;
 
@@ -124,8 +124,7 @@ std::uint32_t run_short(const ShortPair* pairs, std::size_t count, bool fold_cas
     for (std::size_t v = 0; v < vectors; ++v) {
         waiting[v] = load<Vector>(columns + v * vector_lanes) - fill<Vector>(most_columns);
         for (int k = 0; k < blocks; ++k)
-            for (int i = 0; i < Recurrence::states; ++i)
-                state[v][k][i] = fill<Vector>(static_cast<Word>(Recurrence::start[i]));
+            for (int i = 0; i < Recurrence::states; ++i) state[v][k][i] = fill<Vector>(static_cast<Word>(Recurrence::start[i]));
     }
     for (std::uint32_t first = 0; first < most_columns; first += PairMatches::stretch) {
         const std::uint32_t left = most_columns - first, some = left < PairMatches::stretch ? left : PairMatches::stretch;

@@ -18,12 +18,14 @@ private:
 
 struct CodeRanges {
     const CodeRange capitals{'A', 'Z'}, cyrillic_small{0x430, 0x45F}, punctuation{0x2000, 0x20FF}, east_asian{0x2E80, 0xA63F};
-    const __m512i to_small = everywhere(0x20), last_ascii = everywhere(0x7F), six_bits = everywhere(0x3F), five_bits = everywhere(0x1F);
+    const __m512i to_small = everywhere(0x20), last_ascii = everywhere(0x7F), six_bits = everywhere(0x3F),
+                  five_bits = everywhere(0x1F);
 };
 
-// The characters that begin in the next 62 bytes, or the next 64 if all are ASCII; none if there are others than of up to three bytes.
+// The characters that begin in the next 62 bytes, or the next 64 if all are ASCII; none if there are others than of up to three
+// bytes.
 inline pe::unicode::DecodedBlock decode_block(const std::uint8_t* text, std::size_t size, bool fold_case, std::uint32_t* codes,
-                                                     const CodeRanges& ranges) {
+                                              const CodeRanges& ranges) {
     const auto from = [](__m512i bytes, int least) {
         return std::uint64_t{_mm512_cmpge_epu8_mask(bytes, _mm512_set1_epi8(static_cast<char>(least)))};
     };

@@ -68,8 +68,9 @@ inline Vector logic(Vector a, Vector b, Vector c, Function function) {
     if constexpr (sizeof(Vector) == 64)
         return reinterpret_cast<Vector>(_mm512_ternarylogic_epi64(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b),
                                                                   reinterpret_cast<__m512i>(c), table));
-    else return reinterpret_cast<Vector>(_mm256_ternarylogic_epi64(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b),
-                                                              reinterpret_cast<__m256i>(c), table));
+    else
+        return reinterpret_cast<Vector>(_mm256_ternarylogic_epi64(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b),
+                                                                  reinterpret_cast<__m256i>(c), table));
 #else
     return function(a, b, c);
 #endif
@@ -89,8 +90,7 @@ inline Vector carried_bit(Vector carry) {
     return carry >> (8 * sizeof(carry[0]) - 1);
 }
 inline Words shift_in(Words vector, Words carry) {
-    return reinterpret_cast<Words>(
-        _mm256_shldi_epi64(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
+    return reinterpret_cast<Words>(_mm256_shldi_epi64(reinterpret_cast<__m256i>(vector), reinterpret_cast<__m256i>(carry), 1));
 }
 inline WideWords shift_in(WideWords vector, WideWords carry) {
     return reinterpret_cast<WideWords>(
@@ -148,8 +148,8 @@ inline Words load_lanes(const std::uint64_t* const (&from)[lanes]) {
     return reinterpret_cast<Words>(_mm256_mask_loadu_epi64(words, 0x8, from[3]));
 #elif defined(__AVX2__)
     const auto at = [&](std::size_t lane) { return load<__m256i>(from[lane]); };
-    return reinterpret_cast<Words>(_mm256_blend_epi32(_mm256_blend_epi32(at(0), at(1), 0x0C),
-                                                      _mm256_blend_epi32(at(2), at(3), 0xC0), 0xF0));
+    return reinterpret_cast<Words>(
+        _mm256_blend_epi32(_mm256_blend_epi32(at(0), at(1), 0x0C), _mm256_blend_epi32(at(2), at(3), 0xC0), 0xF0));
 #else
     return Words{from[0][0], from[1][1]};
 #endif

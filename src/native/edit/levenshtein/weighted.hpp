@@ -62,8 +62,7 @@ inline std::int64_t levenshtein_weighted(const std::uint32_t* left, std::size_t 
         const NumberedPair pair = number_pair(left, left_size, right, right_size, workspace);
         const auto kept = static_cast<std::int64_t>(
             scalar_lcs(pair.left.data, left_size, pair.right.data, right_size, pair.symbols, workspace.scalar));
-        return (static_cast<std::int64_t>(left_size) - kept) * remove +
-               (static_cast<std::int64_t>(right_size) - kept) * insert;
+        return (static_cast<std::int64_t>(left_size) - kept) * remove + (static_cast<std::int64_t>(right_size) - kept) * insert;
     }
     return weighted_table_distance(left, left_size, right, right_size, {insert, remove, substitute});
 }
