@@ -334,9 +334,7 @@ def summarize(
     rate = _placed(rows.filter(pl.col("component") == PASS_RATE), facts)
     tests = int(rows["q_value"].count())
     parts = rows.rows_by_key("row", named=True, include_key=True)
-    made: dict[str, list[Any]] = {
-        name: [] for name in ("verdict", "sequential_verdict", "decided_by", "not_worse", "reason")
-    }
+    made = []
     needs = _needed(facts, mean, rate, spec)
     power = detectable(floats(mean["se"]), floats(mean["df"]), spec.alpha)
     power = np.where(floats(mean["se"]) > 0, power, np.nan)
@@ -344,10 +342,7 @@ def summarize(
         ones = parts[place]
         judged = _without_open_quantiles(ones)
         verdict, deciding = row_verdict(ones)
-        made["verdict"].append(verdict)
-        made["sequential_verdict"].append(combine(one["sequential_verdict"] for one in judged))
-        made["decided_by"].append(deciding["component"])
-        made["not_worse"].append(_not_worse(ones))
+        sequential = combine(one["sequential_verdict"] for one in judged)
         reasons = [_reason(one, about, spec, tests) for one in judged if one["verdict"] == verdict]
         if about["n"] == 0 and only_runs:
             reasons.append(
@@ -358,9 +353,13 @@ def summarize(
             "" if verdict != INCONCLUSIVE else _what_n_finds(about, ones[0], needs[place], power[place], spec)
         )
         # Mean and pass rate may have the same reason.
-        made["reason"].append("; ".join(dict.fromkeys(reasons)) + buys)
+        reason = "; ".join(dict.fromkeys(reasons)) + buys
+        made.append((verdict, sequential, deciding["component"], _not_worse(ones), reason))
     kinds = pl.Enum(VERDICTS)
-    types: dict[str, Any] = {"verdict": kinds, "sequential_verdict": kinds, "not_worse": pl.Enum(NOT_WORSE)}
+    types: dict[str, Any] = {
+        "verdict": kinds, "sequential_verdict": kinds, "decided_by": pl.String,
+        "not_worse": pl.Enum(NOT_WORSE), "reason": pl.String,
+    }  # fmt: skip
     means = ["difference", "se", "ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case",
              "sequential_low", "sequential_high", "p_sequential", "min_effect"]  # fmt: skip
     rates = ["ci_low", "ci_high", "p_value", "q_value", "p_permutation", "worst_case"]
@@ -377,7 +376,7 @@ def summarize(
         column("p_mcnemar", _mcnemar(facts, rate)),
         column("mde", power),
         column("n_needed", needs).cast(pl.Int64),
-        *(pl.Series(name, values, dtype=types.get(name, pl.String)) for name, values in made.items()),
+        *pl.DataFrame(made, schema=types, orient="row"),
     )
 
 
