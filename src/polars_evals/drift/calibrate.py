@@ -15,7 +15,7 @@ from polars_evals.drift.inference import slopes
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.result import Plotted
-from polars_evals.wording import cell, counted, left_out, verb
+from polars_evals.wording import counted, left_out, line, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,8 +179,9 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
         )
     strange = rows["said"].filter(verdicts.is_null()).drop_nulls()
     if strange.len():
+        found = line(str(strange[0]), 60)
         raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is not a verdict; verdicts are {TRUTHS}"
+            f"truth={truth!r} holds {found!r}, which is not a verdict; verdicts are {TRUTHS}"
         )
     scores = (pl.col(f"{name}:score").alias(name) for name in metrics)
     return rows.select(verdicts.alias("truth"), *scores)

@@ -26,7 +26,7 @@ from polars_evals.drift.result import Plotted
 from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
 from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
 from polars_evals.suite.measure import PART
-from polars_evals.wording import cell, left_out, listed, verb
+from polars_evals.wording import left_out, listed, verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -704,7 +704,8 @@ def _verdict(
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"
     tested = f"{interval}, not corrected; corrected q = {q:.2g}"
-    began, earlier = (cell(row[name]) for name in ("began", "earlier"))
+    # The time of a window that begins at midnight says nothing.
+    began, earlier = (str(row[name]).partition(" 00:00:00")[0] for name in ("began", "earlier"))
     # There was a change, and it still is one; after several, the present level must differ from the first.
     clear = low > 0 or high < 0
     lasting = clear if row["earlier"] is None else row["p_current"] <= alpha

@@ -23,7 +23,7 @@ from polars_evals.report.tables import (
     is_comparison,
     tables_of,
 )
-from polars_evals.wording import LEAD, apart, cell, counted, line
+from polars_evals.wording import LEAD, apart, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -299,7 +299,7 @@ def _worst(result: Comparison, width: int) -> list[str]:
         who = f" ({names[one['candidate']]})" if several else ""
         numbers = f"{number_of(one['baseline_score'])} → {number_of(one['candidate_score'])}"
         metric = "" if len(shared) == 1 else f" {middle_cut(one['metric'], 24)}"
-        name = f"{middle_cut(cell(one['item'], 200), 30)}{who}{metric} {numbers}"
+        name = f"{middle_cut(line(str(one['item']), 200), 30)}{who}{metric} {numbers}"
         texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]
         known = next(((word, value) for word, value in texts if value is not None), ("before", None))
         room = max(8, (width - _columns(name) - 28) // 2)
