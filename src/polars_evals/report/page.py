@@ -43,25 +43,7 @@ def page_of(
     label: pl.DataFrame | None = None,
     gates: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """
-    Return a result as a page that opens offline.
-
-    Parameters
-    ----------
-    result
-        What to show.
-    timeline
-        The scores of a comparison over time, to show too.
-    source
-        Where the scores come from, in words.
-    items
-        Which texts a comparison's page holds: `"auto"` as many as fit 6 MB, `"all"`, `"none"`, or of so
-        many items. Every item is listed with all its scores.
-    label
-        Items for people to rate, as `sample_items` draws them: the page opens on them.
-    gates
-        What became of the gates of a job: mappings with `gate`, `status` and `lines`.
-    """
+    """Return a result as a page that opens offline; the options are those of `to_html`."""
     # True is no number.
     if items not in ("auto", "all", "none") and not (type(items) is int and items >= 0):
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')

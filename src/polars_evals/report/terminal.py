@@ -84,23 +84,9 @@ def text(
     lines: int = LINES,
     paths: Mapping[str, Any] | None = None,
 ) -> str:
-    """
-    Return a result in at most 25 lines, or everything.
+    """Return a result in so many lines, or everything; `more` says what shows the rows that are left out.
 
-    Parameters
-    ----------
-    result
-        The result.
-    width
-        Columns; None for those of the terminal.
-    more
-        What shows the rows that are left out.
-    everything
-        Show all rows.
-    lines
-        The most lines, where not everything is shown.
-    paths
-        Files that were written, to name last.
+    Files that were written are named last.
     """
     width = width or width_of()
     last = [f"{kind}: {path}" for kind, path in (paths or {}).items()]
@@ -469,9 +455,3 @@ def _hanging(said: str, fold: int) -> list[str]:
     """Return a line as a paragraph whose other lines are indented; paths are never broken."""
     plain = {"break_on_hyphens": False, "break_long_words": False}
     return wrap(line(said, 2_000), fold, subsequent_indent=GAP, **plain) or [""]  # type: ignore[arg-type]
-
-
-__all__ = [
-    "coloured", "explain", "fold_of", "run_lines", "score_lines", "short", "status_lines", "text",
-    "traces_text", "wants_colour", "width_of",
-]  # fmt: skip
