@@ -145,6 +145,17 @@ def test_items_are_named_as_they_are() -> None:
     assert "- 12346 (m" in comparison.to_markdown()
 
 
+def test_a_column_of_slices_takes_no_other_columns_place() -> None:
+    scores = [1.0, 1.0, 0.5, 0.2]
+    frame = pl.DataFrame(
+        {"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "items": ["x", "y"] * 2, "m_score": scores}
+    )
+    comparison = pe.compare(frame, version="v", baseline="a", item="id", by="items")
+    head = shown_text(comparison, width=100, everything=True).splitlines()[2].split()
+    assert head[:2] == ["metric", "slice"]
+    assert head.count("items") == 1
+
+
 def test_large_frames_are_bounded_and_say_so() -> None:
     a, b = drawn(3000, shift=-0.2)
     comparison = pe.compare(

@@ -90,7 +90,7 @@ class Packed:
             return None
         place = self.about["versions"].index(row.candidate)
         values = self.numbers[row.metric]
-        gain = (values[:, place] - values[:, 0]) * (-1 if row.lower_is_better else 1)
+        gain = (values[:, place] - values[:, 0]) * row.sign
         gain = gain if row.verdict == "regressed" else -gain
         if row.by is not None and f"by:{row.by}" in self.frame.columns:
             here = (self.frame[f"by:{row.by}"] == row.slice).fill_null(value=False).to_numpy()

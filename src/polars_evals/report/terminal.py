@@ -19,6 +19,7 @@ from polars_evals.report.tables import (
     Table,
     by_importance,
     compared,
+    count_verdicts,
     digits_of,
     is_comparison,
     tables_of,
@@ -168,9 +169,7 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
         lines = _fitted(_versions(result, rows), width, left, more)
     else:
         shown = moved or whole
-        unclear = sum(row.verdict == "inconclusive" for row in rows if row not in shown)
-        same = sum(row.verdict == "no_change" for row in rows if row not in shown)
-        others = [f"{n:,} {word}" for n, word in ((unclear, "unclear"), (same, "unchanged")) if n]
+        others = count_verdicts(row for row in rows if row not in shown)
         lines = _fitted(compared(shown), width, left - 1, more, others)
     lines = ["", *lines, *worst]
     return lines + _notes(result, width, everything, room - len(lines))
