@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import replace
+from math import inf
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -94,10 +95,11 @@ def text(
     head = _paragraph(sentence(result), width)
     if is_comparison(result):
         if not everything:
-            head = head if len(head) <= 6 else [*head[:5], f"{head[5][: width - 1]}…"]
+            head = [*head[:5], f"{head[5][: width - 1]}…"] if len(head) > 6 else head
         body = _comparison(result, width, more, everything, lines - len(head) - len(last))
     else:
-        body = _tables(tables_of(result), width, more, None if everything else lines - len(head) - len(last))
+        room = inf if everything else lines - len(head) - len(last)
+        body = _tables(tables_of(result), width, more, room)
         body += _notes(result, width, everything, lines - len(head) - len(body) - len(last))
     return "\n".join([*head, *body, *last])
 
@@ -162,7 +164,7 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
     left = room - len(worst) - min(len(result.notes), 2) - 2
     if everything:
         return [
-            "", *_fitted(compared(rows, versions=several), width, None, more), *worst,
+            "", *_fitted(compared(rows, versions=several), width), *worst,
             *_notes(result, width, everything, 0),
         ]  # fmt: skip
     if several:
@@ -202,23 +204,24 @@ def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
     return Table.of(versions)
 
 
-def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) -> list[str]:
+def _tables(tables: Sequence[Table], width: int, more: str, room: float) -> list[str]:
     lines: list[str] = []
     for table in tables:
-        left = None if room is None else room - len(lines) - 1
-        if left is not None and left < 4:
+        if room - len(lines) < 5:
             break
-        title = [table.title] if len(tables) > 1 else []
-        lines += ["", *title, *_fitted(table, width, None if left is None else left - len(title), more)]
+        lines += ["", table.title] if len(tables) > 1 else [""]
+        lines += _fitted(table, width, room - len(lines), more)
     return lines
 
 
-def _fitted(table: Table, width: int, room: int | None, more: str, others: Sequence[str] = ()) -> list[str]:
+def _fitted(
+    table: Table, width: int, room: float = inf, more: str = "", others: Sequence[str] = ()
+) -> list[str]:
     """Return a table in so many lines and columns; what is left out is said, with other things."""
     height = len(table.rows)
     if not height:
         return []
-    shown = height if room is None or height + 1 <= room else max(1, room - 2)
+    shown = height if height + 1 <= room else max(1, int(room) - 2)
     columns = {head: texts[:shown] for head, texts in table.columns.items()}
     spared = [head for head in SPARED if head in columns]
     while True:
@@ -257,12 +260,8 @@ def _aligned(table: Table, widths: Mapping[str, int]) -> list[str]:
         ]
         widest = max(map(_columns, cut))
         pads = [" " * (widest - _columns(value)) for value in cut]
-        columns.append(
-            [
-                pad + value if head in table.numeric else value + pad
-                for pad, value in zip(pads, cut, strict=True)
-            ]
-        )
+        pairs = zip(*((pads, cut) if head in table.numeric else (cut, pads)), strict=True)
+        columns.append([first + last for first, last in pairs])
     return [GAP + GAP.join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
@@ -330,7 +329,7 @@ def score_lines(result: dict[str, Any], *, width: int | None = None) -> str:
     ]
     rows, files = counted(result["rows"], "row"), counted(result["files"], "file")
     summary = f"Scored {rows} from {files} with {counted(len(metrics), 'metric')}."
-    lines = [summary, *_fitted(Table.of(metrics), width or width_of(), None, "")]
+    lines = [summary, *_fitted(Table.of(metrics), width or width_of())]
     left_out = [f"left out {file}: {why}" for file, why in result.get("left_out", {}).items()]
     return "\n".join([*lines, *left_out, f"scores: {result['output']}"])
 
@@ -365,7 +364,7 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
         for run in status.runs
     ]
     lines = [*_paragraph(_state(status.now), width), *_details(status.now, fold), ""]
-    lines += _fitted(Table.of(runs), width, None, "") or ["no run is on record"]
+    lines += _fitted(Table.of(runs), width) or ["no run is on record"]
     for run in status.runs:
         if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
             lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
@@ -444,7 +443,7 @@ def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) 
         who = f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
         problems.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
     problems += [f"warning: {warning}" for warning in check.warnings]
-    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width, None, "")]
+    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width)]
     return "\n".join(
         [*lines, *(one for text in problems for one in _hanging(words(line(text, 2_000)), fold))]
     )
