@@ -149,9 +149,7 @@ def check_traces(
     >>> print(checked.warnings[0])
     expected is null in every row; ...
     """
-    rows = "traces" if rows is None else rows
-    check_options(columns or {}, keep, rows)
-    columns = columns or {}
+    columns, rows = check_options(columns, keep, rows)
     files = sort_files(path, format, storage_options, output=columns.get("output"))
     failed = {file: str(error) for file, error in files.failed.items()}
     query = None

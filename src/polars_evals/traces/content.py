@@ -44,12 +44,13 @@ UNPACKED_BYTES = 256 << 20
 UNPACKED_TIMES = 400
 LONGEST_RECORD = 256 << 20
 
-_HEAD_BYTES = 64 << 10
 ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
-_READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
-    dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
-)
+_READERS = {
+    ".xlsx": "read_excel",
+    ".avro": "read_avro",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc"),
+}
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def kind_of(file: str) -> Kind:
         if not os.path.getsize(path):
             raise pl.exceptions.ComputeError(f"{file!r} is empty: it has 0 bytes; fetch or write it again")
         return named
-    head = _head(path)
+    head = next(pieces(path, size=FIRST_BYTES), b"")
     if _is_utf16(head):
         raise pl.exceptions.ComputeError(
             f"{file!r} is encoded as UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
@@ -161,14 +162,6 @@ def is_packed(path: str) -> bool:
     """Say whether a file of this machine is packed by gzip or Zstandard."""
     with open(path, "rb") as stream:
         return stream.read(4).startswith((GZIP, ZSTD))
-
-
-def _head(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        head = stream.read(_HEAD_BYTES)
-    if not head.startswith((GZIP, ZSTD)):
-        return head
-    return next(iter(pieces(path, size=_HEAD_BYTES)), b"")
 
 
 def pieces(

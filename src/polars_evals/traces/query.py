@@ -20,6 +20,7 @@ from polars_evals.traces.read import BATCH_BYTES, FILE, LINE, read_records, reco
 from polars_evals.traces.rows import (
     CANONICAL,
     OF_FILE,
+    QUESTION,
     SCORES,
     SEVERAL,
     Rows,
@@ -124,14 +125,12 @@ class TraceQuery:
 
     def finish(self, frames: Sequence[pl.LazyFrame], kept: Sequence[str]) -> pl.LazyFrame:
         """Finish rows, by what the user named and by what was seen in the files, and join the groups."""
+        several = any(about.several for about in self.seen.values())
+        item = "item_id" if "item_id" in self.columns else pl.coalesce("item_id", QUESTION)
         done = [
-            finished(
-                frame,
-                kept,
-                has_own_item="item_id" in self.columns,
-                several=any(about.several for about in self.seen.values()),
-                models=self.models,
-            )
+            with_values(finished(frame, several=several), "model", OF_FILE, self.models)
+            .with_columns(item_id=item)
+            .select(*CANONICAL, *kept)
             for frame in frames
         ]
         # Only kept columns can differ in type between the groups.
@@ -298,8 +297,12 @@ def no_answers(file: str, records: int, platform: Platform) -> NoAnswersError:
     )
 
 
-def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], rows: str) -> None:
-    """Refuse options that no file could satisfy."""
+def check_options(
+    columns: Mapping[str, str | pl.Expr] | None, keep: Sequence[str], rows: Rows | None
+) -> tuple[Mapping[str, str | pl.Expr], Rows]:
+    """Refuse options that no file could satisfy; gives those that have a default."""
+    columns = columns or {}
+    rows = "traces" if rows is None else rows
     if rows not in _ROWS:
         raise ValueError(f"rows must be one of {', '.join(map(repr, _ROWS))}, not {rows!r}")
     for name, mapped in columns.items():
@@ -317,9 +320,10 @@ def check_options(columns: Mapping[str, str | pl.Expr], keep: Sequence[str], row
             )
     if isinstance(keep, str):
         raise TypeError(f"keep= takes a list of columns: keep=[{keep!r}]")
-    repeated = sorted({name for name in map(kept_name, keep) if list(map(kept_name, keep)).count(name) > 1})
-    if repeated:
+    names = [kept_name(name) for name in keep]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"keep= names {', '.join(repeated)} twice")
+    return columns, rows
 
 
 def make_query(

@@ -67,13 +67,16 @@ def record_frames(
         frames = _rows(file, storage_options)
     elif file.kind == "eval":
         frames = _batched(_archive(file.path, around))
-    elif file.kind == "yaml":
-        frames = _batched(_documents(file.path, _yaml(file.path), lists, around))
     else:
-        json_pieces = pieces(file.path, storage_options=storage_options, size=1 << 20)
-        frames = _batched(_documents(file.path, json_pieces, lists, around))
+        is_yaml = file.kind == "yaml"
+        data = (
+            _yaml(file.path) if is_yaml else pieces(file.path, storage_options=storage_options, size=1 << 20)
+        )
+        frames = _batched(_documents(file.path, data, lists, around))
     for frame in frames:
-        yield frame if unpack is None else _unpacked(frame, unpack, file.name, around, kept)
+        # Every document clears what stands around its records.
+        around["file"] = file.name
+        yield frame if unpack is None else _unpacked(frame, unpack, around, kept)
 
 
 def _frame(texts: pl.Series, first: int) -> pl.DataFrame:
@@ -304,12 +307,10 @@ def _written(record: Any) -> str:
 def _unpacked(
     frame: pl.DataFrame,
     unpack: Callable[[Record, Record], Iterable[Record]],
-    file: str,
     around: Record,
     kept: Sequence[str],
 ) -> pl.DataFrame:
     """Have a platform take records apart; it may add to what stands around them."""
-    context = around | {"file": file}
     numbers, texts = list[int](), list[str | None]()
     for number, text in zip(frame.get_column(NUMBER), frame.get_column(LINE), strict=True):
         record = _parsed(text)
@@ -317,12 +318,11 @@ def _unpacked(
         if isinstance(record, dict):
             own = {name: record[name] for name in kept if name in record}
             try:
-                made = [_written(each | {KEPT: own} if own else each) for each in unpack(record, context)]
+                made = [_written(each | {KEPT: own} if own else each) for each in unpack(record, around)]
             except BrokenRecordError:
                 made = ["broken"]
         numbers += [number] * len(made)
         texts += made
-    around.update({key: value for key, value in context.items() if key != "file"})
     return pl.DataFrame([pl.Series(NUMBER, numbers, pl.Int64), pl.Series(LINE, texts, pl.String)])
 
 
@@ -343,11 +343,6 @@ def _parsed(text: str | None) -> Any:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def stable_hash(text: pl.Expr) -> pl.Expr:
-    """Hash each text with BLAKE2b (16 bytes, in hexadecimal) of its UTF-8 bytes; null stays null."""
-    return read_value(text, "hash")
 
 
 def read_value(text: pl.Expr, reading: str) -> pl.Expr:
@@ -397,10 +392,11 @@ def read_text(texts: pl.Expr, places: Sequence[Candidate]) -> pl.Expr:
 
 def as_record(schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """Write columns as one JSON object a row."""
-    return json_text(pl.struct(_encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()))
+    return json_text(pl.struct(encodable(pl.col(name), dtype).alias(name) for name, dtype in schema.items()))
 
 
-def _encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def encodable(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Take a column as a type that JSON has."""
     if is_map(dtype):
         return expr.cast(pl.List(pl.Struct({"key": dtype.key, "value": dtype.value})))
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Decimal | pl.Duration):

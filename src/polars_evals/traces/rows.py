@@ -11,13 +11,12 @@ from polars_evals._polars import NOTHING_OF_EMPTY, format_text
 from polars_evals.traces.platforms.base import (
     EVALUATION,
     HELPERS,
-    READINGS,
     SCORER,
     Candidate,
     Platform,
     candidates,
 )
-from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value, stable_hash
+from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value
 from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
@@ -154,36 +153,21 @@ def with_values(frame: FrameT, column: str, key: str, values: Mapping[str, str])
     return frame.with_columns(pl.coalesce(column, found).alias(column))
 
 
-def finished(
-    frame: pl.LazyFrame,
-    kept: Sequence[str],
-    *,
-    has_own_item: bool,
-    several: bool = False,
-    models: Mapping[str, str] | None = None,
-) -> pl.LazyFrame:
-    """Read the lists, and settle which item a row belongs to.
-
-    With `several`, `expected` is a list of references. `models` names the model of files that name none.
-    """
+def finished(frame: pl.LazyFrame, *, several: bool) -> pl.LazyFrame:
+    """Read the lists, of which `expected` may be one, and the counts."""
     expected = pl.col("expected")
+    plain = expected.str.strip_prefix(SEVERAL)
     if several:
-        listed = pl.when(expected.str.starts_with(SEVERAL)).then(expected.str.strip_prefix(SEVERAL))
+        listed = pl.when(expected.str.starts_with(SEVERAL)).then(plain)
         one = pl.when(expected.is_not_null()).then(pl.concat_list(expected))
-        frame = frame.with_columns(
-            pl.coalesce(listed.str.json_decode(pl.List(pl.String())), one).alias("expected")
-        )
-    else:
-        frame = frame.with_columns(expected.str.strip_prefix(SEVERAL))
-    frame = with_values(frame, "model", OF_FILE, models or {})
+        plain = pl.coalesce(listed.str.json_decode(pl.List(pl.String())), one)
     lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
-    item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
     # What took nothing and gave nothing was never counted.
     counts = {
         name: pl.when((pl.col(name) != 0) | pl.col("output").is_not_null()).then(pl.col(name))
         for name in ("input_tokens", "output_tokens", "cost")
     }
-    return frame.with_columns(item_id=item, **lists, **counts).select(*CANONICAL, *kept)
+    return frame.with_columns(plain.alias("expected"), **lists, **counts)
 
 
 def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]) -> Field | None:
@@ -195,9 +179,8 @@ def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr
             # Tables of chats often have an `id` that is the same everywhere.
             places = [place for place in places if place.path == name or place.path not in group.constant]
         return group.field(places)
-    reading = {"question": "item", "expected": "references"}.get(name, "text")
-    if name in ("tool_calls", "contexts"):
-        reading = READINGS[name]
+    readings = {"question": "item", "expected": "references", "tool_calls": "calls", "contexts": "contexts"}
+    reading = readings.get(name, "text")
     if isinstance(mapped, str):
         return group.source_field(mapped, reading)
     text = mapped.cast(pl.String)
@@ -508,6 +491,6 @@ def conversations(traces: FrameT) -> FrameT:
         ),
         pl.col(_ROW).min(),
     )
-    own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
+    own = pl.coalesce("item_id", read_value(pl.col("__items").list.join("\n", ignore_nulls=True), "hash"))
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result

@@ -112,9 +112,8 @@ def scan_traces(
     │ 3 + 3? ┆ null   ┆ 6        │
     └────────┴────────┴──────────┘
     """
-    rows = "traces" if rows is None else rows
-    check_options(columns or {}, keep, rows)
-    query = make_query(path, format, columns or {}, keep, storage_options)
+    columns, rows = check_options(columns, keep, rows)
+    query = make_query(path, format, columns, keep, storage_options)
     _log.info("%s", query.detection)
     query.survey()
     for group in query.groups if rows != "all" else ():
@@ -252,9 +251,7 @@ def read_traces(
     FileNotFoundError
         If a path stands for no file.
     """
-    rows = "traces" if rows is None else rows
-    columns = columns or {}
-    check_options(columns, keep, rows)
+    columns, rows = check_options(columns, keep, rows)
     is_plain = as_is is not None and format == "auto" and not columns and not keep
     found = sort_files(
         path,

@@ -13,7 +13,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from polars_evals import _native
-from polars_evals._polars import TIME_CASTS, format_text, is_map
+from polars_evals._polars import TIME_CASTS, format_text
 from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.traces.content import Kind, TraceFile, beginnings
 from polars_evals.traces.platforms import GENERIC
@@ -26,6 +26,7 @@ from polars_evals.traces.read import (
     LINE,
     NUMBER,
     as_record,
+    encodable,
     read_records,
     read_text,
     record_frames,
@@ -57,15 +58,10 @@ def as_text(field: Field) -> pl.Expr:
     expr, dtype = field
     if isinstance(dtype, pl.String):
         return expr
-    if isinstance(dtype, pl.Struct):
-        # A null struct is encoded as the text "null"; the root path turns that into a null.
-        return json_text(expr).str.json_path_match("$")
-    if is_map(dtype):
-        entries = pl.List(pl.Struct({"key": dtype.key, "value": dtype.value}))
-        return as_text(Field(expr.cast(entries), entries))
-    if isinstance(dtype, pl.List | pl.Array):
-        return json_text(pl.struct(value=expr)).str.json_path_match("$.value")
-    return expr.cast(pl.String)
+    if not dtype.is_nested():
+        return expr.cast(pl.String)
+    # A null is encoded as the text "null"; the path turns that into a null.
+    return json_text(pl.struct(value=encodable(expr, dtype))).str.json_path_match("$.value")
 
 
 _OFFSET = r"[+-]\d{2}:?\d{2}$"
@@ -132,14 +128,14 @@ def _epoch(number: pl.Expr) -> pl.Expr:
     """
     microseconds = (
         pl.when(number.abs() < 1e11)
-        .then((number * 1_000_000).cast(pl.Int64, strict=False))
+        .then(number * 1_000_000)
         .when(number.abs() < 1e14)
-        .then((number * 1_000).cast(pl.Int64, strict=False))
+        .then(number * 1_000)
         .when(number.abs() < 1e17)
-        .then(number.cast(pl.Int64, strict=False))
-        .otherwise((number // 1_000).cast(pl.Int64, strict=False))
+        .then(number)
+        .otherwise(number // 1_000)
     )
-    return microseconds.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return microseconds.cast(pl.Int64, strict=False).cast(TIME)
 
 
 @dataclass
@@ -576,20 +572,14 @@ def stack_frames(frames: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
     joined = dict[str, pl.DataType]()
     for schema in schemas:
         _join(joined, schema)
-    return pl.concat(
-        [
-            frame.select(
-                (
-                    pl.lit(None, dtype)
-                    if name not in schema
-                    else pl.col(name)
-                    if schema[name] == dtype
-                    else as_text(Field(pl.col(name), schema[name]))
-                    if isinstance(dtype, pl.String)
-                    else pl.col(name).cast(dtype)
-                ).alias(name)
-                for name, dtype in joined.items()
-            )
-            for frame, schema in zip(frames, schemas, strict=True)
-        ]
-    )
+    alike = [
+        frame.with_columns(
+            as_text(Field(pl.col(name), dtype))
+            if joined[name] == pl.String()
+            else pl.col(name).cast(joined[name])
+            for name, dtype in schema.items()
+            if dtype != joined[name]
+        )
+        for frame, schema in zip(frames, schemas, strict=True)
+    ]
+    return pl.concat(alike, how="diagonal")
