@@ -184,8 +184,7 @@ def timeline(
     judged = _judged(
         changes, grid, reference=reference, alpha=alpha, min_effect=min_effect, measures=read.measures
     )
-    notes = [*notes, *read.notes, *_autocorrelation_note(changes)]
-    notes += _without_support(followed) if strata else []
+    notes += [*read.notes, *_autocorrelation_note(changes), *_without_support(followed)]
     notes += _mix_notes(rows, [group for group in sets if set(group) != set(strata)], reference)
     return Timeline(
         summary=_rows_of(judged),
@@ -262,8 +261,7 @@ def _follow(
     windows = Windows(rows, mean, floats(frame["spread"]), series.bounded)
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = reference_of(windows, inside)
-    nothing = np.full(len(n), np.nan)
-    sigma, p, p_change = nothing, nothing, nothing
+    sigma, p, p_change = np.full((3, len(n)), np.nan)
     segments, change = list[dict[str, Any]](), dict[str, Any]()
     if known is not None:
         sigma = deviations(windows, known)
@@ -278,24 +276,18 @@ def _follow(
     ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
     labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
     pass_low, pass_high = wilson(rate * labels, labels, alpha)
-    window = pl.col("window")
-    following = offset_by(window, every, frame.schema["window"])
+    following = offset_by(pl.col("window"), every, frame.schema["window"])
     followed = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
-        "window", pl.coalesce(window.shift(-1), following).alias("window_end"), "n", "n_null", "mean",
-        column("ci_low", ci_low), column("ci_high", ci_high), "pass_rate",
+        "window", pl.coalesce(pl.col("window").shift(-1), following).alias("window_end"), "n", "n_null",
+        "mean", column("ci_low", ci_low), column("ci_high", ci_high), "pass_rate",
         column("pass_ci_low", pass_low), column("pass_ci_high", pass_high), pl.Series("reference", inside),
         column("center", np.full(len(n), centre)), column("limit_low", low), column("limit_high", high),
         column("outside", np.where(np.isnan(sigma), np.nan, (mean < low) | (mean > high))).cast(pl.Boolean),
         column("p_always_valid", p), column("p_change", p_change),
     )  # fmt: skip
-    change |= series.identity | {
-        "windows": len(n),
-        "empty_windows": int((n == 0).sum()),
-        "n": int(n.sum()),
-        "p_always_valid": p[-1],
-        "p_change": p_change[-1],
-    }
+    change |= series.identity | {"windows": len(n), "empty_windows": int((n == 0).sum()), "n": int(n.sum())}
+    change |= {"p_always_valid": p[-1], "p_change": p_change[-1]}
     return _Followed(followed, [series.identity | one for one in segments], change, missed)
 
 
@@ -457,10 +449,7 @@ def _verdict(
     elif row["began"] is not None:
         history = f"the level changed on {began}; since then "
     if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
-        return (
-            "no_change",
-            f"{history}any change from the reference is smaller than {effect} ({interval})",
-        )
+        return "no_change", f"{history}any change from the reference is smaller than {effect} ({interval})"
     if clear and row["began"] is None:
         reason = f"a change is likely, but not confirmed by so few rows ({tested})"
     elif clear:
