@@ -304,13 +304,12 @@ def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: i
     """Say which columns to slice by have another mix than in the reference period."""
     counts = rows.group_by("window").len("n").sort("window")
     inside = counts.filter(in_reference(counts, reference))["window"]
+    early = rows["window"].is_in(inside.implode()).to_numpy()
     notes = []
     for group in sets:
-        keys = [columns.trait(name) for name in group]
-        early = pl.col("window").is_in(inside.implode())
-        table = rows.group_by(keys).agg(early.sum().alias("a"), (~early).sum().alias("b"))
-        early_rows, later_rows = (np.repeat(np.arange(table.height), table[side]) for side in ("a", "b"))
-        if mix_differs(early_rows, later_rows, table.height):
+        place = rows.select(pl.struct(map(columns.trait, group)).rank("dense").cast(pl.Int64)).to_series()
+        strata = place.to_numpy() - 1
+        if mix_differs(strata[early], strata[~early], int(strata.max()) + 1):
             name = ", ".join(group)
             notes.append(
                 f"the mix of {name} differs from that of the reference period, which can move the level: "
@@ -348,13 +347,9 @@ def _judged(
         _verdict(row, reference, alpha, min_effect, measures.get(row["metric"]))
         for row in frame.iter_rows(named=True)
     ]
-    return frame.select(
-        pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value"),
-        "q_value",
-        "autocorrelation",
-        pl.Series("verdict", [verdict for verdict, _ in judged], dtype=pl.Enum(VERDICTS)),
-        pl.Series("reason", [reason for _, reason in judged], dtype=pl.String),
-    )
+    last = pl.DataFrame(judged, {"verdict": pl.Enum(VERDICTS), "reason": pl.String}, orient="row")
+    first = pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value")
+    return frame.select(first, "q_value", "autocorrelation").hstack(last)
 
 
 # What a row says of the pass rate, by what it says of the mean.
@@ -378,8 +373,8 @@ def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     both = _beside(judged.rename({"verdict": "score_verdict"}), ["metric", "version", "slice"], {
         "score_verdict" if mean == "verdict" else mean: rate for mean, rate in PASS_COLUMNS.items()
     })  # fmt: skip
-    verdicts = both.select("score_verdict", "pass_verdict").cast(pl.String).rows()
-    verdict = pl.Series("verdict", [combine(filter(None, one)) for one in verdicts], pl.Enum(VERDICTS))
+    verdicts = [combine(filter(None, one)) for one in both.select("score_verdict", "pass_verdict").rows()]
+    verdict = pl.Series("verdict", verdicts, pl.Enum(VERDICTS))
     both = both.with_columns(verdict)
     # Where the pass rate alone gives the verdict.
     by_rate = (pl.col("pass_verdict") == verdict) & (pl.col("score_verdict") != verdict)
@@ -406,8 +401,7 @@ def _beside(frame: pl.DataFrame, keys: Sequence[str], taken: Mapping[str, str]) 
 
 def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Say where windows resemble their neighbours."""
-    found = [one["autocorrelation"] for one in changes if one.get("alike")]
-    if not found:
+    if not (found := [one["autocorrelation"] for one in changes if one.get("alike")]):
         return []
     some = f"in {len(found):,} of {len(changes):,} series" if len(changes) > 1 else "here"
     return [
