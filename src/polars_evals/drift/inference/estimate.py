@@ -339,14 +339,11 @@ def _facts(
     before, after = parts[0].before, parts[0].after
     there = ~np.isnan(before), ~np.isnan(after)
     both = there[0] & there[1]
-    rates = [parts[1].before, parts[1].after] if len(parts) > 1 else [np.full(len(before), np.nan)] * 2
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         return np.array([mask.sum()]) if count == 1 else np.bincount(codes[mask], minlength=count)
 
     n_b, n_c, n_both = (counted(one) for one in (there[0] & ~both, there[1] & ~both, both))
-    both_labels = counted(~np.isnan(rates[1] - rates[0]))
-    labels = [both_labels if pairs.paired else counted(~np.isnan(one)) for one in rates]
     found: Columns = {
         "paired": [pairs.paired] * count,
         "n": n_both if pairs.paired else n_b + n_c,
@@ -354,14 +351,20 @@ def _facts(
         "n_candidate_only": n_c,
         "correlation": _correlation(before[both], after[both], codes[both], count),
         "repeated": counted(pairs.repeated),
-        "baseline_labels": labels[0],
-        "candidate_labels": labels[1],
+        "baseline_labels": [0] * count,
+        "candidate_labels": [0] * count,
     }
     # An aggregate has no values that are spread.
     if spec.kind(name) != "aggregate":
         samples = pairs.samples(name, slicing)
         found["ks"] = [ks(*one) for one in samples]
         found["psi"], found["psi_chance"] = zip(*(psi(*one) for one in samples), strict=True)
+    if len(parts) == 1:
+        return found
+    rates = [parts[1].before, parts[1].after]
+    both_labels = counted(~np.isnan(rates[1] - rates[0]))
+    for key, rate in zip(("baseline_labels", "candidate_labels"), rates, strict=True):
+        found[key] = both_labels if pairs.paired else counted(~np.isnan(rate))
     with np.errstate(invalid="ignore"):
         # With repeats the majority counts, and half of them is none.
         passed, failed = [one > 0.5 for one in rates], [one < 0.5 for one in rates]
