@@ -15,7 +15,7 @@ from polars_evals.drift.inference import slopes
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.result import Plotted
-from polars_evals.wording import cell, counted, left_out, verb
+from polars_evals.wording import counted, left_out, line, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +165,7 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
     strange = f"is {schema[truth]}"
     if verdicts is not None:
         others = rows["said"].filter(verdicts.is_null()).drop_nulls()
-        strange = f"holds {cell(str(others[0]))!r}, which is not a verdict" if others.len() else ""
+        strange = f"holds {line(str(others[0]), 60)!r}, which is not a verdict" if others.len() else ""
     if verdicts is None or strange:
         raise pl.exceptions.InvalidOperationError(f"truth={truth!r} {strange}; verdicts are {TRUTHS}")
     return rows.select(verdicts.alias("truth"), *(pl.col(f"{name}:score").alias(name) for name in metrics))

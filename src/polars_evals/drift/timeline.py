@@ -25,7 +25,7 @@ from polars_evals.drift.segments import SIGMAS, Monitor, Windows, deviations, re
 from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
 from polars_evals.drift.windows import all_windows, in_reference, series_of, to_reference_mix
 from polars_evals.suite.measure import PART
-from polars_evals.wording import cell, left_out, listed, verb
+from polars_evals.wording import left_out, listed, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -426,7 +426,8 @@ def _verdict(
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"
     tested = f"{interval}, not corrected; corrected q = {q:.2g}"
-    began, earlier = (cell(row[name]) for name in ("began", "earlier"))
+    # The time of a window that begins at midnight says nothing.
+    began, earlier = (str(row[name]).partition(" 00:00:00")[0] for name in ("began", "earlier"))
     # There was a change, and it still is one; after several, the present level must differ from the first.
     clear = low > 0 or high < 0
     lasting = clear if row["earlier"] is None else row["p_current"] <= alpha
