@@ -152,7 +152,7 @@ def check_traces(
     columns, rows = check_options(columns, keep, rows)
     files = sort_files(path, format, storage_options, output=columns.get("output"))
     failed = {file: str(error) for file, error in files.failed.items()}
-    query = None
+    query = query_of([], {}, columns, keep, storage_options)
     try:
         if files.recognized:
             query = query_of(files.recognized, files.left_out, columns, keep, storage_options)
@@ -160,8 +160,7 @@ def check_traces(
         failed |= {one.file.name: str(error) for one in files.recognized}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]
     reasons, answers = list[dict[str, Any]](), list[pl.DataFrame]()
-    for group in query.groups if query else []:
-        assert query is not None
+    for group in query.groups:
         for numbers, answered in _counts(query, group, rows, found):
             answers.append(answered)
             total = numbers.get_column("answers").sum()
@@ -172,12 +171,12 @@ def check_traces(
                 reasons += _reasons(row)
     order = {file: place for place, file in enumerate(files.files)}
     found.sort(key=lambda row: order[str(row["file"])])
-    all_rows = _with_models(pl.concat(answers), query) if query and answers else None
+    all_rows = _with_models(pl.concat(answers), query) if answers else None
     pairing, versions = _pairing(all_rows)
     return TraceCheck(
         pl.DataFrame([{name: row.get(name) for name in _FILES} for row in found], schema=_FILES),
         pl.DataFrame(reasons, schema=_REASONS),
-        dict(query.detection.left_out) if query else {},
+        query.detection.left_out,
         pairing,
         versions,
         tuple(_warnings(all_rows, pairing)),
@@ -227,8 +226,7 @@ def _count(query: TraceQuery, group: Table | Stream, chosen: Rows) -> tuple[pl.D
 
 def _with_models(rows: pl.DataFrame, query: TraceQuery) -> pl.DataFrame:
     """Name the models of files that name none, as a scan does."""
-    lacking = rows.group_by(OF_FILE, maintain_order=True).agg(pl.col("model", "version").count())
-    named = set(lacking.filter(pl.col("model") + pl.col("version") > 0).get_column(OF_FILE))
+    named = set(rows.filter(pl.coalesce("model", "version").is_not_null()).get_column(OF_FILE))
     tables = [group for group in query.groups if not group.platform.spans]
     nameless = [file for group in tables for file in group.files if file not in named]
     models = {} if {"model", "version"} & set(query.columns) else file_models(nameless)
@@ -266,20 +264,17 @@ def _pairing(rows: pl.DataFrame | None) -> tuple[float | None, tuple[str, tuple[
 def _warnings(rows: pl.DataFrame | None, pairing: float | None) -> list[str]:
     if rows is None or rows.is_empty():
         return []
-    warnings = []
+    warnings, total = list[str](), counted(rows.height, "row")
     if not rows.get_column("has_expected").any():
         warnings.append(
             "expected is null in every row; metrics that compare with it score 0.0. Add it from a data set "
             'with pe.with_expected(traces, dataset), or name its column with columns={"expected": ...}'
         )
     elif lacking := int((~rows.get_column("has_expected")).sum()):
+        warnings.append(f"{lacking:,} of {total} {verb(lacking, 'has', 'have')} no expected value")
+    if nameless := rows.get_column("item").null_count():
         warnings.append(
-            f"{lacking:,} of {counted(rows.height, 'row')} {verb(lacking, 'has', 'have')} no expected value"
-        )
-    nameless = rows.get_column("item").null_count()
-    if nameless:
-        warnings.append(
-            f"{nameless:,} of {counted(rows.height, 'row')} {verb(nameless, 'has', 'have')} no item: "
+            f"{nameless:,} of {total} {verb(nameless, 'has', 'have')} no item: "
             "the question is blank or missing"
         )
     if pairing is not None and pairing < 0.5:

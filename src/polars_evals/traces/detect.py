@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -13,16 +14,9 @@ import polars as pl
 
 from polars_evals._polars import TIME_CASTS
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.content import (
-    Kind,
-    TraceFile,
-    expand,
-    kind_of,
-    named_files,
-    refuse_large_parquet,
-)
+from polars_evals.traces.content import Kind, TraceFile, expand, kind_of, named_files, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
-from polars_evals.traces.propose import as_options, propose, propose_columns
+from polars_evals.traces.propose import SAMPLE_ROWS, propose
 from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
@@ -213,13 +207,16 @@ def _recognize(file: TraceFile) -> Recognized:
 def _proposal(file: TraceFile) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if file.kind in ("parquet", "csv"):
-        proposed = propose_columns(scan_table(file, None))
+        records = scan_table(file, None).head(SAMPLE_ROWS).collect().to_dicts()
     else:
-        proposed = propose([record for record in sample(file, None) if isinstance(record, dict)])
+        records = [record for record in sample(file, None) if isinstance(record, dict)]
+    proposed = propose(records)
     if "output" not in proposed:
         return 'name the column of the answers with columns={"output": ...}, '
-    options = as_options(proposed)
-    mapped = ", ".join(f'"{name}": "{path}"' for name, path in proposed.items() if name != path)
+    # What has its canonical name needs no option.
+    given = {name: path for name, path in proposed.items() if name != path}
+    mapped = ", ".join(f'"{name}": "{path}"' for name, path in given.items())
+    options = " ".join(f"--column {shlex.quote(f'{name}={path}')}" for name, path in given.items())
     return f"read it with columns={{{mapped}}} (command line: {options}) if these are right, "
 
 

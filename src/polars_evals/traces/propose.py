@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-import polars as pl
 
 # How many rows are looked at.
 SAMPLE_ROWS = 200
@@ -48,26 +45,14 @@ _EITHER = ("answer", "result", "content", "final_answer")
 _NOT_TEXT = re.compile(r"(^|_)(score|scores|correct|accuracy|length|len|tokens?|latency|cost|rating|grade)$")
 
 
-def propose_columns(frame: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
-    """
-    Propose which columns of a table hold `output`, `input`, `expected`, `item_id` and `model`.
-
-    Names and contents of the first rows decide. A column with nested values is proposed as a path
-    (`outputs.answer`, `responses[0]`), as `columns=` of [`scan_traces`][polars_evals.scan_traces] takes it.
-    What no column looks like is missing. A proposal is for a person to confirm: it is not applied by itself.
+def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Propose columns from the first records of a table, as `columns=` takes them, for a person to confirm.
 
     Examples
     --------
-    >>> table = pl.DataFrame({"question": ["2 + 2?"], "answer": ["4"], "pred": ["5"]})
-    >>> propose_columns(table)
+    >>> propose([{"question": "2 + 2?", "answer": "4", "pred": "5"}])
     {'input': 'question', 'output': 'pred', 'expected': 'answer'}
     """
-    head = frame.lazy().head(SAMPLE_ROWS).collect()
-    return propose(head.to_dicts())
-
-
-def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Propose columns from the first records of a table."""
     values = dict[str, list[Any]]()
     for record in records:
         for path, value in _leaves(record):
@@ -99,12 +84,6 @@ def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         for name, paths in found.items()
     }
     return {name: path for name, path in best.items() if path is not None}
-
-
-def as_options(proposed: Mapping[str, str]) -> str:
-    """Write a proposal as options of the command; what has its canonical name needs none."""
-    given = [f"{name}={path}" for name, path in proposed.items() if name != path]
-    return " ".join(f"--column {shlex.quote(one)}" for one in given)
 
 
 def _leaves(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

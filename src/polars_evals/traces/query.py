@@ -367,34 +367,24 @@ def query_of(
 
 def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
     """Put together the files that one scan can read: columns may come and go, types may not change."""
-    groups: list[Table | Stream] = []
+    groups = list[tuple[object, Table | Stream]]()
     for file, platform, _ in files:
         marks = platform.unpack_marks
         unpacks = platform.unpack is not None and (not marks or bool(marks & file.names))
         is_table = file.kind in ("csv", "parquet") and not unpacks
-        for group in groups:
-            if group.platform is not platform or group.hive != file.hive:
-                continue
-            if isinstance(group, Stream):
-                if is_table or group.unpacks != unpacks:
-                    continue
-                group.schema.update(file.schema)
+        key = (platform.name, file.hive, file.kind if is_table else unpacks)
+        columns = dict(file.schema)
+        for other, group in groups:
+            joined = merge_schemas(group.schema, columns) if is_table else group.schema | columns
+            if other == key and joined is not None:
+                group.schema = joined
                 group.constant &= file.constant
-            elif is_table and group.kind == file.kind:
-                merged = merge_schemas(group.schema, file.schema)
-                if merged is None:
-                    continue
-                group.schema = merged
-            else:
-                continue
-            group.members.append(file)
-            break
+                group.members.append(file)
+                break
         else:
-            if is_table:
-                groups.append(Table(platform, [file], dict(file.schema)))
-            else:
-                groups.append(Stream(platform, [file], dict(file.schema), unpacks, set(file.constant)))
-    return groups
+            stream = Stream(platform, [file], columns, file.constant, unpacks)
+            groups.append((key, Table(platform, [file], columns) if is_table else stream))
+    return [group for _, group in groups]
 
 
 def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
@@ -415,17 +405,15 @@ def _require(name: str, groups: Sequence[Table | Stream], option: str) -> None:
 
 def _require_output(groups: Sequence[Table | Stream]) -> None:
     """Insist that tables have a column where their platform has its answers."""
-    tables = [group for group in groups if isinstance(group, Table)]
-    if len(tables) < len(groups) or not tables:
-        return
-    for group in tables:
-        places = candidates(group.platform, "output")
-        if not group.schema or any(group.knows(place.path) for place in places):
+    places = {group.platform.name: candidates(group.platform, "output") for group in groups}
+    for group in groups:
+        known = (group.knows(place.path) for place in places[group.platform.name])
+        if isinstance(group, Stream) or not group.schema or any(known):
             return
-    group = tables[0]
-    wanted = dict.fromkeys(
-        re.split(r"[.\[]", place.path)[0] for place in candidates(group.platform, "output")
-    )
+    if not groups:
+        return
+    group = groups[0]
+    wanted = dict.fromkeys(re.split(r"[.\[]", place.path)[0] for place in places[group.platform.name])
     where = "" if group.platform is GENERIC else f", where {group.platform.title} has its outputs"
     raise pl.exceptions.ColumnNotFoundError(
         f"{group.files[0]!r} has no column {' or '.join(map(repr, wanted))}{where}; name it with "

@@ -19,14 +19,7 @@ from polars_evals import _native
 from polars_evals._polars import is_map, scan_lines
 from polars_evals.expressions.python import elementwise, json_text
 from polars_evals.storage.paths import local_path
-from polars_evals.traces.content import (
-    LONGEST_RECORD,
-    UNPACKED_BYTES,
-    TraceFile,
-    guarded,
-    pieces,
-    too_long,
-)
+from polars_evals.traces.content import LONGEST_RECORD, UNPACKED_BYTES, TraceFile, guarded, pieces, too_long
 from polars_evals.traces.platforms import PLATFORMS
 from polars_evals.traces.platforms.base import BrokenRecordError, Candidate, Record
 from polars_evals.wording import line

@@ -8,14 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from polars_evals._polars import NOTHING_OF_EMPTY, format_text
-from polars_evals.traces.platforms.base import (
-    EVALUATION,
-    HELPERS,
-    SCORER,
-    Candidate,
-    Platform,
-    candidates,
-)
+from polars_evals.traces.platforms.base import EVALUATION, HELPERS, SCORER, Candidate, Platform, candidates
 from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value
 from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -162,29 +162,17 @@ def trace_files(
 
 @dataclass(frozen=True)
 class Reading:
-    """Files that are read together, and what became of each.
+    """Files that are read together, and what became of each."""
 
-    Attributes
-    ----------
-    frame
-        The rows of all files that can be read, with `source_file` (the path as it was given or found),
-        `source_row` (the row's number in its file, from 0) and `source_broken` (what is wrong with the
-        record; null where nothing is). None where there is no such file.
-    formats
-        The files that the frame reads, with their format; `table` for a table of no platform.
-    left_out
-        The files that are no traces, such as manifests and empty files, with the reason.
-    failed
-        The files that cannot or must not be read, with the reason.
-    strays
-        Those of them that have no known format, and would be left out beside a file of traces.
-    """
-
+    # The rows of all files that can be read, with the columns of `SOURCE`; None where there is no such file.
     frame: pl.LazyFrame | None
-    formats: Mapping[str, str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-    strays: Collection[str] = ()
+    # The files that the frame reads, with their format; `table` for a table of no platform.
+    formats: Mapping[str, str]
+    # The files that are no traces, and those that cannot or must not be read, with the reason.
+    left_out: Mapping[str, str]
+    failed: Mapping[str, str]
+    # Those of `failed` that have no known format, and would be left out beside a file of traces.
+    strays: Collection[str]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -217,39 +205,19 @@ def read_traces(
     copies: Mapping[str, str] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Reading:
-    """
-    Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
+    """Read a set of paths as `scan_traces` does, and set files apart that cannot be read.
 
     Every command and job reads through this function, so that all of them give the same rows and counts. The
     frame is made once for all files: a trace whose spans stand in two of them is one row. A file that breaks
     later than its first records raises when the frame is collected; read the halves of the set by themselves
     to get the rows of the others.
 
-    Parameters
-    ----------
-    path, format, columns, keep, rows, storage_options
-        As in [`scan_traces`][polars_evals.scan_traces].
-    as_is
-        Columns that the caller needs. If given, a table of no platform that has all of them, or a column
-        `output`, is read with all its columns and their types. `ts` becomes UTC, and a column of two kinds
-        becomes text.
-    dataset
-        Where the expected values are, if not in the files.
-    apart
-        Read each file as if it were the only one: spans of a trace in two files are two rows.
-    explicit
-        The files that a user named one by one, if not all that are given: of the others, those that are no
-        traces are left out.
-    name_models
-        Name the models of files that have none by what tells the files apart, as `scan_traces` does, and the
-        items of tables that have none by `input`. Not for files of different days.
-    copies
-        For files that are read from a copy, its path. Such a file need not be on this machine.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path stands for no file.
+    `as_is` are columns that the caller needs: a table of no platform that has all of them, or a column
+    `output`, is read with all its columns and their types. With `apart`, each file is read as if it were the
+    only one. `explicit` are the files that a user named one by one, if not all; of the others, those that are
+    no traces are left out. With `name_models`, files that name no model get one by what tells them apart, and
+    tables without items get them by `input`: not for files of different days. `copies` holds the paths of
+    files that are read from a copy, and need not be on this machine.
     """
     columns, rows = check_options(columns, keep, rows)
     is_plain = as_is is not None and format == "auto" and not columns and not keep
@@ -334,8 +302,7 @@ def _completed(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:
     """Add the models of files that name none, and the items of a table that has none."""
     schema = table.collect_schema()
     if models and "version" not in schema:
-        if "model" not in schema:
-            table = table.with_columns(model=pl.lit(None, pl.String))
+        table = table if "model" in schema else table.with_columns(model=pl.lit(None, pl.String))
         table = with_values(table, "model", "source_file", models)
     if "item_id" not in schema and schema.get("input") == pl.String():
         table = table.with_columns(item_id=read_value(pl.col("input"), "item"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -146,6 +146,8 @@ class Group:
     members: list[TraceFile]
     # The columns or keys of all of them.
     schema: dict[str, pl.DataType]
+    # Those that say the same in all of the first records.
+    constant: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[str]:
@@ -252,7 +254,6 @@ class Stream(Group):
 
     # Whether the platform must take the records apart.
     unpacks: bool = False
-    constant: set[str] = field(default_factory=set)
     # The fields that were asked for, and so must be read from the records.
     used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
     # The source's own keys that were asked for, which unpacking must keep.
@@ -289,19 +290,29 @@ class Stream(Group):
 
     def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
         """Scan the files: the fields that are used, as texts."""
-        text = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        texts = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
+        schema = pl.Schema({**texts, NUMBER: pl.Int64()})
 
-        def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        def source(
+            columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            wanted = list(schema) if columns is None else columns
             fields = {name: places for name, places in self.used.items() if name in wanted}
-            for records in self.records(storage_options, at_once=at_once):
-                if not fields and BROKEN not in wanted:
-                    yield records
-                    continue
-                values = read_records(records.get_column(LINE), fields, self.unless)
-                refuse_deep(records, values)
-                yield records.hstack(values)
+            # A caller who wants a few rows does not wait for those of other files.
+            for frame in self.records(storage_options, at_once=BATCH_BYTES if rows is None else 0):
+                if fields or BROKEN in wanted:
+                    values = read_records(frame.get_column(LINE), fields, self.unless)
+                    refuse_deep(frame, values)
+                    frame.hstack(values, in_place=True)
+                found = frame if predicate is None else frame.filter(predicate)
+                if rows is not None:
+                    found = found.head(rows)
+                    rows -= found.height
+                yield found.select(wanted)
+                if rows == 0:
+                    return
 
-        return self._with_folders(_scan_frames(pl.Schema({**text, NUMBER: pl.Int64()}), frames))
+        return self._with_folders(register_io_source(source, schema=schema))
 
     def records(
         self,
@@ -332,28 +343,6 @@ class Stream(Group):
             yield pl.concat(held)
 
 
-def _scan_frames(
-    schema: pl.Schema, frames: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
-) -> pl.LazyFrame:
-    """Scan frames that are made as they are needed, from the wanted columns and the bytes to read at once."""
-
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        wanted = list(schema) if columns is None else columns
-        # A caller who wants a few rows does not wait for those of other files.
-        for frame in frames(wanted, BATCH_BYTES if rows is None else 0):
-            found = frame if predicate is None else frame.filter(predicate)
-            if rows is not None:
-                found = found.head(rows)
-                rows -= found.height
-            yield found.select(wanted)
-            if rows == 0:
-                return
-
-    return register_io_source(source, schema=schema)
-
-
 def merge_schemas(
     left: Mapping[str, pl.DataType], right: Mapping[str, pl.DataType], *, widen: bool = False
 ) -> dict[str, pl.DataType] | None:
@@ -368,11 +357,7 @@ def merge_schemas(
 
 
 def _merge_types(left: pl.DataType, right: pl.DataType, *, widen: bool = False) -> pl.DataType | None:
-    """
-    Find the type that both can be read as; None where there is none.
-
-    A column without values takes any type, structs take all fields. With `widen`, numbers become floats.
-    """
+    """Find the type that both can be read as: structs take all fields, with `widen` numbers become floats."""
     if left == right or isinstance(right, pl.Null):
         return left
     if isinstance(left, pl.Null):
@@ -392,7 +377,8 @@ def _members(dtype: pl.Struct) -> dict[str, pl.DataType]:
     return {member.name: instance(member.dtype) for member in dtype.fields}
 
 
-# Where a row is from: its file, its number there, and what is wrong with its record.
+# Where a row is from: its file, as it was given or found, its number there, from 0, and what is wrong with
+# its record; null where nothing is.
 SOURCE: Mapping[str, pl.DataType] = {
     "source_file": pl.String(),
     "source_row": pl.Int64(),
@@ -423,14 +409,7 @@ def scan_tables(
 ) -> list[pl.LazyFrame]:
     """Scan tables with all their columns and those of `SOURCE`.
 
-    Parameters
-    ----------
-    files
-        The files.
-    texts
-        Columns of CSV files that stay text, whatever they look like.
-    failed
-        Gets the files that cannot be read, with the reason.
+    The columns `texts` of CSV files stay text. `failed` gets the files that cannot be read.
     """
     frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
     for file in files:
@@ -485,25 +464,17 @@ def _scan_records(
     stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
 ) -> pl.LazyFrame:
     """Scan JSON; each key is a column, with the type that fits all its values."""
-    schema = _types(stream, failed, storage_options)
-    source = pl.Schema({**schema, FILE: pl.String(), NUMBER: pl.Int64(), BROKEN: pl.String()})
-
-    def frames(wanted: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        keys = [name for name in wanted if name in schema]
-        places = {name: [Candidate(name, "json" if schema[name].is_nested() else "text")] for name in keys}
-        for frame in stream.records(storage_options, at_once=at_once):
-            found = read_records(frame.get_column(LINE), places)
-            refuse_deep(frame, found)
-            typed = found.select(*(_typed(name, schema[name]) for name in keys), BROKEN)
-            yield typed.hstack([frame.get_column(FILE), frame.get_column(NUMBER) - 1])
-
-    return _scan_frames(source, frames)
+    columns = list[pl.Expr]()
+    for name, dtype in _types(stream, failed, storage_options).items():
+        text = f"@{len(columns)}"
+        stream.used[text] = [Candidate(name, "json" if dtype.is_nested() else "text")]
+        columns.append(_typed(pl.col(text), dtype).alias(name))
+    return stream.scan(storage_options).select(*columns, FILE, pl.col(NUMBER) - 1, BROKEN)
 
 
-def _typed(name: str, dtype: pl.DataType) -> pl.Expr:
-    text = pl.col(name)
+def _typed(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Boolean):
-        return (text == "true").alias(name)
+        return text == "true"
     if dtype.is_nested():
         return text.str.json_decode(dtype)
     return text if isinstance(dtype, pl.String) else text.cast(dtype, strict=False)
