@@ -152,10 +152,10 @@ def check_traces(
     columns, rows = check_options(columns, keep, rows)
     files = sort_files(path, format, storage_options, output=columns.get("output"))
     failed = {file: str(error) for file, error in files.failed.items()}
-    query = query_of([], {}, columns, keep, storage_options)
+    query = query_of([], {}, columns, keep)
     try:
         if files.recognized:
-            query = query_of(files.recognized, files.left_out, columns, keep, storage_options)
+            query = query_of(files.recognized, files.left_out, columns, keep)
     except pl.exceptions.PolarsError as error:
         failed |= {one.file.name: str(error) for one in files.recognized}
     found: list[dict[str, Any]] = [{"file": file, "error": error} for file, error in failed.items()]

@@ -59,8 +59,9 @@ class TraceFile:
 
     name: str
     kind: Kind
-    # Where its bytes are, which may be a copy.
+    # Where its bytes are, which may be a copy, and the options of their store.
     path: str
+    storage_options: dict[str, Any] | None = None
     # The folders named `key=value` that it is in.
     hive: tuple[str, ...] = ()
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)

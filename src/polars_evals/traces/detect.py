@@ -136,12 +136,14 @@ def look(name: str, storage_options: dict[str, Any] | None, copy: str | None = N
         shown = os.fsencode(name).decode(errors="backslashreplace")
         raise pl.exceptions.ComputeError(f"the name of {shown!r} is not valid Unicode; rename the file")
     try:
-        file = TraceFile(name, kind_of(path), path, tuple(key for key, _ in _HIVE.findall(name)))
+        file = TraceFile(
+            name, kind_of(path), path, storage_options, tuple(key for key, _ in _HIVE.findall(name))
+        )
         if file.kind == "parquet":
             refuse_large_parquet(path)
         if file.kind not in ("parquet", "csv"):
-            return _with_keys(file, sample(file, storage_options))
-        columns = scan_table(file, storage_options).collect_schema()
+            return _with_keys(file, sample(file))
+        columns = scan_table(file).collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         said = str(error).replace(path, name)
         raise type(error)(said if name in said else f"cannot read {name!r}: {said}") from None
@@ -207,9 +209,9 @@ def _recognize(file: TraceFile) -> Recognized:
 def _proposal(file: TraceFile) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if file.kind in ("parquet", "csv"):
-        records = scan_table(file, None).head(SAMPLE_ROWS).collect().to_dicts()
+        records = scan_table(file).head(SAMPLE_ROWS).collect().to_dicts()
     else:
-        records = [record for record in sample(file, None) if isinstance(record, dict)]
+        records = [record for record in sample(file) if isinstance(record, dict)]
     proposed = propose(records)
     if "output" not in proposed:
         return 'name the column of the answers with columns={"output": ...}, '

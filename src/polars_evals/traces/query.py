@@ -49,7 +49,6 @@ class TraceQuery:
     groups: list[Table | Stream]
     columns: Mapping[str, str | pl.Expr]
     keep: Sequence[str]
-    storage_options: dict[str, Any] | None
     # What was seen in files before the scan, and the models of those that name none.
     seen: dict[str, Survey] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
@@ -92,12 +91,7 @@ class TraceQuery:
 
     def spans(self, group: Table | Stream) -> pl.LazyFrame:
         """Scan one group to one row a record."""
-        return spans_frame(
-            group.only(group.members),
-            columns=self.columns,
-            keep=self.keep,
-            storage_options=self.storage_options,
-        )
+        return spans_frame(group.only(group.members), columns=self.columns, keep=self.keep)
 
     def rows(
         self,
@@ -115,10 +109,9 @@ class TraceQuery:
         repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
             with_values(self.spans(group), SCORES, "span_id", scores or {}),
+            group,
             rows,
             self.kept,
-            platform=group.platform,
-            may_break=isinstance(group, Stream) or bool(group.platform.json),
             may_repeat=repeated or len(group.files) > 1,
             apart=apart,
         )
@@ -179,7 +172,7 @@ class TraceQuery:
         )
         found, passed = dict.fromkeys(group.files, Survey()), set[str]()
         at_once = 0 if len(found) == 1 else BATCH_BYTES
-        for frame in group.only(group.members).records(self.storage_options, passed=passed, at_once=at_once):
+        for frame in group.only(group.members).records(passed=passed, at_once=at_once):
             values = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, values)
             for file, *said in frame.select(FILE).hstack(values).group_by(FILE).agg(about).iter_rows():
@@ -235,10 +228,10 @@ def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str
         for field in ("trace_id", "span_id", "name", "value", "label")
     }
     for name in query.detection.left_out if platform.score_marks else ():
-        file = look(name, query.storage_options)
+        file = look(name, query.groups[0].members[0].storage_options)
         if score_table_of(file) is not platform:
             continue
-        for frame in record_frames(file, (("data",),), storage_options=query.storage_options):
+        for frame in record_frames(file, (("data",),)):
             for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
                 owner = row["span_id"] or row["trace_id"]
                 if owner and row["name"]:
@@ -337,7 +330,7 @@ def make_query(
     found = sort_files(path, format_name, storage_options, output=columns.get("output"))
     for error in found.failed.values():
         raise error
-    return query_of(found.recognized, found.left_out, columns, keep, storage_options)
+    return query_of(found.recognized, found.left_out, columns, keep)
 
 
 def query_of(
@@ -345,7 +338,6 @@ def query_of(
     left_out: Mapping[str, str],
     columns: Mapping[str, str | pl.Expr],
     keep: Sequence[str],
-    storage_options: dict[str, Any] | None,
 ) -> TraceQuery:
     """Group files, and check what the user named."""
     groups = _group_files(files)
@@ -362,7 +354,7 @@ def query_of(
         _require(name, groups, "keep=")
     if "output" not in columns:
         _require_output(groups)
-    return TraceQuery(detection, groups, columns, keep, storage_options)
+    return TraceQuery(detection, groups, columns, keep)
 
 
 def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:

@@ -234,7 +234,7 @@ def read_traces(
     failed = dict(found.failed)
     tables = [one.file for one in found.recognized if is_plain and one.platform is GENERIC]
     exports = [one for one in found.recognized if not (is_plain and one.platform is GENERIC)]
-    query = query_of(exports, {}, columns, keep, storage_options)
+    query = query_of(exports, {}, columns, keep)
     groups = [_readable(query, group, failed, rows, apart=apart) for group in query.groups]
     if name_models:
         nameless = [file.name for file in tables if not {"model", "version"} & file.names]
@@ -243,7 +243,7 @@ def read_traces(
     formats = {file: group.platform.name for group in groups for file in group.files}
     if tables:
         texts = {name for name, dtype in CANONICAL.items() if dtype == pl.String} | {*(as_is or ())}
-        own = scan_tables(tables, texts, failed, storage_options)
+        own = scan_tables(tables, texts, failed)
         if name_models:
             own = [_completed(frame, query.models) for frame in own]
         frames += [_with_output(frame) for frame in own] if rows == "outputs" else own
@@ -292,10 +292,8 @@ def _frames(query: TraceQuery, group: Table | Stream, rows: Rows, *, apart: bool
             frame, row = frame.with_row_index("@place"), pl.col("@place").cast(pl.Int64)
         else:
             row = pl.int_range(pl.len(), dtype=pl.Int64).over(OF_FILE)
-        values = (pl.col(OF_FILE), row, pl.col(BROKEN))
-        places = {f"@{name}": value for name, value in zip(SOURCE, values, strict=True)}
-        frame = query.finish([frame.with_columns(**places)], [*kept, *places])
-        yield frame.rename({f"@{name}": name for name in SOURCE})
+        frame = frame.with_columns(source_file=OF_FILE, source_row=row, source_broken=BROKEN)
+        yield query.finish([frame], [*kept, *SOURCE])
 
 
 def _completed(table: pl.LazyFrame, models: Mapping[str, str]) -> pl.LazyFrame:

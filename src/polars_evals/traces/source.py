@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -178,12 +178,11 @@ class Table(Group):
         """What the files are: all Parquet or all CSV."""
         return self.members[0].kind
 
-    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Scan the files."""
         if self.kind == "csv":
             tables = [
-                scan_table(member, storage_options).with_columns(pl.lit(member.name).alias(FILE))
-                for member in self.members
+                scan_table(member).with_columns(pl.lit(member.name).alias(FILE)) for member in self.members
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
         names = {member.path: member.name for member in self.members}
@@ -202,7 +201,7 @@ class Table(Group):
                 missing_struct_fields="insert",
                 extra_struct_fields="ignore",
             ),
-            storage_options=storage_options,
+            storage_options=self.members[0].storage_options,
             include_file_paths=FILE,
         )
         return self._with_folders(table.with_columns(pl.col(FILE).replace(names))) if are_copies else table
@@ -288,7 +287,7 @@ class Stream(Group):
         """Say whether a path begins with a key that was seen."""
         return bool(beginnings(name, (*self.schema, *self.hive, FILE, LINE)))
 
-    def scan(self, storage_options: dict[str, Any] | None = None) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Scan the files: the fields that are used, as texts."""
         texts = dict.fromkeys((*self.used, FILE, LINE, BROKEN), pl.String())
         schema = pl.Schema({**texts, NUMBER: pl.Int64()})
@@ -299,7 +298,7 @@ class Stream(Group):
             wanted = list(schema) if columns is None else columns
             fields = {name: places for name, places in self.used.items() if name in wanted}
             # A caller who wants a few rows does not wait for those of other files.
-            for frame in self.records(storage_options, at_once=BATCH_BYTES if rows is None else 0):
+            for frame in self.records(at_once=BATCH_BYTES if rows is None else 0):
                 if fields or BROKEN in wanted:
                     values = read_records(frame.get_column(LINE), fields, self.unless)
                     refuse_deep(frame, values)
@@ -314,13 +313,7 @@ class Stream(Group):
 
         return self._with_folders(register_io_source(source, schema=schema))
 
-    def records(
-        self,
-        storage_options: dict[str, Any] | None,
-        *,
-        at_once: int = BATCH_BYTES,
-        passed: Container[str] = (),
-    ) -> Iterator[pl.DataFrame]:
+    def records(self, *, at_once: int = BATCH_BYTES, passed: Container[str] = ()) -> Iterator[pl.DataFrame]:
         """Read the records of the files; those of small files come together, up to some bytes.
 
         Of a file that is in `passed` by then, no more is read.
@@ -328,9 +321,7 @@ class Stream(Group):
         held, size = list[pl.DataFrame](), 0
         unpack = self.platform.unpack if self.unpacks else None
         for member in self.members:
-            for frame in record_frames(
-                member, self.platform.lists, unpack, kept=self.kept, storage_options=storage_options
-            ):
+            for frame in record_frames(member, self.platform.lists, unpack, kept=self.kept):
                 if member.name in passed:
                     break
                 name = pl.Series(FILE, [member.name], pl.String).new_from_index(0, frame.height)
@@ -402,27 +393,24 @@ _PLAIN: Mapping[int, pl.DataType] = {
 
 
 def scan_tables(
-    files: Sequence[TraceFile],
-    texts: Collection[str],
-    failed: dict[str, Exception],
-    storage_options: dict[str, Any] | None = None,
+    files: Sequence[TraceFile], texts: Collection[str], failed: dict[str, Exception]
 ) -> list[pl.LazyFrame]:
     """Scan tables with all their columns and those of `SOURCE`.
 
     The columns `texts` of CSV files stay text. `failed` gets the files that cannot be read.
     """
-    frames = [_scan_parquet(alike, storage_options) for alike in _alike(files)]
+    frames = [_scan_parquet(alike) for alike in _alike(files)]
     for file in files:
         if file.kind == "csv":
             kept = {name: pl.String() for name in file.schema if name in texts}
             frames.append(
-                scan_table(file, storage_options, infer_schema_length=None, schema_overrides=kept)
+                scan_table(file, infer_schema_length=None, schema_overrides=kept)
                 .with_row_index(NUMBER)
                 .with_columns(pl.col(NUMBER).cast(pl.Int64), pl.lit(file.name).alias(FILE), _NOT_BROKEN)
             )
     records = [file for file in files if file.kind not in ("parquet", "csv")]
     if records:
-        frames.append(_scan_records(Stream(GENERIC, records, {}), failed, storage_options))
+        frames.append(_scan_records(Stream(GENERIC, records, {}), failed))
     return [_finished(frame) for frame in frames]
 
 
@@ -439,7 +427,7 @@ def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
     return [*found, *groups.values()]
 
 
-def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | None) -> pl.LazyFrame:
+def _scan_parquet(files: Sequence[TraceFile]) -> pl.LazyFrame:
     """Scan Parquet files with the same columns."""
     scan = pl.scan_parquet(
         [file.path for file in files],
@@ -447,7 +435,7 @@ def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | 
         hive_partitioning=False,
         include_file_paths=FILE,
         row_index_name=NUMBER,
-        storage_options=storage_options,
+        storage_options=files[0].storage_options,
     )
     row = pl.col(NUMBER).cast(pl.Int64)
     # `replace` holds all rows of a streaming query: large files stand alone.
@@ -460,16 +448,14 @@ def _scan_parquet(files: Sequence[TraceFile], storage_options: dict[str, Any] | 
     return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
 
 
-def _scan_records(
-    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
-) -> pl.LazyFrame:
+def _scan_records(stream: Stream, failed: dict[str, Exception]) -> pl.LazyFrame:
     """Scan JSON; each key is a column, with the type that fits all its values."""
     columns = list[pl.Expr]()
-    for name, dtype in _types(stream, failed, storage_options).items():
+    for name, dtype in _types(stream, failed).items():
         text = f"@{len(columns)}"
         stream.used[text] = [Candidate(name, "json" if dtype.is_nested() else "text")]
         columns.append(_typed(pl.col(text), dtype).alias(name))
-    return stream.scan(storage_options).select(*columns, FILE, pl.col(NUMBER) - 1, BROKEN)
+    return stream.scan().select(*columns, FILE, pl.col(NUMBER) - 1, BROKEN)
 
 
 def _typed(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -480,15 +466,13 @@ def _typed(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return text if isinstance(dtype, pl.String) else text.cast(dtype, strict=False)
 
 
-def _types(
-    stream: Stream, failed: dict[str, Exception], storage_options: dict[str, Any] | None
-) -> dict[str, pl.DataType]:
+def _types(stream: Stream, failed: dict[str, Exception]) -> dict[str, pl.DataType]:
     """Find the type of each key in one pass over the records; files that cannot be read leave the stream."""
     schema = dict[str, pl.DataType]()
     for file in stream.members:
         own = dict[str, pl.DataType]()
         try:
-            for frame in stream.only([file]).records(storage_options):
+            for frame in stream.only([file]).records():
                 lines = frame.get_column(LINE)
                 found, deep = _native.key_kinds(lines)
                 if deep >= 0:
