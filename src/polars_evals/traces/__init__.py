@@ -4,7 +4,7 @@ from polars_evals.traces.check import TraceCheck, check_traces
 from polars_evals.traces.dataset import unmatched_items, with_expected
 from polars_evals.traces.detect import Detection
 from polars_evals.traces.rows import conversations
-from polars_evals.traces.scan import detect_traces, scan_traces, trace_files
+from polars_evals.traces.scan import detect_traces, scan_traces
 
 __all__ = [
     "Detection",
@@ -13,7 +13,6 @@ __all__ = [
     "conversations",
     "detect_traces",
     "scan_traces",
-    "trace_files",
     "unmatched_items",
     "with_expected",
 ]

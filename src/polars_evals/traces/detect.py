@@ -16,7 +16,7 @@ from polars_evals._polars import TIME_CASTS
 from polars_evals.storage.paths import Paths
 from polars_evals.traces.content import Kind, TraceFile, expand, kind_of, named_files, refuse_large_parquet
 from polars_evals.traces.platforms import GENERIC, PLATFORMS, Platform
-from polars_evals.traces.propose import SAMPLE_ROWS, propose
+from polars_evals.traces.propose import propose, propose_columns
 from polars_evals.traces.read import sample, scan_table
 from polars_evals.traces.source import TIME
 from polars_evals.wording import counted, did_you_mean, listed
@@ -209,10 +209,9 @@ def _recognize(file: TraceFile) -> Recognized:
 def _proposal(file: TraceFile) -> str:
     """Propose the columns of a table that nobody knows, as options of the library and of the command."""
     if file.kind in ("parquet", "csv"):
-        records = scan_table(file).head(SAMPLE_ROWS).collect().to_dicts()
+        proposed = propose_columns(scan_table(file))
     else:
-        records = [record for record in sample(file) if isinstance(record, dict)]
-    proposed = propose(records)
+        proposed = propose([record for record in sample(file) if isinstance(record, dict)])
     if "output" not in proposed:
         return 'name the column of the answers with columns={"output": ...}, '
     # What has its canonical name needs no option.

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 # How many rows are looked at.
-SAMPLE_ROWS = 200
+_SAMPLE_ROWS = 200
 
 # Names that say what a column is, best first. Each is the whole name, or the last words of it.
 _OUTPUTS = (
@@ -45,14 +47,25 @@ _EITHER = ("answer", "result", "content", "final_answer")
 _NOT_TEXT = re.compile(r"(^|_)(score|scores|correct|accuracy|length|len|tokens?|latency|cost|rating|grade)$")
 
 
-def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Propose columns from the first records of a table, as `columns=` takes them, for a person to confirm.
+def propose_columns(frame: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
+    """
+    Propose which columns of a table hold `output`, `input`, `expected`, `item_id` and `model`.
+
+    Names and contents of the first rows decide. A column with nested values is proposed as a path
+    (`outputs.answer`, `responses[0]`), as `columns=` of [`scan_traces`][polars_evals.scan_traces] takes it.
+    What no column looks like is missing. A proposal is for a person to confirm: it is not applied by itself.
 
     Examples
     --------
-    >>> propose([{"question": "2 + 2?", "answer": "4", "pred": "5"}])
+    >>> table = pl.DataFrame({"question": ["2 + 2?"], "answer": ["4"], "pred": ["5"]})
+    >>> propose_columns(table)
     {'input': 'question', 'output': 'pred', 'expected': 'answer'}
     """
+    return propose(frame.lazy().head(_SAMPLE_ROWS).collect().to_dicts())
+
+
+def propose(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Propose columns from the first records of a table."""
     values = dict[str, list[Any]]()
     for record in records:
         for path, value in _leaves(record):

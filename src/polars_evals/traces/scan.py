@@ -11,9 +11,8 @@ import polars as pl
 
 from polars_evals._errors import InputError
 from polars_evals.storage.paths import Paths
-from polars_evals.traces.content import expand
 from polars_evals.traces.dataset import Dataset
-from polars_evals.traces.detect import Detection, choose_files, platform_named, sort_files
+from polars_evals.traces.detect import Detection, sort_files
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.query import TraceQuery, check_options, file_models, make_query, query_of
 from polars_evals.traces.read import BROKEN, NUMBER, read_value
@@ -148,16 +147,6 @@ def detect_traces(
     braintrust: columns root_span_id, span_id (Braintrust export), in 1 file
     """
     return make_query(path, format, {"output": pl.lit(None)}, (), storage_options).detection
-
-
-def trace_files(
-    path: Paths,
-    format: str = "auto",  # noqa: A002
-    *,
-    storage_options: dict[str, Any] | None = None,
-) -> list[str]:
-    """List the files that [`scan_traces`][polars_evals.scan_traces] would read, without opening them."""
-    return choose_files(expand(path, storage_options), platform_named(format))[0]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from polars.io.plugins import register_io_source
 from polars_evals import _native
 from polars_evals._polars import TIME_CASTS, format_text
 from polars_evals.expressions.python import elementwise, json_text
-from polars_evals.traces.content import Kind, TraceFile, beginnings
+from polars_evals.traces.content import TraceFile, beginnings
 from polars_evals.traces.platforms import GENERIC
 from polars_evals.traces.platforms.base import Candidate, Platform
 from polars_evals.traces.read import (
@@ -160,7 +160,7 @@ class Group:
         return self.members[0].hive if self.members else ()
 
     def only(self, members: Sequence[TraceFile]) -> Self:
-        """Take some of the files."""
+        """Take some of the files, before fields are asked of them."""
         return replace(self, members=list(members))
 
     def _with_folders(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -173,14 +173,9 @@ class Group:
 class Table(Group):
     """Files of one kind whose columns have types that agree."""
 
-    @property
-    def kind(self) -> Kind:
-        """What the files are: all Parquet or all CSV."""
-        return self.members[0].kind
-
     def scan(self) -> pl.LazyFrame:
         """Scan the files."""
-        if self.kind == "csv":
+        if self.members[0].kind == "csv":
             tables = [
                 scan_table(member).with_columns(pl.lit(member.name).alias(FILE)) for member in self.members
             ]
@@ -254,15 +249,11 @@ class Stream(Group):
     # Whether the platform must take the records apart.
     unpacks: bool = False
     # The fields that were asked for, and so must be read from the records.
-    used: dict[str, Sequence[Candidate]] = field(default_factory=dict)
+    used: dict[str, Sequence[Candidate]] = field(default_factory=dict, init=False)
     # The source's own keys that were asked for, which unpacking must keep.
-    kept: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list, init=False)
     # Fields that are not needed where another one is there: hashes in the place of ids.
-    unless: dict[str, str] = field(default_factory=dict)
-
-    def only(self, members: Sequence[TraceFile]) -> Self:
-        """Take some of the files, as they were before fields were asked of them."""
-        return replace(self, members=list(members), used={}, kept=[], unless={})
+    unless: dict[str, str] = field(default_factory=dict, init=False)
 
     def field(self, places: Sequence[Candidate]) -> Field | None:
         """Find a field; folders named `key=value` stand in for keys that the records lack."""
