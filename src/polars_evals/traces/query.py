@@ -157,6 +157,7 @@ class TraceQuery:
             name: [place for wanted in names.split() for place in candidates(group.platform, wanted)]
             for name, names in _SURVEYED.items()
         }
+        ids = pl.struct("trace_id", "span_id")
         failed = pl.col("status").str.to_lowercase().str.contains("err|fail|^2$|exception")
         about = (
             pl.len().alias("records"),
@@ -164,15 +165,11 @@ class TraceQuery:
             # The spans of a trace do not say which model a file is of.
             (pl.col("model").is_not_null().any() | group.platform.spans).alias("has_model"),
             pl.col("expected").str.starts_with(SEVERAL).fill_null(False).any().alias("several"),
-            pl.struct("trace_id", "span_id")
-            .filter(pl.col("span_id").is_not_null())
-            .is_duplicated()
-            .any()
-            .alias("repeats"),
+            ids.filter(pl.col("span_id").is_not_null()).is_duplicated().any().alias("repeats"),
         )
         found, passed = dict.fromkeys(group.files, Survey()), set[str]()
         at_once = 0 if len(found) == 1 else BATCH_BYTES
-        for frame in group.only(group.members).records(passed=passed, at_once=at_once):
+        for frame in group.records(passed=passed, at_once=at_once):
             values = read_records(frame.get_column(LINE), places)
             refuse_deep(frame, values)
             for file, *said in frame.select(FILE).hstack(values).group_by(FILE).agg(about).iter_rows():
@@ -223,10 +220,8 @@ _SURVEYED = {
 def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str], dict[str, str]]:
     """Read the tables of scores: for spans and for traces, the scores of each as JSON."""
     found = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
-    places = {
-        field: candidates(platform, f"score.{field}")
-        for field in ("trace_id", "span_id", "name", "value", "label")
-    }
+    fields = ("trace_id", "span_id", "name", "value", "label")
+    places = {field: candidates(platform, f"score.{field}") for field in fields}
     for name in query.detection.left_out if platform.score_marks else ():
         file = look(name, query.groups[0].members[0].storage_options)
         if score_table_of(file) is not platform:
@@ -235,11 +230,9 @@ def _scores_beside(query: TraceQuery, platform: Platform) -> tuple[dict[str, str
             for row in read_records(frame.get_column(LINE), places).iter_rows(named=True):
                 owner = row["span_id"] or row["trace_id"]
                 if owner and row["name"]:
+                    score = as_number({"true": 1, "false": 0}.get(row["value"], row["value"]))
                     held = found[not row["span_id"]].setdefault(owner, {})
-                    held[row["name"]] = {
-                        "score": as_number({"true": 1, "false": 0}.get(row["value"], row["value"])),
-                        "label": row["label"],
-                    }
+                    held[row["name"]] = {"score": score, "label": row["label"]}
     spans, traces = ({owner: json.dumps(held) for owner, held in one.items()} for one in found)
     return spans, traces
 
@@ -262,28 +255,21 @@ def _scores(platform: Platform, text: str) -> Scores:
 
 def _read_scores(platform: Platform, names: Sequence[str]) -> pl.Expr:
     parts = (("score", pl.Float64()), ("label", pl.String()))
-    dtype = pl.Struct({f"{name}_{part}": kind for name in names for part, kind in parts})
+    schema = {f"{name}_{part}": dtype for name in names for part, dtype in parts}
 
     def read(batch: Sequence[pl.Series]) -> pl.Series:
-        rows = []
-        for text in batch[0]:
-            found = {} if text is None else _scores(platform, text)
-            both = [found.get(name, (None, None)) for name in names]
-            rows.append(dict(zip([field.name for field in dtype.fields], sum(both, ()), strict=True)))
-        return pl.Series(rows, dtype=dtype)
+        found = [{} if text is None else _scores(platform, text) for text in batch[0]]
+        rows = [[value for name in names for value in one.get(name, (None, None))] for one in found]
+        return pl.DataFrame(rows, schema, orient="row").to_struct()
 
-    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, dtype)
+    return elementwise("scan_traces", {"scores": pl.col(SCORES)}, read, pl.Struct(schema))
 
 
-class NoAnswersError(pl.exceptions.NoDataError):
-    """A file has records, and none of them is an answer."""
-
-
-def no_answers(file: str, records: int, platform: Platform) -> NoAnswersError:
+def no_answers(file: str, records: int, platform: Platform) -> pl.exceptions.NoDataError:
     """Make the error for a file without answers, which says what to do."""
     places = ", ".join(dict.fromkeys(place.path for place in candidates(platform, "output")[:3]))
     hint = f"; {platform.hint}" if platform.hint else ""
-    return NoAnswersError(
+    return pl.exceptions.NoDataError(
         f"{file!r} has {counted(records, 'record')} ({platform.title}) and no answer in any of them (looked "
         f'for {places}); name the column that holds the answers with columns={{"output": ...}}, or take the '
         f'records as they are with rows="all"{hint}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -174,19 +175,17 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = {entry.filename: entry for entry in archive.infolist()}
+            names = archive.namelist()
             for name in ("_journal/start.json", "header.json"):
-                if name in entries:
-                    around.update(_object(_entry(file, archive, entries[name])))
-            samples = sorted(
-                name for name in entries if name.startswith("samples/") and name.endswith(".json")
-            )
-            if not samples and "header.json" not in entries:
+                if name in names:
+                    around.update(_object(_entry(file, archive, name)))
+            samples = sorted({name for name in names if re.fullmatch(r"(?s)samples/.*\.json", name)})
+            if not samples and "header.json" not in names:
                 raise pl.exceptions.ComputeError(
                     f"{file!r} is a zip, but no Inspect log; unpack it and scan what is in it"
                 )
             for name in samples:
-                yield _entry(file, archive, entries[name])
+                yield _entry(file, archive, name)
     except (OSError, pl.exceptions.PolarsError):
         raise
     except Exception as error:
@@ -199,8 +198,8 @@ def _archive(file: str, around: Record) -> Iterator[bytes]:
 _ZSTANDARD = 93
 
 
-def _entry(file: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    name = f"{file}/{entry.filename}"
+def _entry(file: str, archive: zipfile.ZipFile, inside: str) -> bytes:
+    entry, name = archive.getinfo(inside), f"{file}/{inside}"
     if entry.file_size > LONGEST_RECORD:
         raise too_long(name)
     if entry.compress_type == _ZSTANDARD:

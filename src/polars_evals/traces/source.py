@@ -407,15 +407,13 @@ def scan_tables(
 
 def _alike(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
     """Put small Parquet files with the same columns together."""
-    groups, found = dict[object, list[TraceFile]](), list[list[TraceFile]]()
-    for file in files:
-        if file.kind != "parquet":
-            continue
+    groups, large = dict[object, list[TraceFile]](), list[list[TraceFile]]()
+    for file in (file for file in files if file.kind == "parquet"):
         if "://" not in file.path and os.path.getsize(file.path) <= _SMALL_BYTES:
             groups.setdefault(tuple(file.schema.items()), []).append(file)
         else:
-            found.append([file])
-    return [*found, *groups.values()]
+            large.append([file])
+    return [*large, *groups.values()]
 
 
 def _scan_parquet(files: Sequence[TraceFile]) -> pl.LazyFrame:
