@@ -78,24 +78,14 @@ def spans_frame(
     kept = {kept_name(name): _kept(name, group) for name in keep}
     used = {name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()}
     sources = {name: _kept(name, group) for name in used} if isinstance(group, Stream) else {}
-    frame = group.scan()
     if isinstance(group, Table):
         # Tables have no line numbers to show.
-        frame = frame.with_columns(
-            pl.lit(None, pl.Int64).alias(NUMBER), pl.lit(None, pl.String).alias(BROKEN)
-        )
-    elif sources:
-        frame = frame.with_columns(**sources)
-    broken = _broken(group)
+        sources[NUMBER] = pl.lit(None, pl.Int64)
+    frame, broken = group.scan().with_columns(**sources), _broken(group)
     return frame.with_columns(**{f"@{name}": expr for name, expr in made.items()}, **kept).select(
         *_typed(broken, has_record=fields["record"] is not None),
         *kept,
-        PARENT,
-        CALLS,
-        CONTEXTS,
-        SCORES,
-        QUESTION,
-        NUMBER,
+        *(PARENT, CALLS, CONTEXTS, SCORES, QUESTION, NUMBER),
         broken.alias(BROKEN),
         pl.col(FILE).alias(OF_FILE),
     )

@@ -308,19 +308,9 @@ def is_broken() -> pl.Expr:
     return pl.col("error").str.contains(r"^line \d+: it is no").fill_null(False)
 
 
-_FILES = {
-    "file": pl.String,
-    "format": pl.String,
-    "records": pl.Int64,
-    "spans": pl.Int64,
-    "rows": pl.Int64,
-    "outputs": pl.Int64,
-    "broken": pl.Int64,
-    "error": pl.String,
-}
+_COUNTS = ("records", "spans", "rows", "outputs", "broken")
+_FILES = {"file": pl.String, "format": pl.String} | dict.fromkeys(_COUNTS, pl.Int64) | {"error": pl.String}
 _REASONS = {"file": pl.String, "reason": pl.String, "records": pl.Int64}
-
-BROKEN_REASON = "broken: a row with an error"
 
 
 @dataclass(frozen=True)
@@ -363,14 +353,13 @@ class TraceCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values."""
+        column, values = self.versions or (None, ())
         return {
             "files": self.files.to_dicts(),
             "reasons": self.reasons.to_dicts(),
             "left_out": dict(self.left_out),
             "pairing": self.pairing,
-            "versions": None
-            if self.versions is None
-            else {"column": self.versions[0], "values": list(self.versions[1])},
+            "versions": {"column": column, "values": list(values)} if column else None,
             "warnings": list(self.warnings),
         }
 
@@ -530,7 +519,7 @@ def _reasons(file: Mapping[str, Any]) -> list[dict[str, Any]]:
     within = file["spans"] - file["rows"]
     counts = {
         "spans within a trace that is a row": within,
-        BROKEN_REASON: file["broken"],
+        "broken: a row with an error": file["broken"],
         "rows without an output": file["rows"] - file["outputs"] - file["broken"],
     }
     return [
