@@ -206,21 +206,18 @@ def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str |
         columns.as_text(schema, version).alias(keys[1]),
     )
     there = table.select(keys).unique().collect()
-    unknown = people.join(there, on=keys[0], how="anti", maintain_order="left")[keys[0]].unique(
-        maintain_order=True
-    )
-    if not unknown.is_empty():
+    strangers = people.join(there, on=keys[0], how="anti", maintain_order="left")[keys[0]]
+    if unknown := strangers.unique(maintain_order=True).to_list():
         raise ValueError(
-            f"truth: {counted(unknown.len(), 'labelled item')} {verb(unknown.len(), 'is', 'are')} not in "
-            f"column {item!r}, such as {listed(unknown.to_list(), 3)}"
+            f"truth: {counted(len(unknown), 'labelled item')} {verb(len(unknown), 'is', 'are')} not in "
+            f"column {item!r}, such as {listed(unknown, 3)}"
         )
     if people.join(there, on=keys, how="semi").is_empty():
         versions = people[keys[1]].unique().sort().to_list()
         raise ValueError(
             f"truth: the labels are of the versions {listed(versions)}, which {version!r} does not have"
         )
-    if WEIGHT in schema:
-        table = table.drop(WEIGHT)
+    table = table.drop(WEIGHT, strict=False)
     return table.join(people.lazy(), on=keys, how="left", maintain_order="left").drop(keys)
 
 
@@ -264,10 +261,10 @@ def read_labels(path: Paths) -> pl.DataFrame:
     for file in expand(path, (".jsonl", ".ndjson", ".json")):
         with open(file, encoding="utf-8-sig") as lines:
             records += [_record(text, f"{file}, line {n}") for n, text in enumerate(lines, 1) if text.strip()]
-    numbers = any(isinstance(one["label"], float) for one in records)
-    if numbers and any(isinstance(one["label"], str) for one in records):
+    kinds = {type(one["label"]) for one in records}
+    if {float, str} <= kinds:
         raise ValueError("the labels are texts in some lines and numbers in others; give one kind")
-    schema = COLUMNS | ({"label": pl.Float64} if numbers else {})
+    schema = COLUMNS | ({"label": pl.Float64} if float in kinds else {})
     frame = pl.DataFrame(records, schema=schema | {"ts": pl.String}).with_columns(
         pl.col("ts").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     )
@@ -294,13 +291,12 @@ def _record(text: str, where: str) -> dict[str, Any]:
         value = found.get(key)
         found[key] = value if value is None or isinstance(value, str) else json.dumps(value)
     weight = found.get("weight")
-    if weight is not None and not (
-        isinstance(weight, int | float) and not isinstance(weight, bool) and weight > 0
-    ):
-        raise ValueError(f'{where}: "weight" must be a number above 0, got {shown(weight)}')
-    found["weight"] = None if weight is None else float(weight)
-    found["label"] = _label(found["label"], where)
-    return {key: found.get(key) for key in COLUMNS}
+    if weight is not None:
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight > 0:
+            raise ValueError(f'{where}: "weight" must be a number above 0, got {shown(weight)}')
+        weight = float(weight)
+    label = _label(found["label"], where)
+    return {key: found.get(key) for key in COLUMNS} | {"weight": weight, "label": label}
 
 
 def _label(label: object, where: str) -> str | float | None:

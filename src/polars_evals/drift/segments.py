@@ -7,10 +7,11 @@ What was found stays found: a p-value of a past window uses nothing that came la
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.intervals import score_interval
 from polars_evals.drift.inference.sequential import log_evidence
 
@@ -62,7 +63,8 @@ class Reference:
     """
     What the reference period says: its rows, its mean, and the variance of a row within a window.
 
-    `excess` is the factor by which window means vary more than their rows explain, `used` the windows.
+    `excess` is the factor by which window means vary more than their rows explain, `used` the windows. `unit`
+    is what is large or small for these values: 1 for scores, else their mean.
     """
 
     n: float
@@ -70,6 +72,11 @@ class Reference:
     variance: float
     excess: float
     used: npt.NDArray[np.bool_]
+    unit: float
+
+    def rounded(self, difference: float) -> float:
+        """Return a difference, or 0 for one that is only rounding."""
+        return 0.0 if abs(difference) < NEGLIGIBLE * self.unit else difference
 
 
 def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference | None:
@@ -91,9 +98,10 @@ def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference |
     # A window with one row or one cluster has no spread.
     freedom = np.where(np.isfinite(spread), n - 1, 0.0)
     variance = float((freedom * np.nan_to_num(spread)).sum() / max(freedom.sum(), 1.0))
-    variance += 1 / total if windows.bounded else 1e-12
+    unit = 1.0 if windows.bounded else abs(centre) or 1.0
+    variance += 1 / total if windows.bounded else 1e-12 * unit**2
     excess = max(1.0, float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1)))
-    return Reference(total, centre, variance, excess, used)
+    return Reference(total, centre, variance, excess, used, unit)
 
 
 def deviations(windows: Windows, reference: Reference) -> Floats:
@@ -237,25 +245,64 @@ class Monitor:
         before, after = (self._arm(np.array([one.first]), one.end) for one in (self.before, segment))
         return float(np.exp(-max(self._log_ratio(before, after)[0], 0.0)))
 
-    def autocorrelation(self, segments: list[Segment]) -> tuple[float, bool]:
-        """Return how much a window resembles the one before, and whether that is more than chance."""
-        arm = self._pooled(segments)
-        if arm.squares <= 0 or arm.windows < 8:
-            return 0.0, False
-        value = float(arm.products / arm.squares)
-        return value, value > 1.645 / np.sqrt(float(arm.windows))
-
-    def level(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
-        """Return the level of a segment, or of the reference (`before`)."""
-        arm = self._arm(segment.first, segment.end)
-        return self._interval(arm.mean, arm.weight, arm.rows, segments, alpha)
-
     def change(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
         """Return the level of a segment less that of the reference."""
         before, after = (self._arm(one.first, one.end) for one in (self.before, segment))
         pairs = (before.weight, after.weight), (before.rows, after.rows)
         weight, rows = (a * b / (a + b) for a, b in pairs)
         return self._interval(after.mean - before.mean, weight, rows, segments, alpha)
+
+    def _level(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
+        """Return the level of a segment, or of the reference (`before`)."""
+        arm = self._arm(segment.first, segment.end)
+        return self._interval(arm.mean, arm.weight, arm.rows, segments, alpha)
+
+    def row(self, segment: Segment, segments: list[Segment], alpha: float) -> dict[str, Any]:
+        """Return where a segment begins and ends, and its level."""
+        level = self._level(segment, segments, alpha)
+        low, high = np.clip(level.interval, 0, 1) if self.windows.bounded else level.interval
+        return {
+            "began": segment.first,
+            "ended": segment.end if segment is not segments[-1] else None,
+            "detected": segment.detected,
+            "n": int(self.windows.n[segment.first : segment.end].sum()),
+            "mean": level.value,
+            "ci_low": low,
+            "ci_high": high,
+            "difference": self.reference.rounded(level.value - self.reference.mean),
+        }
+
+    def current(self, segments: list[Segment], start: int, alpha: float) -> dict[str, Any]:
+        """Return the present level against the reference: since the last change, or since the reference."""
+        reference, windows = self.reference, self.windows
+        last = segments[-1]
+        changed = len(segments) > 1
+        current = last if changed else Segment(start, last.end, None)
+        rows = int(windows.n[current.first :].sum())
+        change = {"reference_n": int(reference.n), "reference_mean": reference.mean, "current_n": rows}
+        if not rows:
+            return change
+        found = self.change(current, segments, alpha)
+        arm = self._pooled(segments)
+        enough = arm.squares > 0 and arm.windows >= 8
+        # How much a window resembles the one before.
+        autocorrelation = float(arm.products / arm.squares) if enough else 0.0
+        return change | {
+            # Both weighted as the difference is, so that they differ by it.
+            "reference_mean": self._level(self.before, segments, alpha).value,
+            "current_mean": self._level(current, segments, alpha).value,
+            "difference": reference.rounded(found.value),
+            "ci_low": found.interval[0],
+            "ci_high": found.interval[1],
+            "safe_low": found.safe[0],
+            "safe_high": found.safe[1],
+            "began": last.first if changed else None,
+            "detected": last.detected,
+            "earlier": segments[-2].first if len(segments) > 2 else None,
+            "p_current": self.against_reference(current) if changed else None,
+            "autocorrelation": autocorrelation,
+            "alike": enough and autocorrelation > 1.645 / np.sqrt(arm.windows),
+        }
 
     def _interval(
         self, value: Floats, weight: Floats, rows: Floats, segments: list[Segment], alpha: float
@@ -273,7 +320,9 @@ class Monitor:
         reach = np.array(1.0 if self.windows.bounded else 0.0)
         low, high = score_interval(value, se, quantile, effective, reach)
         middle, safe, half = float(value), (float(low), float(high)), float(quantile * se)
-        return Level(middle, (middle - half, middle + half) if half > 1e-12 else safe, safe)
+        return Level(
+            middle, (middle - half, middle + half) if half > NEGLIGIBLE * self.reference.unit else safe, safe
+        )
 
     def _pooled(self, segments: list[Segment]) -> Arm:
         """Add up the arms of segments, each about its own mean."""
@@ -338,7 +387,7 @@ class Monitor:
         with np.errstate(invalid="ignore", divide="ignore"):
             n = before.weight * weight / (before.weight + weight) / inflation
             # A spread of nothing but rounding is none, and no reason to be sure.
-            variance = np.maximum(squares / np.maximum(windows - 2, 1.0), 1e-18)
+            variance = np.maximum(squares / np.maximum(windows - 2, 1.0), 1e-18 * self.reference.unit**2)
             t = (after.mean - before.mean) * np.sqrt(n / variance)
         df = np.maximum(windows - 2, 1e-3) / inflation
         enough = (after.windows > 0) & (before.windows > 1) & (windows >= 4)

@@ -16,9 +16,10 @@ from polars_evals.drift import ComparisonSpec
 from polars_evals.drift.columns import require_effect, require_level
 from polars_evals.drift.timeline import check_length
 from polars_evals.jobs.alerts import Alert
-from polars_evals.jobs.gates import Context, Gate, read_gate, require_metric
+from polars_evals.jobs.gates import Context, Gate, require_metric
 from polars_evals.jobs.inputs import Input
 from polars_evals.jobs.retention import Retention, check_keep
+from polars_evals.jobs.rules import read_gate
 from polars_evals.storage.objects import Address, is_remote
 from polars_evals.storage.paths import is_inside_of
 from polars_evals.storage.secrets import Options, from_environment, one_line
@@ -367,8 +368,8 @@ def _read_job(config: Mapping[str, Any], path: Path) -> Job:
         spec = arguments("compare", partial(compare.spec, suite, tables.aggregate))
     if tables.timeline is not None:
         line = arguments("timeline", partial(section(TimelineTable, "timeline").settings, suite))
-    followed = () if line is None else tuple(KNOWN if line["measures"] == AUTO else line["measures"])
-    context = Context(names_of(suite), spec, line is not None, followed)
+    followed = None if line is None else tuple(KNOWN if line["measures"] == AUTO else line["measures"])
+    context = Context(names_of(suite), spec, followed)
     gates = tuple(
         read_gate(entry, f"{source}: [[gate]] {number}", context)
         for number, entry in enumerate(tables.gate, 1)

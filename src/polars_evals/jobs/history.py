@@ -28,17 +28,21 @@ STAMP = "%Y%m%dT%H%M%S%f"
 HISTORY_ERRORS = (JobError, OSError, ValueError, KeyError, TypeError)
 
 
-@dataclass(frozen=True)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One run: its time, its result, and the files that it read and skipped."""
 
-    time: str
+    time: str = field(default_factory=_now)
     status: str
     exit_code: int
-    rows: int
-    added: int
-    updated: int
-    files: int
+    rows: int = 0
+    added: int = 0
+    updated: int = 0
+    files: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     gates: tuple[Mapping[str, Any], ...] = ()
     verdicts: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +55,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON holds it."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
+        return {key: value for key, value in vars(self).items() if key != "name"}
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Record:
@@ -112,7 +116,6 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
         last = _last_run(folder)
         outcome = replace(outcome, same_as=_same_as(outcome, last))
         record = Record(
-            time=datetime.now(UTC).isoformat(timespec="seconds"),
             status=outcome.status,
             exit_code=outcome.exit_code(),
             rows=outcome.rows,
@@ -136,11 +139,9 @@ def remember_refusal(job: Job, error: BaseException) -> None:
 
     Where there has been no run yet, there is no history: alerts are sent all the same.
     """
-    code = error.code if isinstance(error, JobError) else UNEXPECTED
     reason = one_line(error)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    status = REFUSED if isinstance(error, JobError) else BROKEN
-    record = Record(now, status, code, 0, 0, 0, 0, notes=(reason,))
+    status, code = (REFUSED, error.code) if isinstance(error, JobError) else (BROKEN, UNEXPECTED)
+    record = Record(status=status, exit_code=code, notes=(reason,))
     try:
         folder = open_folder(job.store.path, job.store.storage_options)
         if "_evals" in folder.folders():

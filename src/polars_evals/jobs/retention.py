@@ -16,7 +16,8 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.store import HASH, PART, SOURCE, Part, Parts, Schema, Snapshot, Writer, scan_parts
+from polars_evals.jobs.columns import SOURCE, Schema
+from polars_evals.jobs.store import HASH, PART, Part, Parts, Snapshot, Writer, scan_parts
 from polars_evals.wording import counted, listed, verb
 
 if TYPE_CHECKING:
@@ -81,10 +82,17 @@ def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
     )
 
 
-def without(writer: Writer, part: Part, schema: Schema, rows: pl.DataFrame) -> list[Part]:
-    """Write a data file again without some of its rows."""
-    kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
-    return writer.write(kept, [part])
+def without(writer: Writer, parts: Parts, schema: Schema, lost: pl.DataFrame) -> list[Part]:
+    """Return data files without some rows, which `outdated` found: each unchanged or written again."""
+    lost_in = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
+    kept = list[Part]()
+    for part in parts:
+        gone = lost_in.get(part.path)
+        if gone is not None:
+            there = scan_parts([part], schema)
+            rest = there.join(gone.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+        kept += [part] if gone is None else writer.write(rest, [part])
+    return kept
 
 
 @dataclass(frozen=True)
@@ -177,7 +185,8 @@ class Expiry:
         for part in parts:
             gone = self.counts.get(part.path, 0)
             if gone < part.rows:
-                kept += writer.filtered(part, schema, ~self.rows) if gone else [part]
+                rest = scan_parts([part], schema).filter(~self.rows)
+                kept += writer.write(rest, [part]) if gone else [part]
         return kept
 
 
