@@ -89,11 +89,10 @@ def _pieces(file: TraceFile, size: int = PIECE_BYTES) -> Iterator[bytes]:
 
 
 def _lines(file: TraceFile) -> Iterator[pl.DataFrame]:
-    held, number, is_first = b"", 1, True
+    held, number = b"", 1
     for piece in chain(_pieces(file), (None,)):
-        data = b"" if piece is None else piece
-        if is_first:
-            data, is_first = data.removeprefix(b"\xef\xbb\xbf"), False
+        is_first = number == 1 and not held
+        data = (piece or b"").removeprefix(b"\xef\xbb\xbf" if is_first else b"")
         split, are_objects, held = _native.split_lines(data, name=LINE, held=held, is_last=piece is None)
         if len(held) > LONGEST_RECORD:
             raise too_long(file.path)

@@ -497,8 +497,7 @@ def _join(schema: dict[str, pl.DataType], other: Mapping[str, pl.DataType]) -> N
 def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Read `ts` as UTC, and say of each row where it is from and what is wrong with it."""
     schema = frame.collect_schema()
-    held = Field(pl.col("ts"), schema["ts"]) if "ts" in schema else None
-    if held is not None and (time := as_time(held)) is not None:
+    if "ts" in schema and (time := as_time(Field(pl.col("ts"), schema["ts"]))) is not None:
         frame = frame.with_columns(ts=time)
     broken = format_text("line {}: {}", pl.col(NUMBER) + 1, BROKEN)
     own = [as_text(Field(pl.col("error"), schema["error"]))] if "error" in schema else []
