@@ -24,14 +24,11 @@ PASSED, FAILED, SKIPPED, ADVISORY = "passed", "failed", "skipped", "advisory"
 
 @dataclass(frozen=True)
 class GateResult:
-    """The result of a gate: `passed`, `failed`, `advisory` or `skipped`.
-
-    `advisory` is a gate with `level = "advisory"` that would have failed; `skipped` is one with nothing to
-    judge yet. The lines of a gate that passed name the rows that are regressed all the same.
-    """
+    """The result of a gate: `advisory` is one that would have failed, `skipped` had nothing to judge yet."""
 
     name: str
     status: str
+    # Those of a gate that passed name the rows that are regressed all the same.
     lines: tuple[str, ...] = ()
     judged: int = 0
     about: str = "row"

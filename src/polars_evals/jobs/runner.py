@@ -487,13 +487,15 @@ def maintain(
     _read_existing(store)
     with store.locked(say):
         before = _read_existing(store)
-        forgotten = _delete_old(store, before, retention)
-        current = _read_existing(store)
+        expiry = expire(retention, before, before.parts, before.schema)
+        if expiry.refused:
+            raise StoreError(f"{store.address}: {expiry.notes[0]}")
         with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(current.state.signatures))
-            merged = writer.merged(current.parts, current.schema, least=2)
-            if merged != list(current.parts):
-                store.commit(current, current.state, current.schema, merged)
+            writer = Writer(staging, to_metadata(before.state.signatures))
+            kept = expiry.remaining(writer, before.parts, before.schema)
+            merged = writer.merged(kept, before.schema, least=2)
+            if merged != list(before.parts):
+                store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, merged)
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
@@ -504,21 +506,8 @@ def maintain(
     return {
         "store": store.address,
         "rows": after.rows,
-        "forgotten": forgotten,
+        "forgotten": expiry.total,
         "files_before": len(before.parts),
         "files": len(after.parts),
         "removed": removed,
     }
-
-
-def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> int:
-    """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
-    expiry = expire(retention, before, before.parts, before.schema)
-    if expiry.refused:
-        raise StoreError(f"{store.address}: {expiry.notes[0]}")
-    if expiry.counts:
-        with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(before.state.signatures))
-            after = expiry.remaining(writer, before.parts, before.schema)
-            store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, after)
-    return expiry.total

@@ -147,9 +147,10 @@ def semantic(
             rows = rows.join(found, on=side, how="left", maintain_order="left")
         vectors = [pl.col(f"{side}_vector") for side in ("output", "expected")]
         cosine = call("cosine", vectors, {"threshold": 0.0, "missing": "fail", "details": False})
-        equal, present = pl.col("output") == pl.col("expected"), pl.col("output").is_not_null()
-        score = pl.when(equal).then(1.0).when(present & pl.col("expected").is_not_null()).then("cosine")
-        return rows.with_columns(cosine=cosine.struct.field("score")).with_columns(score=score)
+        # Null where one of the texts is.
+        equal = pl.col("output") == pl.col("expected")
+        score = pl.when(equal).then(1.0).when(~equal).then(cosine.struct.field("score"))
+        return rows.with_columns(score=score)
 
     fields: Fields = {"output_vector": VECTOR, "expected_vector": VECTOR} if vectors else {}
     return python.metric(semantic, arguments, kernel, fields=fields)
@@ -218,10 +219,7 @@ def _read_cache(path: Path) -> "dict[str, np.ndarray[Any, Any]]":
     import numpy as np
 
     stored = pl.read_parquet(path, columns=["text", "vector"])
-    return {
-        text: np.asarray(vector, dtype=np.float32)
-        for text, vector in zip(stored["text"], stored["vector"].to_list(), strict=True)
-    }
+    return {text: np.asarray(vector, dtype=np.float32) for text, vector in stored.rows()}
 
 
 def _write_cache(path: Path, known: "OrderedDict[str, np.ndarray[Any, Any]]") -> None:
@@ -285,8 +283,7 @@ def encoder_name(encoder: Encoder) -> str:
 
 def _function_name(function: Callable[..., Any]) -> str:
     """Name a function by its module, its name and its `version`, where it has one."""
-    name = (
-        f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
-    )
+    called = getattr(function, "__qualname__", type(function).__name__)
+    name = f"{getattr(function, '__module__', '')}.{called}"
     version = getattr(function, "version", None)
     return name if version is None else f"{name}-{version}"
