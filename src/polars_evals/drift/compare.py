@@ -231,8 +231,13 @@ def compare_spec(scored: Frame, spec: ComparisonSpec) -> Comparison:
             for slicing in slicings:
                 estimates.add(pairs, name, slicing)
         for name in names:
-            [values] = pairs.samples(name, slicings[0])
-            spread = histogram(dict(zip((resolved.baseline, candidate), values, strict=True)))
+            known = scores.rows.select("version", pl.col(f"{name}:score")).drop_nulls()
+            spread = histogram(
+                {
+                    one: floats(known.filter(pl.col("version") == one)[f"{name}:score"])
+                    for one in (resolved.baseline, candidate)
+                }
+            )
             distributions += [{"candidate": candidate, "metric": name} | one for one in spread]
         if resolved.automatic:
             searches += [Search(pairs, name, scores.traits) for name in names]

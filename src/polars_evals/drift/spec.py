@@ -259,16 +259,10 @@ class ResolvedSpec(ComparisonSpec):
         """Return what to multiply a difference of a metric or measure with, for a gain to be above 0."""
         return self.quantities[name].sign
 
-    def gain(self, change: str = "difference") -> pl.Expr:
-        """Return a column of changes, beside `metric`, so that what is above 0 is better."""
+    def gain(self) -> pl.Expr:
+        """Return the differences, beside `metric`, so that what is above 0 is better."""
         lower = [name for name, one in self.quantities.items() if one.lower_is_better]
-        return pl.when(pl.col("metric").is_in(lower)).then(-pl.col(change)).otherwise(change)
-
-    def weight(self) -> pl.Expr:
-        """Return the gain of a row in parts of the smallest change that matters: units differ."""
-        return (
-            pl.when(pl.col("min_effect") > 0).then(self.gain() / pl.col("min_effect")).otherwise(self.gain())
-        )
+        return pl.when(pl.col("metric").is_in(lower)).then(-pl.col("difference")).otherwise("difference")
 
     @property
     def names(self) -> tuple[str, ...]:

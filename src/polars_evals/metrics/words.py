@@ -23,18 +23,9 @@ from polars_evals.wording import did_you_mean, shown
 __all__ = ["bleu", "chrf", "gleu", "jaccard", "recall", "response", "rouge", "token_f1", "wer"]
 
 Variant = Literal[
-    "rouge1",
-    "rouge2",
-    "rouge3",
-    "rouge4",
-    "rouge5",
-    "rouge6",
-    "rouge7",
-    "rouge8",
-    "rouge9",
-    "rougeL",
-    "rougeLsum",
-]
+    "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9",
+    "rougeL", "rougeLsum",
+]  # fmt: skip
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 TOKENIZERS = ("auto", "rouge", "whitespace", "unicode", "characters")

@@ -213,8 +213,7 @@ class ComparisonPlots(_Plots[Comparison]):
 
     def _forest(self, wanted: Any, title: str | None, width: int) -> Any:
         """Draw rows that are no measures; to the right is better, also where less is better."""
-        rows = [row for row in rows_of(self._of) if wanted(row)]
-        rows = [row for row in rows if row.measure is None or row.measure.share]
+        rows = [row for row in rows_of(self._of) if wanted(row) and not row.has_unit]
         kept = sorted(rows, key=lambda row: -row.weight)[:MOST_SLICES]
         kept.sort(key=lambda row: (row.slice is not None, row.likely_gain))
         several = len({row.candidate for row in kept}) > 1
