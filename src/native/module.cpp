@@ -2,7 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "edit/levenshtein/targets.hpp"
+#include "edit/levenshtein/workspace.hpp"
 #include "plugin/function.hpp"
 #include "words/porter.hpp"
 #include "core/interrupt.hpp"

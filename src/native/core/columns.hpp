@@ -1,15 +1,7 @@
 // Columns as kernels read them, in any Arrow layout, chunked or sliced, with nulls.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "text.hpp"
 

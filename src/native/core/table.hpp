@@ -1,15 +1,8 @@
 // Columns that leave for Arrow: their types, their memory, and the structures of the interface that own both.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "columns.hpp"
 #include "text.hpp"
@@ -167,17 +160,22 @@ namespace table_detail {
 
 constexpr std::int64_t nullable = 2;
 
-struct SchemaOwner {
-    std::string name, metadata;
-    std::vector<std::unique_ptr<ArrowSchema>> children;
-    std::vector<ArrowSchema*> pointers;
-    std::unique_ptr<ArrowSchema> dictionary;
+template <class Structure>
+struct Owner {
+    std::vector<std::unique_ptr<Structure>> children;
+    std::vector<Structure*> pointers;
+    std::unique_ptr<Structure> dictionary;
+
+    Structure* add_child() {
+        pointers.push_back(children.emplace_back(std::make_unique<Structure>()).get());
+        return pointers.back();
+    }
 };
-struct ArrayOwner {
+struct SchemaOwner : Owner<ArrowSchema> {
+    std::string name, metadata;
+};
+struct ArrayOwner : Owner<ArrowArray> {
     Column column;
-    std::vector<std::unique_ptr<ArrowArray>> children;
-    std::vector<ArrowArray*> pointers;
-    std::unique_ptr<ArrowArray> dictionary;
 };
 
 // A consumer may keep a child and release its parent: then the child has no `release` any more.
@@ -224,11 +222,7 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
     using namespace table_detail;
     auto owner = std::make_unique<SchemaOwner>();
     owner->name = field.name;
-    const auto add = [&](const Field& child) {
-        owner->children.push_back(std::make_unique<ArrowSchema>());
-        owner->pointers.push_back(owner->children.back().get());
-        write_schema(child, owner->pointers.back());
-    };
+    const auto add = [&](const Field& child) { write_schema(child, owner->add_child()); };
     if (field.type == Type::structure)
         for (const Field& child : field.fields) add(child);
     if (field.type == Type::structures) add({"item", Type::structure, field.fields});
@@ -255,11 +249,7 @@ inline void write_array(Column column, ArrowArray* out) {
     using namespace table_detail;
     auto owner = std::make_unique<ArrayOwner>();
     owner->column = std::move(column);
-    for (Column& child : owner->column.children) {
-        owner->children.push_back(std::make_unique<ArrowArray>());
-        owner->pointers.push_back(owner->children.back().get());
-        write_array(std::move(child), owner->pointers.back());
-    }
+    for (Column& child : owner->column.children) write_array(std::move(child), owner->add_child());
     if (owner->column.dictionary) {
         owner->dictionary = std::make_unique<ArrowArray>();
         write_array(std::move(*owner->column.dictionary), owner->dictionary.get());

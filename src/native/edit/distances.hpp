@@ -1,26 +1,17 @@
 // Distances beside Levenshtein's, over pairs of texts as symbols.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "../core/interrupt.hpp"
 #include "../core/portable.hpp"
 #include "../core/text.hpp"
 #include "../unicode/decode.hpp"
-#include "levenshtein/affix.hpp"
-#include "levenshtein/ascii.hpp"
-#include "levenshtein/options.hpp"
 #include "levenshtein/pair.hpp"
+#include "levenshtein/workspace.hpp"
 #include "levenshtein/scalar.hpp"
 #include "levenshtein/vector_kernels.hpp"
-#include "levenshtein/workspace.hpp"
 
 namespace pe::edit {
 
@@ -36,7 +27,7 @@ public:
         const Text left_cut = left.substr(0, options.max_chars), right_cut = right.substr(0, options.max_chars);
         left_bytes_.resize(std::max(left_bytes_.size(), left_cut.size()));
         right_bytes_.resize(std::max(right_bytes_.size(), right_cut.size()));
-        const auto copy = options.fold_case ? copy_ascii<true> : copy_ascii<false>;
+        const auto copy = options.fold_case ? unicode::copy_ascii<true> : unicode::copy_ascii<false>;
         if (copy(left_cut, left_bytes_.data()) && copy(right_cut, right_bytes_.data())) {
             set_sizes(result, left_cut.size(), right_cut.size());
             return measure(Sequence<std::uint8_t>{left_bytes_.data(), left_cut.size()},

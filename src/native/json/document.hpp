@@ -4,13 +4,6 @@
 // pair, an exponent of more than 18 digits.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "reader.hpp"
 
 namespace pe::json {

@@ -4,11 +4,7 @@
 // most readers), and NaN and Infinity, which Python writes, are numbers.
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "reader.hpp"
 

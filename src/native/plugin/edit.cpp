@@ -1,5 +1,4 @@
 // Edit distances: of texts, and of lists of tokens.
-#include <limits>
 
 #include "../core/batches.hpp"
 #include "../core/rounding.hpp"

@@ -1,9 +1,6 @@
 // A function of the plugin: what its result is, told from the types of its columns alone, and the result.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "../core/table.hpp"
 #include "inputs.hpp"
 #include "options.hpp"

@@ -1,7 +1,6 @@
 // Word overlap: ROUGE, word sets, SQuAD's F1, BLEU, GLEU, chrF, word errors and the response evaluator. Several of them over
 // the same two columns are one function, which reads each text once.
 #include <initializer_list>
-#include <limits>
 
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
@@ -147,9 +146,9 @@ std::unique_ptr<WordMetric> make_token_f1(const Value& options, Needs& needs) {
                                                                    {"unicode", Tokenizer::squad_unicode},
                                                                    {"characters", Tokenizer::squad_characters}});
     return made(
-        options, TokenF1(tokenizer, needs), [](const TokenF1Result& scored) { return scored.f1; }, {"precision", "recall"},
+        options, TokenF1(tokenizer, needs), [](const RougeResult& scored) { return scored.f1; }, {"precision", "recall"},
         {"output_tokens", "expected_tokens", "overlap"},
-        [](const TokenF1Result& scored) -> std::vector<double> {
+        [](const RougeResult& scored) -> std::vector<double> {
             return {scored.precision, scored.recall, real(scored.output_tokens), real(scored.expected_tokens),
                     real(scored.overlap)};
         });

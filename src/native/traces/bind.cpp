@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <cstring>
 #include <unordered_map>
 
 #include "../core/columns.hpp"

@@ -7,8 +7,6 @@
 #pragma once
 
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 #include "../json/tape.hpp"
 

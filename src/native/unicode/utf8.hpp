@@ -1,10 +1,6 @@
 // UTF-8: whether bytes are valid, and how a code point is written and read.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
 #include "../core/portable.hpp"
 #include "../core/text.hpp"
 

@@ -1,10 +1,6 @@
 // The words of both texts of a pair, and what they have in common.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "lcs.hpp"
 #include "ngrams.hpp"
 #include "vocabulary.hpp"

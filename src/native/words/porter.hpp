@@ -1,9 +1,6 @@
 // Porter's stemmer with the extensions of NLTK, which is the stemmer of rouge-score.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <initializer_list>
 
 #include "../core/text.hpp"

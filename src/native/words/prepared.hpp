@@ -1,13 +1,7 @@
 // Pairs of texts, prepared as the metrics of a call need them.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "../unicode/characters.hpp"
 #include "../unicode/lowercase.hpp"

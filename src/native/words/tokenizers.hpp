@@ -1,12 +1,6 @@
 // From a text to its words.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
 #include "../unicode/characters.hpp"
 #include "../unicode/decode.hpp"
 #include "../unicode/lowercase.hpp"
@@ -194,11 +188,6 @@ public:
     void split(Text text, WordList& words) { whitespace(text, false, words); }
 
 private:
-    template <bool fold_case>
-    static char fold(std::uint8_t c) {
-        return static_cast<char>(fold_case && static_cast<std::uint8_t>(c - 'A') < 26 ? c | 0x20 : c);
-    }
-
     // The only code points beyond ASCII whose lowercase has ASCII letters are the dotted capital I (i and a combining
     // dot) and the Kelvin sign (k).
     void rouge(Text text, WordList& words) {
@@ -254,7 +243,7 @@ private:
         const char* const in = wide ? bytes_.data() : text.data();
         if (fold_case && !wide)
             runs_.classify(in, bytes_.size(), bytes_.data(), [=](std::uint8_t c, std::uint8_t& out) {
-                out = static_cast<std::uint8_t>(fold<true>(c));
+                out = static_cast<std::uint8_t>(static_cast<std::uint8_t>(c - 'A') < 26 ? c | 0x20 : c);
                 return flag(c);
             });
         else

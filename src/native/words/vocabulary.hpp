@@ -1,14 +1,7 @@
 // Words in a row, as they stand in a text and as numbers, which are remembered from text to text.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "../core/hashing.hpp"
 #include "../core/portable.hpp"

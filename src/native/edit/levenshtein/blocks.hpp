@@ -39,16 +39,16 @@ PE_INLINE void count_down(Body&& body) {
     }
 }
 
-// Calls `body` with a count of blocks, at most pass_blocks.
-template <class Body>
+// Calls `body` with a count of blocks, from 1 to at most six of them.
+template <std::size_t most, class Body>
 inline void with_count(std::size_t blocks, Body&& body) {
     switch (blocks) {
         case 1: return body(Count<1>{});
         case 2: return body(Count<2>{});
         case 3: return body(Count<3>{});
         case 4: return body(Count<4>{});
-        case 5: return body(Count<pass_blocks >= 5 ? 5 : 4>{});
-        default: return body(Count<pass_blocks>{});
+        case 5: return body(Count<most >= 5 ? 5 : 4>{});
+        default: return body(Count<most>{});
     }
 }
 
@@ -283,7 +283,7 @@ void run_shared(const BytePair* pairs, std::size_t count, std::uint8_t unused, c
                 set_matches<pass_blocks>(scratch.table, l, work[l].pair->pattern + work[l].row,
                                          work[l].rows(blocks * block_rows));
         std::int64_t more[lanes];
-        with_count(blocks, [&](auto count) {
+        with_count<pass_blocks>(blocks, [&](auto count) {
             run_lanes<Recurrence, decltype(count)::value>(work, text, columns, scratch.carries + pass_blocks * column_words,
                                                           more);
         });
@@ -379,7 +379,7 @@ std::uint32_t run_long(Sequence<Symbol> pattern, Sequence<Symbol> text, Symbol u
         const auto run = [&](auto blocks) {
             return run_rows<Recurrence, decltype(blocks)::value>(pattern.data, rows, text.data, text.size, unused, scratch);
         };
-        with_count(blocks, [&](auto count) { value += run(count); });
+        with_count<pass_blocks>(blocks, [&](auto count) { value += run(count); });
         pattern = {pattern.data + rows, pattern.size - rows};
     }
     return static_cast<std::uint32_t>(value);
@@ -392,15 +392,9 @@ void run_all_pairs(const BytePair* pairs, std::uint8_t unused, const BlockScratc
         std::size_t rows = 0;
         for (std::size_t lane = 0; lane < lanes; ++lane)
             rows = pairs[lane].pattern_size > rows ? pairs[lane].pattern_size : rows;
-        switch ((rows + block_rows - 1) / block_rows) {
-            case 0:
-            case 1: run_pairs<Recurrence, 1>(pairs, unused, scratch, values); break;
-            case 2: run_pairs<Recurrence, 2>(pairs, unused, scratch, values); break;
-            case 3: run_pairs<Recurrence, 3>(pairs, unused, scratch, values); break;
-            case 4: run_pairs<Recurrence, 4>(pairs, unused, scratch, values); break;
-            case 5: run_pairs<Recurrence, 5>(pairs, unused, scratch, values); break;
-            default: run_pairs<Recurrence, 6>(pairs, unused, scratch, values); break;
-        }
+        const std::size_t blocks = rows > block_rows ? (rows + block_rows - 1) / block_rows : 1;
+        with_count<most_lane_blocks>(
+            blocks, [&](auto count) { run_pairs<Recurrence, decltype(count)::value>(pairs, unused, scratch, values); });
     }
 }
 
