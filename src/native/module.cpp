@@ -7,7 +7,6 @@
 #include "words/porter.hpp"
 #include "core/interrupt.hpp"
 #include "core/signals.hpp"
-#include "unicode/decode.hpp"
 
 #include <atomic>
 #include <chrono>

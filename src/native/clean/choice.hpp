@@ -1,7 +1,6 @@
 // The choice that an answer settles on: "The answer is (B)", "**B**", "B) Paris", "\boxed{B}".
 #pragma once
 
-#include "../core/portable.hpp"
 #include "../unicode/padded.hpp"
 #include "found.hpp"
 

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "columns.hpp"
-#include "text.hpp"
 
 namespace pe {
 
@@ -156,7 +155,18 @@ private:
     std::mutex mutex_;
 };
 
-namespace table_detail {
+// The texts that `text_of(row)` gives for each row; one that is `no_text` is null.
+template <class TextOf>
+Column make_texts(std::size_t rows, const TextOf& text_of) {
+    Texts texts(rows);
+    Texts::Writer writer(texts);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const Text text = text_of(row);
+        if (text.data() == TextArray::no_text) texts.set_null(row);
+        else writer.write(row, text);
+    }
+    return texts.finish();
+}
 
 constexpr std::int64_t nullable = 2;
 
@@ -216,10 +226,7 @@ inline const char* format_of(Type type) {
     }
 }
 
-}  // namespace table_detail
-
 inline void write_schema(const Field& field, ArrowSchema* out) {
-    using namespace table_detail;
     auto owner = std::make_unique<SchemaOwner>();
     owner->name = field.name;
     const auto add = [&](const Field& child) { write_schema(child, owner->add_child()); };
@@ -233,20 +240,19 @@ inline void write_schema(const Field& field, ArrowSchema* out) {
         write_schema({"", Type::text}, owner->dictionary.get());
         owner->metadata = metadata_of("_PL_ENUM_VALUES2", "4;fail4;pass");
     }
-    *out = {table_detail::format_of(field.type),
+    *out = {format_of(field.type),
             owner->name.c_str(),
             owner->metadata.empty() ? nullptr : owner->metadata.data(),
             nullable,
             static_cast<std::int64_t>(owner->children.size()),
             owner->pointers.data(),
             owner->dictionary.get(),
-            table_detail::release<ArrowSchema, SchemaOwner>,
+            release<ArrowSchema, SchemaOwner>,
             nullptr};
     out->private_data = owner.release();
 }
 
 inline void write_array(Column column, ArrowArray* out) {
-    using namespace table_detail;
     auto owner = std::make_unique<ArrayOwner>();
     owner->column = std::move(column);
     for (Column& child : owner->column.children) write_array(std::move(child), owner->add_child());
@@ -263,7 +269,7 @@ inline void write_array(Column column, ArrowArray* out) {
             owner->column.buffers.data(),
             owner->pointers.data(),
             owner->dictionary.get(),
-            table_detail::release<ArrowArray, ArrayOwner>,
+            release<ArrowArray, ArrayOwner>,
             nullptr};
     out->private_data = owner.release();
 }

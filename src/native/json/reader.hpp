@@ -2,8 +2,6 @@
 // what stands there. It copies and converts nothing.
 #pragma once
 
-#include "../core/portable.hpp"
-#include "../core/text.hpp"
 #include "../unicode/utf8.hpp"
 
 namespace pe::json {

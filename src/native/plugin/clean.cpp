@@ -166,19 +166,14 @@ private:
 
 // A column of texts, or of lists of them. Without rows of lists, each text is a list of one.
 Column column_of(const TextLists& lists, std::size_t rows, bool is_list) {
-    Texts texts(lists.values.size());
-    Texts::Writer writer(texts);
-    for (std::size_t i = 0; i < lists.values.size(); ++i) {
-        if (lists.has(i)) writer.write(i, lists.values[i]);
-        else texts.set_null(i);
-    }
-    if (!is_list) return texts.finish();
+    Column texts = make_texts(lists.values.size(), [&](std::size_t i) { return lists.values[i]; });
+    if (!is_list) return texts;
     std::vector<std::int64_t> starts{0};
     for (std::size_t row = 0; row < rows; ++row)
         starts.push_back(static_cast<std::int64_t>(lists.rows.empty() ? row + 1 : lists.rows[row].end));
     const auto is_valid = [&](std::size_t row) { return lists.rows.empty() || lists.rows[row].is_valid; };
     Column column = make_column(rows, is_valid, std::move(starts));
-    column.children.push_back(texts.finish());
+    column.children.push_back(std::move(texts));
     return column;
 }
 

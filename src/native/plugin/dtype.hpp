@@ -9,7 +9,6 @@
 
 #include "../core/columns.hpp"
 #include "../core/portable.hpp"
-#include "../core/text.hpp"
 
 namespace pe::plugin {
 

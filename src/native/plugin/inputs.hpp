@@ -5,7 +5,6 @@
 #include <deque>
 #include <stdexcept>
 
-#include "../core/columns.hpp"
 #include "dtype.hpp"
 
 // The C interface between Polars and the functions of a plugin: version 0.1, which Polars 1.35 to 2.x speak.

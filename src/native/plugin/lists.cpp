@@ -287,13 +287,9 @@ Column score_vectors(const Input& output, const Input& expected, std::size_t row
                     const Cosine cosine =
                         plugin::cosine({left.data[a], left.rows[a].size()}, {right.data[b], right.rows[b].size()});
                     score[row] = cosine.score;
-                    switch (cosine.comparison) {
-                        case Comparison::no_expected: reason = Reason::no_expected; break;
-                        case Comparison::no_output: reason = Reason::no_output; break;
-                        case Comparison::lengths_differ: reason = Reason::lengths; break;
-                        case Comparison::zeros: reason = Reason::zeros; break;
-                        default: break;
-                    }
+                    static constexpr Reason reasons[] = {Reason::none, Reason::no_expected, Reason::no_output, Reason::lengths,
+                                                         Reason::zeros};
+                    reason = reasons[static_cast<std::size_t>(cosine.comparison)];
                     compared.output_sizes[row] = static_cast<std::int64_t>(left.rows[a].size());
                     compared.expected_sizes[row] = static_cast<std::int64_t>(right.rows[b].size());
                 }

@@ -67,8 +67,8 @@ void pair_turns(Pairs& pairs, const TextLists& output, const TextLists& expected
 }
 
 Reason single_reason(const TextColumn::Cursor& output, const TextColumn::Cursor& expected) {
-    if (!expected.array().is_valid(expected.row())) return Reason::no_expected;
-    return output.array().is_valid(output.row()) ? Reason::none : Reason::no_output;
+    if (!expected.is_valid()) return Reason::no_expected;
+    return output.is_valid() ? Reason::none : Reason::no_output;
 }
 
 // The row of the pair that counts for each row, or none.
@@ -152,19 +152,19 @@ std::string text_of(Reason reason, std::int64_t output, std::int64_t expected) {
     }
 }
 
+void add_validity(Column& column, const Result& result) {
+    if (result.has_nulls()) column.add_validity([&](std::size_t row) { return result.is_valid(row); });
+    else column.add_no_validity();
+}
+
 Column make_labels(std::size_t rows, const double* score, const Result& result, double threshold) {
     Column column;
     column.rows = rows;
-    if (result.has_nulls()) column.add_validity([&](std::size_t row) { return result.is_valid(row); });
-    else column.add_no_validity();
+    add_validity(column, result);
     std::vector<std::uint8_t> codes(rows);
     for (std::size_t row = 0; row < rows; ++row) codes[row] = score[row] >= threshold;
     column.add_buffer(std::move(codes));
-    Texts names(2);
-    Texts::Writer writer(names);
-    writer.write(0, "fail");
-    writer.write(1, "pass");
-    column.dictionary = std::make_unique<Column>(names.finish());
+    column.dictionary = std::make_unique<Column>(make_texts(2, [](std::size_t code) { return code == 0 ? "fail" : "pass"; }));
     return column;
 }
 
@@ -185,13 +185,9 @@ Column make_detail(Result::Column* values, std::size_t rows, Type type) {
         column.add_buffer(owner, owner.get());
         return column;
     }
-    Texts texts(rows);
-    Texts::Writer writer(texts);
-    for (std::size_t row = 0; row < rows; ++row) {
-        if (values->is_null(row)) texts.set_null(row);
-        else writer.write(row, (*values->choices)[static_cast<std::size_t>(values->wholes()[row])]);
-    }
-    return texts.finish();
+    return make_texts(rows, [&](std::size_t row) {
+        return values->is_null(row) ? no_text : Text((*values->choices)[static_cast<std::size_t>(values->wholes()[row])]);
+    });
 }
 
 // From scores by row to the struct.
@@ -212,8 +208,7 @@ Column assemble(Result& result, const Common& common, const std::vector<Field>& 
     Column labels = make_labels(rows, score->reals(), result, common.threshold);
     Column scores;
     scores.rows = rows;
-    if (result.has_nulls()) scores.add_validity([&](std::size_t row) { return result.is_valid(row); });
-    else scores.add_no_validity();
+    add_validity(scores, result);
     std::shared_ptr<std::uint64_t[]> owner = std::move(score->values);
     scores.add_buffer(owner, owner.get());
     made.children.push_back(std::move(scores));

@@ -8,7 +8,6 @@
 #include "../edit/alignment.hpp"
 #include "../edit/levenshtein/levenshtein.hpp"
 #include "../json/document.hpp"
-#include "../unicode/lowercase.hpp"
 #include "../words/ngram_cosine.hpp"
 #include "function.hpp"
 #include "scores.hpp"
@@ -126,9 +125,8 @@ void for_each_half(const TextColumn& output, const TextColumn& expected, const R
     TextColumn::Cursor left(output, 0), right(expected, 0);
     for (std::size_t row = 0; row < result.size(); ++row, left.next(), right.next()) {
         if (result.is_valid(row)) continue;
-        const bool has_left = left.array().is_valid(left.row()), has_right = right.array().is_valid(right.row());
-        const Text a = has_left ? left.array()[left.row()] : Text(), b = has_right ? right.array()[right.row()] : Text();
-        read(row, has_left ? &a : nullptr, has_right ? &b : nullptr);
+        const Text a = left.text_or_none(), b = right.text_or_none();
+        read(row, left.is_valid() ? &a : nullptr, right.is_valid() ? &b : nullptr);
     }
 }
 
@@ -406,10 +404,9 @@ private:
     void check_patterns(const Pairs& pairs, const Result& result) const {
         TextColumn::Cursor output(pairs.output, 0), pattern(pairs.expected, 0);
         for (std::size_t i = 0; i < result.size(); ++i, output.next(), pattern.next()) {
-            if (result.is_valid(i) || !output.array().is_valid(output.row()) || !pattern.array().is_valid(pattern.row()))
-                continue;
+            if (result.is_valid(i) || !output.is_valid() || !pattern.is_valid()) continue;
             throw Refused(metric_ + ": a row of `" + expected_ +
-                          "` is not a valid pattern: " + std::string(pattern.array()[pattern.row()].substr(0, 100)));
+                          "` is not a valid pattern: " + std::string(pattern.text().substr(0, 100)));
         }
     }
     void set(Result& result, double* score, std::size_t pair, const ArrowArray& chunk, std::size_t at, Dtype dtype) const {
@@ -439,14 +436,12 @@ public:
         column.rows = pairs.count();
         column.add_no_validity();
         for (const TextColumn* side : {&pairs.output, &pairs.expected}) {
-            Texts texts(column.rows);
-            Texts::Writer writer(texts);
             TextColumn::Cursor at(*side, 0);
-            for (std::size_t row = 0; row < column.rows; ++row, at.next()) {
-                if (at.array().is_valid(at.row())) writer.write(row, at.array()[at.row()]);
-                else texts.set_null(row);
-            }
-            column.children.push_back(texts.finish());
+            column.children.push_back(make_texts(column.rows, [&](std::size_t) {
+                const Text text = at.text_or_none();
+                at.next();
+                return text;
+            }));
         }
         return column;
     }

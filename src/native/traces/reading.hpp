@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 
-#include "../core/text.hpp"
 #include "chat.hpp"
 
 namespace pe::traces {

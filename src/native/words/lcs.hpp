@@ -6,7 +6,6 @@
 #pragma once
 
 #include "../core/interrupt.hpp"
-#include "../core/portable.hpp"
 #include "vocabulary.hpp"
 
 namespace pe::words {

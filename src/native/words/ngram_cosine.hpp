@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "../core/hashing.hpp"
-#include "../unicode/decode.hpp"
 #include "ngrams.hpp"
 #include "tokenizers.hpp"
 

@@ -1,10 +1,6 @@
 // From texts to numbers of words, by every tokenizer.
 #pragma once
 
-#include "../unicode/characters.hpp"
-#include "../unicode/decode.hpp"
-#include "../unicode/lowercase.hpp"
-#include "../unicode/padded.hpp"
 #include "tokenizers.hpp"
 #include "vocabulary.hpp"
 

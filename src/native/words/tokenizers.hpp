@@ -1,10 +1,7 @@
 // From a text to its words.
 #pragma once
 
-#include "../unicode/characters.hpp"
-#include "../unicode/decode.hpp"
 #include "../unicode/lowercase.hpp"
-#include "../unicode/padded.hpp"
 #include "vocabulary.hpp"
 
 namespace pe::words {
@@ -94,12 +91,12 @@ enum class Tokenizer {
     automatic_unicode,
     automatic_squad,  // those or any_script
     separated,        // words that were found before and joined with U+001F; a text that starts with U+001F has none
-    squad,            // white space, without case, punctuation and articles: see squad.hpp
+    squad,            // white space, without case, punctuation and articles: see SquadReader
     squad_unicode,
     squad_characters,
     squad_any_script,
     v13a,
-    intl,         // sacrebleu's for BLEU: see bleu_tokenizers.hpp
+    intl,         // sacrebleu's for BLEU: see BleuTokenReader
     chrf,         // white space, one punctuation mark at the end of a word or else at its start apart
     code_points,  // the code points of what is not white space, or of all with `spaced_code_points`: see reading.hpp
     spaced_code_points,

@@ -4,8 +4,6 @@
 #include <new>
 
 #include "../core/hashing.hpp"
-#include "../core/portable.hpp"
-#include "../unicode/characters.hpp"
 #include "../unicode/padded.hpp"
 #include "porter.hpp"
 

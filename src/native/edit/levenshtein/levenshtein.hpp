@@ -2,9 +2,6 @@
 // a part of the rows.
 #pragma once
 
-#include "../../core/portable.hpp"
-#include "../../core/text.hpp"
-#include "../../unicode/decode.hpp"
 #include "pair.hpp"
 #include "vector_kernels.hpp"
 #include "workspace.hpp"

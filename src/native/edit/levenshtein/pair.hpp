@@ -133,8 +133,8 @@ struct NumberedPair {
 inline NumberedPair number_pair(const std::uint32_t* left, std::size_t left_size, const std::uint32_t* right,
                                 std::size_t right_size, LevenshteinWorkspace& workspace) {
     using vector_kernels::margin;
-    workspace.left_numbers.resize(std::max(workspace.left_numbers.size(), left_size + 2 * margin));
-    workspace.right_numbers.resize(std::max(workspace.right_numbers.size(), right_size + 2 * margin));
+    grow(workspace.left_numbers, left_size + 2 * margin);
+    grow(workspace.right_numbers, right_size + 2 * margin);
     std::uint32_t* left_numbers = workspace.left_numbers.data() + margin;
     std::uint32_t* right_numbers = workspace.right_numbers.data() + margin;
     // Equal right sides get equal numbers.

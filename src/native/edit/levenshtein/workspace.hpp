@@ -6,8 +6,6 @@
 #include <stdexcept>
 
 #include "../../core/interrupt.hpp"
-#include "../../core/portable.hpp"
-#include "../../core/text.hpp"
 #include "../../unicode/decode.hpp"
 #include "scalar.hpp"
 #include "vector_kernels.hpp"
@@ -143,11 +141,16 @@ private:
     std::uint32_t base_;
 };
 
+template <class Memory>
+void grow(Memory& memory, std::size_t size) {
+    if (memory.size() < size) memory.resize(size);
+}
+
 // Words that start out zero, the first at the start of a cache line.
 class AlignedWords {
 public:
     std::uint64_t* at_least(std::size_t count) {
-        if (words_.size() < count + slack) words_.resize(count + slack);
+        grow(words_, count + slack);
         const auto address = reinterpret_cast<std::uintptr_t>(words_.data());
         return words_.data() + (64 - address % 64) % 64 / sizeof(std::uint64_t);
     }
@@ -163,11 +166,8 @@ public:
 
     vector_kernels::BlockScratch blocks_for(std::size_t symbols, std::size_t columns) {
         using vector_kernels::column_slack;
-        const auto at_least = [](auto& memory, std::size_t size) {
-            if (memory.size() < size) memory.resize(size);
-        };
-        at_least(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
-        at_least(carries, vector_kernels::pairs_at_once * vector_kernels::most_carries * (columns + column_slack));
+        grow(offsets, vector_kernels::pairs_at_once * (columns + column_slack));
+        grow(carries, vector_kernels::pairs_at_once * vector_kernels::most_carries * (columns + column_slack));
         return {table.at_least(symbols * vector_kernels::symbol_words), offsets.data(), carries.data(), is_stopped};
     }
 
