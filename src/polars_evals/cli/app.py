@@ -86,10 +86,7 @@ def main(
 def _command(
     name: str, example: str, takes: str, more: str = "", /, **own: Option
 ) -> Callable[[Any], Command]:
-    """Add a command: its help ends with the example, and it takes the options of these names.
-
-    The function gets the values of the options as attributes of one argument.
-    """
+    """Add a command with the options of these names, whose values are attributes of its one argument."""
 
     def register(command: Callable[[SimpleNamespace], None]) -> Command:
         @wraps(command, assigned=("__name__", "__doc__"))

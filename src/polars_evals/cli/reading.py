@@ -199,7 +199,7 @@ def need_pairs(comparison: Comparison) -> None:
     if comparison.summary["n"].min() and comparison.spec.paired:
         return
     # Gates are declared with pydantic, which takes a while to import.
-    from polars_evals.jobs.gates import nothing_compared
+    from polars_evals.jobs.rules import nothing_compared
 
     if lone := nothing_compared(comparison, comparison.summary):
         raise InputError("\n".join(lone))

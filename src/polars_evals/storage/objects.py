@@ -64,6 +64,11 @@ class Entry:
     time_ns: int
     etag: str = ""
 
+    @classmethod
+    def of(cls, about: os.stat_result) -> Entry:
+        """Take what the system says about a file."""
+        return cls(about.st_size, about.st_mtime_ns)
+
 
 class Folder:
     """A folder of this machine for files, which are named by paths relative to it."""
@@ -99,8 +104,7 @@ class Folder:
                 # One that another process removes meanwhile is not there.
                 with suppress(FileNotFoundError):
                     if entry.is_file():
-                        about = entry.stat()
-                        held[entry.name] = Entry(about.st_size, about.st_mtime_ns)
+                        held[entry.name] = Entry.of(entry.stat())
         return dict(sorted(held.items()))
 
     def folders(self) -> list[str]:
