@@ -132,6 +132,7 @@ class EvalsBaseline:
         import polars as pl
 
         from polars_evals import compare
+        from polars_evals._diff import columns_of
 
         verdicts = [fail_on] if isinstance(fail_on, str) else list(fail_on or ())
         for one in verdicts:
@@ -142,8 +143,7 @@ class EvalsBaseline:
         self._checks += 1
         name = self._name()
         path = self._request.path.parent / FOLDER / f"{name}.parquet"
-        columns = [*_columns_of(by), *([cluster] if cluster else []), *_columns_of(options.get("measures"))]
-        rows = _Rows(scored, item, columns)
+        rows = _Rows(scored, item, columns_of([by, cluster, options.get("measures")]))
         roles = {"version": VERSION, "baseline": BASELINE, "item": item, "by": by, "cluster": cluster}
         if self._request.config.getoption("--evals-update"):
             self._note(rows.write(path))
@@ -306,16 +306,6 @@ class _Rows:
             listed = ", ".join(map(str, missing[:SHOWN])) + (", …" if len(missing) > SHOWN else "")
             return f"{len(missing)} of {len(old)} items of the baseline are missing: {listed}."
         return None
-
-
-def _columns_of(given: Any) -> list[str]:
-    import polars as pl
-
-    if given is None or isinstance(given, str):
-        return [given] if given and given != "auto" else []
-    if isinstance(given, pl.Expr):
-        return given.meta.root_names()
-    return [name for one in given for name in _columns_of(one)]
 
 
 def _exceeded(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = str | Path | Sequence[str | Path] | pl.DataFrame | pl.LazyFrame
 
 # The column that tells the two sides apart.
-SIDE = "model"
+SIDE, SIDES = "model", ["baseline", "candidate"]
 ITEM, INPUT = "item_id", "input"
 # Pairs of ids stand for one question where so many of them have the same input.
 MOST = 0.5
@@ -161,7 +161,8 @@ def run_diff(
     """Do what `diff` does, and keep what it found on the way."""
     if suite is not None and metrics is not None:
         raise ConfigError("give either a suite or metrics, not both")
-    needed = [name for name in (version, item, *_columns(options)) if name]
+    needed = [name for name in (version, item) if name]
+    needed += columns_of([options.get(name) for name in ("by", "cluster", "adjust")])
     reading = {**(reading or {}), "needed": needed}
     if len(sources) == 2:
         frame, version, before = _two_sides(sources, reading)
@@ -192,12 +193,13 @@ def run_diff(
     return Diff(comparison, scored, suite, suggestion, lone, version, item)
 
 
-def _columns(options: Mapping[str, Any]) -> list[str | None]:
-    """Name the columns that options of `compare` read."""
-    by = options.get("by")
-    names = [by] if isinstance(by, str) else [one for one in by or () if isinstance(one, str)]
-    names += [name for one in (by or ()) if isinstance(one, list | tuple) for name in one]
-    return [name for name in [*names, options.get("cluster"), options.get("adjust")] if name != "auto"]
+def columns_of(by: Any) -> list[str]:
+    """Name the columns of an option such as `by`: of a name, an expression, or lists of these."""
+    if by is None or isinstance(by, str):
+        return [by] if by and by != "auto" else []
+    return (
+        by.meta.root_names() if isinstance(by, pl.Expr) else [name for one in by for name in columns_of(one)]
+    )
 
 
 def _two_sides(sources: Sequence[Source], reading: Mapping[str, Any]) -> tuple[pl.DataFrame, str, str]:
@@ -303,20 +305,14 @@ def _names(frames: Sequence[pl.DataFrame], sources: Sequence[Source]) -> list[st
     """Name the versions: by their model where that has one value, else by file or folder."""
     for column in ("model", "version"):
         values = [_only_value(frame, column) for frame in frames]
-        if all(values) and len(set(values)) == len(values):
+        if all(values) and values[0] != values[1]:
             return [str(value) for value in values]
     paths = [Path(source) for source in sources if isinstance(source, str | Path)]
     if len(paths) == len(sources):
-        parts = [[*path.resolve().parts[:-1], path.name.split(".")[0] or path.name] for path in paths]
-        for depth in range(1, max(map(len, parts)) + 1):
-            names = ["/".join(part[-depth:]) for part in parts]
-            if len(set(names)) == len(names):
-                # The first folder that differs tells them apart.
-                return [
-                    part[-depth] if len(part) >= depth else name
-                    for part, name in zip(parts, names, strict=True)
-                ]
-    return ["baseline", "candidate"]
+        parts = [[path.name.split(".")[0] or path.name, *path.resolve().parts[-2::-1]] for path in paths]
+        # The file, or the last folder that differs.
+        return next(([a, b] for a, b in zip(*parts, strict=False) if a != b), SIDES)
+    return SIDES
 
 
 def _only_value(frame: pl.DataFrame, column: str) -> str | None:
@@ -374,14 +370,6 @@ def _ids_pair_other_questions(sides: Sequence[pl.DataFrame], shared: Mapping[str
 
 def _with_expected_of_others(frame: pl.DataFrame, item: str) -> pl.DataFrame:
     """Let a row without an expected value take that of another version's row of the item."""
-    if "expected" not in frame.columns:
-        return frame.with_columns(pl.lit(None, dtype=pl.String).alias("expected"))
-    nulls = frame["expected"].null_count()
-    if nulls in (0, frame.height):
-        return frame
-    known = frame.filter(pl.col("expected").is_not_null(), pl.col(item).is_not_null())
-    known = known.select(item, pl.col("expected").alias("__expected")).unique(
-        item, keep="first", maintain_order=True
-    )
-    joined = frame.join(known, on=item, how="left", maintain_order="left")
-    return joined.with_columns(pl.coalesce("expected", "__expected").alias("expected")).drop("__expected")
+    others = pl.col("expected").drop_nulls().first().over(item)
+    named = pl.when(pl.col(item).is_not_null()).then(others)
+    return frame.with_columns(pl.coalesce("expected", named).alias("expected"))

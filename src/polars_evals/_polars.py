@@ -201,7 +201,7 @@ def sink_parts(
     frame: pl.LazyFrame,
     folder: Path,
     *,
-    part_bytes: int | None,
+    part_bytes: int,
     row_bytes: float,
     metadata: Mapping[str, str],
     row_group_size: int,
@@ -228,8 +228,6 @@ def sink_parts(
         return written
     if hasattr(pl, "PartitionBy"):
         frame.sink_parquet(pl.PartitionBy(folder, approximate_bytes_per_file=part_bytes), **options)
-    elif part_bytes is None:
-        frame.sink_parquet(folder / "0.parquet", **options)
     else:
         rows = max(int(part_bytes / row_bytes), 1)
         frame.sink_parquet(pl.PartitionMaxSize(folder, max_size=rows), **options)  # type: ignore[attr-defined]

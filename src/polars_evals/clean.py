@@ -296,7 +296,8 @@ def cleaned_text(text: IntoText, steps: Sequence[Any]) -> pl.Expr:
 def _after(markers: Sequence[str], *, case_sensitive: bool) -> Step:
     nothing = "no " + " or ".join(f'"{marker}"' for marker in markers)
     words = [word for marker in markers for word in _emphasized(marker)]
-    words = words if case_sensitive else [_lower_ascii(word) for word in words]
+    # The native core lowercases the letters of ASCII, as bytes do.
+    words = words if case_sensitive else [word.encode().lower().decode() for word in words]
     return Step("after", nothing, {"words": words, "case_sensitive": case_sensitive})
 
 
@@ -311,11 +312,6 @@ def _choosing(choices: Sequence[str]) -> Step:
 def _emphasized(marker: str) -> list[str]:
     """Write a marker as Markdown may: `**Answer**:` has its colon behind the stars."""
     return [marker, *(f"{marker[:-1]}{mark}:" for mark in ("**", "__") if marker.endswith(":"))]
-
-
-def _lower_ascii(text: str) -> str:
-    """Lowercase the letters that the native core lowercases."""
-    return "".join(c.lower() if c.isascii() else c for c in text)
 
 
 def _regex(name: str, pattern: object, group: object) -> Step:

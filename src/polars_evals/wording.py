@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date, datetime
+from datetime import date
 from difflib import get_close_matches
 from itertools import islice
 from reprlib import Repr
@@ -54,9 +54,9 @@ def shown(value: object) -> str:
     return SHORT.repr(value)
 
 
-def without_query(told: str) -> str:
+def without_query(message: str) -> str:
     """Leave out what Polars appends to an error: the expression and the plan, which help nobody here."""
-    return _QUERY.split(told, maxsplit=1)[0].strip()
+    return _QUERY.split(message, maxsplit=1)[0].strip()
 
 
 def listed(things: Collection[object], limit: int = 5) -> str:
@@ -92,22 +92,6 @@ def clean(text: str, limit: int | None = None) -> str:
 def reveal(text: str) -> str:
     """Show what cannot be seen and yet acts on the text around it, as `⟨U+202E⟩` or `␍`."""
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text).replace("\r", "␍")
-
-
-def cell(value: Any, limit: int = 60) -> str:
-    """Return a value as one short line."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 0.001 else f"{value:.4f}"
-    if isinstance(value, datetime):
-        midnight = not (value.hour or value.minute or value.second or value.microsecond)
-        return value.strftime("%Y-%m-%d") if midnight else value.isoformat(sep=" ")
-    return line(str(value), limit)
 
 
 def line(text: str, limit: int = 400) -> str:

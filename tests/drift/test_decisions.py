@@ -12,7 +12,8 @@ import polars_evals as pe
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.decide import combine
 from polars_evals.drift.inference.quantiles import fixed_counts, sequential_counts
-from polars_evals.jobs.gates import FailOn, GateInput, NotWorseThan
+from polars_evals.jobs.gates import GateInput
+from polars_evals.jobs.rules import FailOn, NotWorseThan
 
 from .frames import drawn, versions
 

@@ -13,7 +13,7 @@ import pytest
 
 import polars_evals as pe
 from polars_evals.report.terminal import text as shown_text
-from polars_evals.wording import apart, cell, clean, line, to_json
+from polars_evals.wording import apart, clean, line, to_json
 
 from .frames import drawn, versions
 
@@ -133,9 +133,27 @@ def test_lone_surrogates_and_long_texts() -> None:
     assert clean("a\ud800b") == "a\ufffdb"
     assert clean("abcdef", 3) == "abc… (+3 characters)"
     assert line("a\n\t b", 10) == "a b"
-    assert cell("x" * 100, 5) == "xxxxx…"
-    assert [cell(v) for v in (None, True, 1234, 0.5, 1e-9)] == ["–", "yes", "1,234", "0.5000", "1e-09"]
+    assert line("x" * 100, 5) == "xxxxx…"
     to_json({"a\ud800": ["\udfff", None, 1.5]}).encode("utf-8")
+
+
+def test_items_are_named_as_they_are() -> None:
+    scores = [1.0, 1.0, 0.5, 0.2]
+    frame = pl.DataFrame({"id": [12345, 12346] * 2, "v": ["a", "a", "b", "b"], "m_score": scores})
+    comparison = pe.compare(frame, version="v", baseline="a", item="id")
+    assert "  12346 1.00 → 0.20" in str(comparison)
+    assert "- 12346 (m" in comparison.to_markdown()
+
+
+def test_a_column_of_slices_takes_no_other_columns_place() -> None:
+    scores = [1.0, 1.0, 0.5, 0.2]
+    frame = pl.DataFrame(
+        {"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "items": ["x", "y"] * 2, "m_score": scores}
+    )
+    comparison = pe.compare(frame, version="v", baseline="a", item="id", by="items")
+    head = shown_text(comparison, width=100, everything=True).splitlines()[2].split()
+    assert head[:2] == ["metric", "slice"]
+    assert head.count("items") == 1
 
 
 def test_large_frames_are_bounded_and_say_so() -> None:

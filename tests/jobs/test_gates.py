@@ -4,15 +4,15 @@ import json
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 from polars_evals.jobs import ConfigError, Job, run, scan_store
-from polars_evals.jobs import gates as package
-from polars_evals.jobs.gates import FailOn, Findings, Gate, GateInput, MinPassRate
+from polars_evals.jobs import rules as package
+from polars_evals.jobs.gates import Findings, Gate, GateInput
+from polars_evals.jobs.rules import FailOn, MinPassRate
 from tests.jobs.support import deliver, make_job, traces
 
 COMPARE = '[compare]\nversion = "model"\nbaseline = "v1"\nitem = "item_id"\nby = ["topic"]\n'
@@ -166,28 +166,26 @@ def test_wrong_job_files_are_told_with_their_place(tmp_path: Path, old: str, new
         Job.load(job)
 
 
-def test_a_kind_of_gate_that_does_not_judge_cannot_be_made() -> None:
+def test_a_kind_of_gate_that_does_not_evaluate_cannot_be_made() -> None:
     try:
 
-        class Mute(Gate):
-            rule: ClassVar[str] = "mute"
+        class Mute(Gate, rule="mute"):
+            pass
 
-        with pytest.raises(TypeError, match=r"abstract method.* judge"):
+        with pytest.raises(TypeError, match=r"abstract method.* evaluate"):
             Mute()  # type: ignore[abstract]
         with pytest.raises(TypeError, match="two gates have the rule 'mute'"):
 
-            class Again(Gate):
-                rule: ClassVar[str] = "mute"
+            class Again(Gate, rule="mute"):
+                pass
 
     finally:
         Gate.kinds.pop("mute", None)
 
 
 def test_a_gate_that_judged_nothing_fails() -> None:
-    class Idle(MinPassRate):
-        rule: ClassVar[str] = "idle"
-
-        def judge(self, seen: GateInput) -> Findings:
+    class Idle(MinPassRate, rule="idle"):
+        def evaluate(self, seen: GateInput) -> Findings:
             return Findings(0)
 
     Gate.kinds.pop("idle")

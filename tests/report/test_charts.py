@@ -124,6 +124,7 @@ def test_the_other_results_have_charts(scored: pl.DataFrame) -> None:
         (lambda c, t: c.plot.distributions(candidate="x-3"), "candidate: there is no 'x-3'"),
         (lambda c, t: t.plot.scores(slice="topic=medicin"), 'did you mean "topic=medicine"'),
         (lambda c, t: c.plot.measures(), "no measures to draw"),
+        (lambda c, t: c.plot.values(), "no measures to draw"),
     ],
 )
 def test_what_does_not_exist_is_named(
@@ -137,6 +138,13 @@ def test_without_slices_there_is_nothing_to_draw() -> None:
     frame = pl.DataFrame({"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "m_score": [0.1, 0.5, 0.2, 0.5]})
     with pytest.raises(ValueError, match="compare with by="):
         pe.compare(frame, version="v", baseline="a", item="id").plot.slices()
+
+
+def test_what_has_no_difference_is_not_drawn_at_zero() -> None:
+    scores = pl.Series([None, None, 0.5, 0.2])
+    frame = pl.DataFrame({"id": [1, 2] * 2, "v": ["a", "a", "b", "b"], "m_score": scores})
+    chart = pe.compare(frame, version="v", baseline="a", item="id").plot.differences()
+    assert rows_of(chart, "difference") == [None, 1.0]
 
 
 def test_labels_that_look_alike_stay_apart(hostile: pe.Comparison) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polars_evals.traces.platforms.base import Candidate
-from polars_evals.traces.read import read_records, stable_hash
+from polars_evals.traces.read import read_records, read_value
 from tests.traces.helpers import digest
 
 
@@ -71,13 +71,13 @@ def test_parts_are_joined_whatever_they_say(texts: list[str], key: str) -> None:
 def test_hash_is_the_documented_one(texts: list[str | None]) -> None:
     frame = pl.DataFrame({"a": texts}, schema={"a": pl.String})
     expected = [None if text is None else digest(text) for text in texts]
-    assert frame.select(stable_hash(pl.col("a"))).to_series().to_list() == expected
+    assert frame.select(read_value(pl.col("a"), "hash")).to_series().to_list() == expected
     assert (
-        frame.lazy().select(stable_hash(pl.col("a"))).collect(engine="streaming").to_series().to_list()
+        frame.lazy().select(read_value(pl.col("a"), "hash")).collect(engine="streaming").to_series().to_list()
         == expected
     )
 
 
 def test_hash_does_not_change() -> None:
     frame = pl.DataFrame({"a": ["Capital of France?"]})
-    assert frame.select(stable_hash(pl.col("a"))).item() == "a8908d10095151838ea23d1880b20b74"
+    assert frame.select(read_value(pl.col("a"), "hash")).item() == "a8908d10095151838ea23d1880b20b74"

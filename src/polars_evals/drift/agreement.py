@@ -39,9 +39,10 @@ SUMMARY: dict[str, Any] = {
     "statistic": pl.String, "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "n": pl.Int64,
 }  # fmt: skip
 PAIRS: dict[str, Any] = {"a": pl.String, "b": pl.String} | SUMMARY
-PASS_RATE: dict[str, Any] = {"judge": pl.String, "estimate": pl.String, "pass_rate": pl.Float64} | {
-    name: SUMMARY[name] for name in ("ci_low", "ci_high", "n")
-}
+PASS_RATE: dict[str, Any] = {
+    "judge": pl.String, "estimate": pl.String, "pass_rate": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
 
 
 def agreement(
@@ -139,11 +140,10 @@ def agreement(
             columns.require(schema, name, "raters")
         ratings = lazy.select(raters).collect(engine="streaming")
     codes, values = _coded(ratings, level)
-    rated = [codes[name].count() for name in raters]
     notes = [
-        f"{name} rated {count:,} of {counted(codes.height, 'item')}"
-        for name, count in zip(raters, rated, strict=True)
-        if count < codes.height
+        f"{one.name} rated {one.count():,} of {counted(codes.height, 'item')}"
+        for one in codes
+        if one.count() < codes.height
     ]
     notes += _selection_notes(ratings, raters, alpha)
     if level == "nominal" and len(values) > MOST_LABELS and all(one.is_numeric() for one in ratings.dtypes):
@@ -323,9 +323,9 @@ def _krippendorff(ratings: Ratings, counts: Floats) -> float | None:
 
 def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
     """Return the ratings as places in the list of all values, and the number each value stands for."""
-    kinds = {dtype for dtype in ratings.dtypes if dtype != pl.Null}
+    kinds = list({dtype for dtype in ratings.dtypes if dtype != pl.Null})
     numbers = all(dtype.is_numeric() or dtype == pl.Boolean for dtype in kinds)
-    ordered = len(kinds) == 1 and isinstance(next(iter(kinds)), pl.Enum)
+    ordered = len(kinds) == 1 and isinstance(kinds[0], pl.Enum)
     if level != "nominal" and not numbers and not (ordered and level == "ordinal"):
         types = ", ".join(f"{name} is {dtype}" for name, dtype in ratings.schema.items())
         order = " or one Enum whose categories are in order" if level == "ordinal" else ""
@@ -338,7 +338,7 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
         raise pl.exceptions.InvalidOperationError("ratings must be labels or numbers, not lists or structs")
     else:
         plain = ratings.select(pl.all().cast(pl.String))
-    known = pl.concat([plain[name].alias("value") for name in plain.columns]).drop_nulls().unique().sort()
+    known = pl.concat([one.alias("value") for one in plain]).drop_nulls().unique().sort()
     place = pl.int_range(known.len(), eager=True)
     coded = plain.select(pl.all().replace_strict(known, place, default=None, return_dtype=pl.Int64))
     numbered = known if known.dtype == pl.Float64 else place.cast(pl.Float64)
@@ -347,23 +347,22 @@ def _coded(ratings: pl.DataFrame, level: str) -> tuple[pl.DataFrame, Floats]:
 
 def _estimates(ratings: Ratings, alpha: float) -> list[dict[str, Any]]:
     found: dict[str, Statistic] = {"agreement": _agreement_of}
-    if ratings.raters == 2:
-        found["cohen_kappa"] = cohen
+    found |= {"cohen_kappa": cohen} if ratings.raters == 2 else {}
     found |= {"fleiss_kappa": _fleiss, "krippendorff_alpha": _krippendorff}
     interval = _smoothed if len(ratings.values) == 2 else _jackknife
     items, rows = ratings.counts[ratings.whole], []
     for name, statistic in found.items():
         value, n = statistic(ratings, ratings.counts), int(items.sum())
-        ends: tuple[float | None, float | None] = None, None
+        low, high = None, None
         if value is not None and name == "agreement":
             # Pairs of more than two raters vary less than yes and no do.
             variance = float(items @ (ratings.equal[ratings.whole] - value) ** 2) / n**2
-            ends = share_interval(value, variance, n, alpha)
+            low, high = share_interval(value, variance, n, alpha)
         elif value is not None:
-            ends = interval(ratings, statistic, value, alpha)
+            low, high = interval(ratings, statistic, value, alpha)
         if name == "krippendorff_alpha":
             n = int(ratings.counts.sum())
-        rows.append({"statistic": name, "value": value, "ci_low": ends[0], "ci_high": ends[1], "n": n})
+        rows.append({"statistic": name, "value": value, "ci_low": low, "ci_high": high, "n": n})
     return rows
 
 
@@ -394,8 +393,6 @@ def _smoothed(ratings: Ratings, statistic: Statistic, value: float, alpha: float
     """
     Return an interval for ratings of two values, one of which may be rare.
 
-    Notes
-    -----
     The few items of a rare value decide a kappa, and the jackknife knows only those that were seen. Half an
     item more in each combination of two ratings stands for the others, as Agresti and Caffo do for
     proportions. The standard error is the infinitesimal jackknife's, which allows for parts of items.
@@ -423,9 +420,7 @@ def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float)
     rated, notes = ratings[raters[0]].is_not_null().to_numpy(), []
     for name in raters[1:]:
         series = ratings[name]
-        judge = series.cast(pl.Float64).to_numpy() if series.dtype.is_numeric() else _verdicts(series)
-        if judge is None:
-            continue
+        judge = floats(series) if series.dtype.is_numeric() else _verdicts(series)
         known = np.isfinite(judge)
         labelled, others = judge[rated & known], judge[~rated & known]
         if min(labelled.size, others.size) < FEWEST_ITEMS:
@@ -445,32 +440,22 @@ def _selection_notes(ratings: pl.DataFrame, raters: Sequence[str], alpha: float)
 
 def _pass_rates(ratings: pl.DataFrame, raters: Sequence[str], alpha: float) -> pl.DataFrame:
     """Estimate the first rater's pass rate over all items, with the help of each other rater."""
-    verdicts = [_verdicts(ratings[name]) for name in raters]
-    people = verdicts[0]
-    rows: list[dict[str, Any]] = []
-    if people is None:
-        return pl.DataFrame(rows, schema=PASS_RATE)
-    for name, judge in zip(raters[1:], verdicts[1:], strict=True):
-        if judge is None:
-            continue
-        both = np.isfinite(people) & np.isfinite(judge)
-        alone = ~np.isfinite(people) & np.isfinite(judge)
+    people, rows = _verdicts(ratings[raters[0]]), list[tuple[Any, ...]]()
+    labelled_items = np.isfinite(people)
+    for name in raters[1:]:
+        judge = _verdicts(ratings[name])
+        judged_items = np.isfinite(judge)
+        both = labelled_items & judged_items
         if both.sum() < FEWEST_ITEMS:
             continue
-        labelled, guessed, unlabelled = people[both], judge[both], judge[alone]
-        rows += [
-            {"judge": name, "estimate": "people", **_mean(labelled, alpha)},
-            {"judge": name, "estimate": "judge", **_mean(judge[np.isfinite(judge)], alpha)},
-        ]
+        labelled, guessed, unlabelled = people[both], judge[both], judge[~labelled_items & judged_items]
+        rows.append((name, "people", *_pass_rate([labelled], alpha), labelled.size))
+        rows.append((name, "judge", *_pass_rate([judge[judged_items]], alpha), judged_items.sum()))
         if unlabelled.size >= FEWEST_ITEMS:
             weight = _weight(labelled, guessed, unlabelled)
-            parts = labelled - weight * guessed, weight * unlabelled
-            value = sum(float(part.mean()) for part in parts)
-            variance = sum(float(part.var(ddof=1)) / part.size for part in parts)
-            found = _interval(value, variance, labelled.size, alpha)
-            rows.append({"judge": name, "estimate": "prediction_powered", **found})
-            rows[-1]["n"] += unlabelled.size
-    return pl.DataFrame(rows, schema=PASS_RATE)
+            found = _pass_rate([labelled - weight * guessed, weight * unlabelled], alpha)
+            rows.append((name, "prediction_powered", *found, judged_items.sum()))
+    return pl.DataFrame(rows, schema=PASS_RATE, orient="row")
 
 
 def _weight(labelled: Floats, guessed: Floats, unlabelled: Floats) -> float:
@@ -482,27 +467,23 @@ def _weight(labelled: Floats, guessed: Floats, unlabelled: Floats) -> float:
     return float(np.clip(shared / ((1 + labelled.size / unlabelled.size) * spread), 0, 1))
 
 
-def _mean(values: Floats, alpha: float) -> dict[str, Any]:
-    if values.size < FEWEST_ITEMS:
-        return {"pass_rate": float(values.mean()), "ci_low": None, "ci_high": None, "n": values.size}
-    return _interval(float(values.mean()), float(values.var(ddof=1)) / values.size, values.size, alpha)
+def _pass_rate(parts: list[Floats], alpha: float) -> tuple[float, float, float]:
+    """Return the sum of the means of samples with its interval: Wilson's, or Student's of no share."""
+    value = sum(float(part.mean()) for part in parts)
+    variance = sum(float(part.var(ddof=1)) / part.size for part in parts)
+    df = parts[0].size - 1
+    if 0 <= value <= 1:
+        return value, *share_interval(value, variance, df + 1, alpha, df)
+    half = -float(stdtrit(df, alpha / 2)) * float(np.sqrt(variance))
+    return value, value - half, value + half
 
 
-def _interval(value: float, variance: float, n: int, alpha: float) -> dict[str, Any]:
-    """Return Wilson's interval, with the number of items that the variance is worth; Student's without."""
-    low, high = share_interval(value, variance, n, alpha, n - 1)
-    if not 0 <= value <= 1:
-        half = -float(stdtrit(n - 1, alpha / 2)) * float(np.sqrt(variance))
-        low, high = value - half, value + half
-    return {"pass_rate": value, "ci_low": low, "ci_high": high, "n": n}
-
-
-def _verdicts(ratings: pl.Series) -> Floats | None:
-    """Return verdicts as 1 and 0, NaN where there is none; None if these are no verdicts."""
+def _verdicts(ratings: pl.Series) -> Floats:
+    """Return verdicts as 1 and 0, NaN where there is none, and everywhere if these are no verdicts."""
     ratings = ratings.fill_nan(None) if ratings.dtype.is_float() else ratings
     found = columns.verdicts(ratings)
     if found is None or found.null_count() > ratings.null_count():
-        return None
+        return np.full(len(ratings), np.nan)
     return floats(found)
 
 

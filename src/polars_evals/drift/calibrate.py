@@ -15,7 +15,7 @@ from polars_evals.drift.inference import slopes
 from polars_evals.drift.inference.intervals import wilson
 from polars_evals.drift.inference.multiple import holm
 from polars_evals.drift.result import Plotted
-from polars_evals.wording import cell, counted, left_out, verb
+from polars_evals.wording import counted, left_out, line, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ CHOICES = ("kappa", "f1", "accuracy")
 TRUTHS = "booleans, 0 and 1, or 'fail' and 'pass'"
 # Landis and Koch's words for a kappa up to each bound.
 AGREEMENT = ((-0.01, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-# The eight combinations of a human verdict and what two metrics say.
+# The combinations of a human verdict and what two metrics say.
 CELLS = 8
 PAIRS: dict[str, Any] = {"a": pl.String, "b": pl.String} | dict.fromkeys(
     ("difference", "ci_low", "ci_high", "p_value", "p_corrected"), pl.Float64
@@ -126,19 +126,13 @@ def calibrate(
         ],
         schema=PAIRS,
     )
-    summary = pl.DataFrame(
-        [
-            {"metric": name}
-            | _best(tables[name], objective, alpha)
-            | _crossed_row(verdicts, said[name], alpha)
-            for name in names
-        ]
-    )
-    judged = zip(*(_verdict(row, alpha) for row in summary.iter_rows(named=True)), strict=True)
+    summary = []
+    for name in names:
+        row = {"metric": name} | _best(tables[name], objective, alpha)
+        row |= _crossed_row(verdicts, said[name], alpha)
+        summary.append(row | _verdict(row, alpha))
     return Calibration(
-        summary=summary.with_columns(
-            pl.Series(name, values) for name, values in zip(("verdict", "reason"), judged, strict=True)
-        ).sort(objective, "metric", descending=[True, False]),
+        summary=pl.DataFrame(summary).sort(objective, "metric", descending=[True, False]),
         curve=pl.concat(_curve(name, tables[name], alpha) for name in names),
         pairs=pairs.with_columns(p_corrected=pl.Series(holm(pairs["p_value"].to_numpy()))),
         notes=_lost(read, rows.height, names, truth),
@@ -165,25 +159,16 @@ def _read(scored: Frame, metrics: Sequence[str], *, truth: str, objective: str, 
     columns.require(schema, truth, "truth")
     columns.find_metrics(schema, metrics)
     columns.check_signatures(frame, schema, metrics)
-    rows = columns.collect(
-        frame.select(
-            *(pl.col(f"{name}_score").cast(pl.Float64).alias(f"{name}:score") for name in metrics),
-            pl.col(truth).alias("said"),
-        ),
-        metrics,
-    )
+    scores = [pl.col(f"{name}_score").cast(pl.Float64).alias(f"{name}:score") for name in metrics]
+    rows = columns.collect(frame.select(*scores, said=truth), metrics)
     verdicts = None if schema[truth].is_float() else columns.verdicts(rows["said"])
-    if verdicts is None:
-        raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} is {schema[truth]}; verdicts are {TRUTHS}"
-        )
-    strange = rows["said"].filter(verdicts.is_null()).drop_nulls()
-    if strange.len():
-        raise pl.exceptions.InvalidOperationError(
-            f"truth={truth!r} holds {cell(str(strange[0]))!r}, which is not a verdict; verdicts are {TRUTHS}"
-        )
-    scores = (pl.col(f"{name}:score").alias(name) for name in metrics)
-    return rows.select(verdicts.alias("truth"), *scores)
+    strange = f"is {schema[truth]}"
+    if verdicts is not None:
+        others = rows["said"].filter(verdicts.is_null()).drop_nulls()
+        strange = f"holds {line(str(others[0]), 60)!r}, which is not a verdict" if others.len() else ""
+    if verdicts is None or strange:
+        raise pl.exceptions.InvalidOperationError(f"truth={truth!r} {strange}; verdicts are {TRUTHS}")
+    return rows.select(verdicts.alias("truth"), *(pl.col(f"{name}:score").alias(name) for name in metrics))
 
 
 def agreement_words(kappa: float) -> str:
@@ -261,14 +246,9 @@ def _best(table: _Table, objective: str, alpha: float) -> dict[str, Any]:
     thresholds, best = table.thresholds, table.resampled[objective].argmax(axis=1)
     ends = np.quantile(thresholds[best], [alpha / 2, 1 - alpha / 2], method="inverted_cdf")
     good, bad = (int(table.rates[count][0]) for count in ("tp", "fp"))
-    return {
-        "threshold": float(thresholds[int(table.rates[objective].argmax())]),
-        "threshold_ci_low": float(ends[0]),
-        "threshold_ci_high": float(ends[1]),
-        "n": good + bad,
-        "n_pass": good,
-        "n_fail": bad,
-    }
+    chosen = float(thresholds[table.rates[objective].argmax()])
+    found = {"threshold": chosen, "threshold_ci_low": float(ends[0]), "threshold_ci_high": float(ends[1])}
+    return found | {"n": good + bad, "n_pass": good, "n_fail": bad}
 
 
 def _crossed(
@@ -322,7 +302,7 @@ def _estimated(statistic: Callable[[Floats], Floats], draws: Floats) -> tuple[Fl
 
 def _joint_counts(truth: Bools, one: Bools, other: Bools) -> Floats:
     """Return how often verdict and both metrics go together, a row for each draw."""
-    place = 4 * truth.astype(np.int64) + 2 * one.astype(np.int64) + other.astype(np.int64)
+    place = 4 * truth + 2 * one + other
     return np.stack([np.bincount(draw, minlength=CELLS) for draw in place]).astype(np.float64)
 
 
@@ -343,32 +323,28 @@ def _difference(truth: Bools, one: Bools, other: Bools, objective: str, alpha: f
 
     value, se = (float(one) for one in _estimated(difference, _joint_counts(truth, one, other)))
     half = float(ndtri(1 - alpha / 2)) * se
-    return {
-        "difference": value,
-        "ci_low": max(-2.0, value - half),
-        "ci_high": min(2.0, value + half),
-        "p_value": float(2 * ndtr(-abs(value) / se)),
-    }
+    ends = {"ci_low": max(-2.0, value - half), "ci_high": min(2.0, value + half)}
+    return {"difference": value} | ends | {"p_value": float(2 * ndtr(-abs(value) / se))}
 
 
-def _verdict(best: dict[str, Any], alpha: float) -> tuple[str, str]:
+def _verdict(best: dict[str, Any], alpha: float) -> dict[str, str]:
     low, high = best["threshold_ci_low"], best["threshold_ci_high"]
     interval = f"{100 * (1 - alpha):g}% interval {low:.3g} to {high:.3g}"
     verdicts = f"{best['n_pass']:,} pass and {best['n_fail']:,} fail labels"
     kappa = f"cross-validated kappa {best['kappa']:.2f}"
+    verdict = "inconclusive"
     if min(best["n_pass"], best["n_fail"]) < FEWEST_LABELS:
-        return "inconclusive", f"{verdicts} are too few; at least {FEWEST_LABELS} of each are needed"
-    if best["kappa_ci_low"] <= 0:
-        return "inconclusive", f"the score may agree with the labels by chance only ({kappa})"
-    if high - low > 0.2:
-        return "inconclusive", f"the best threshold is uncertain ({interval}); more labels narrow it"
-    words = agreement_words(best["kappa"])
-    link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"
-    return (
-        "calibrated",
-        f"{best['threshold']:g} agrees best, {link} {words} "
-        f"({kappa}, {interval} of the threshold, {verdicts})",
-    )
+        reason = f"{verdicts} are too few; at least {FEWEST_LABELS} of each are needed"
+    elif best["kappa_ci_low"] <= 0:
+        reason = f"the score may agree with the labels by chance only ({kappa})"
+    elif high - low > 0.2:
+        reason = f"the best threshold is uncertain ({interval}); more labels narrow it"
+    else:
+        verdict, words = "calibrated", agreement_words(best["kappa"])
+        link = "and the agreement is" if best["kappa"] > 0.6 else "yet the agreement is only"
+        reason = f"{best['threshold']:g} agrees best, {link} {words} "
+        reason += f"({kappa}, {interval} of the threshold, {verdicts})"
+    return {"verdict": verdict, "reason": reason}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["uncertain", "random", "stratified"]
 # The column that labels of a frame become.
-PEOPLE = "people_label"
+PEOPLE_LABEL = "people_label"
 # Uncertain items are drawn with a chance that grows with this much added: certain ones are drawn as well.
 LEAST = 0.2
 # No item is taken for sure, so that the weights stay small and the labels speak for all items.
@@ -174,7 +174,7 @@ def _draw(chance: Floats, rng: np.random.Generator) -> np.typing.NDArray[np.bool
 
 def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str | None) -> pl.LazyFrame:
     """
-    Add people's labels to the rows of a table as `PEOPLE`, with their weights.
+    Add people's labels to the rows of a table as `PEOPLE_LABEL`, with their weights.
 
     Several raters of an answer are averaged. Labels of items that the table does not have are an error.
     """
@@ -186,8 +186,10 @@ def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str |
     schema = table.collect_schema()
     columns.require(schema, item, "item")
     columns.require(schema, version, "version")
-    if PEOPLE in schema:
-        raise pl.exceptions.DuplicateError(f"truth: the table already has a column {PEOPLE!r}; rename it")
+    if PEOPLE_LABEL in schema:
+        raise pl.exceptions.DuplicateError(
+            f"truth: the table already has a column {PEOPLE_LABEL!r}; rename it"
+        )
     require_texts(given.lazy(), given.schema, "label")
     weight = pl.col(WEIGHT) if WEIGHT in given.columns else pl.lit(None, dtype=pl.Float64)
     keys = [f"item{columns.APART}", f"version{columns.APART}"]
@@ -195,32 +197,29 @@ def join_labels(table: pl.LazyFrame, labels: Frame, *, version: str, item: str |
         given.select(
             pl.col("item_id").cast(pl.String).alias(keys[0]),
             pl.col("version").cast(pl.String).alias(keys[1]),
-            labels_of(given.schema, "label").alias(PEOPLE),
+            labels_of(given.schema, "label").alias(PEOPLE_LABEL),
             weight.cast(pl.Float64).alias(WEIGHT),
         )
         .group_by(keys, maintain_order=True)
-        .agg(pl.col(PEOPLE).mean(), pl.col(WEIGHT).max())
+        .agg(pl.col(PEOPLE_LABEL).mean(), pl.col(WEIGHT).max())
     )
     table = table.with_columns(
         columns.item_key(schema, item).cast(pl.String).alias(keys[0]),
         columns.as_text(schema, version).alias(keys[1]),
     )
     there = table.select(keys).unique().collect()
-    unknown = people.join(there, on=keys[0], how="anti", maintain_order="left")[keys[0]].unique(
-        maintain_order=True
-    )
-    if not unknown.is_empty():
+    strangers = people.join(there, on=keys[0], how="anti", maintain_order="left")[keys[0]]
+    if unknown := strangers.unique(maintain_order=True).to_list():
         raise ValueError(
-            f"truth: {counted(unknown.len(), 'labelled item')} {verb(unknown.len(), 'is', 'are')} not in "
-            f"column {item!r}, such as {listed(unknown.to_list(), 3)}"
+            f"truth: {counted(len(unknown), 'labelled item')} {verb(len(unknown), 'is', 'are')} not in "
+            f"column {item!r}, such as {listed(unknown, 3)}"
         )
     if people.join(there, on=keys, how="semi").is_empty():
         versions = people[keys[1]].unique().sort().to_list()
         raise ValueError(
             f"truth: the labels are of the versions {listed(versions)}, which {version!r} does not have"
         )
-    if WEIGHT in schema:
-        table = table.drop(WEIGHT)
+    table = table.drop(WEIGHT, strict=False)
     return table.join(people.lazy(), on=keys, how="left", maintain_order="left").drop(keys)
 
 
@@ -264,10 +263,10 @@ def read_labels(path: Paths) -> pl.DataFrame:
     for file in expand(path, (".jsonl", ".ndjson", ".json")):
         with open(file, encoding="utf-8-sig") as lines:
             records += [_record(text, f"{file}, line {n}") for n, text in enumerate(lines, 1) if text.strip()]
-    numbers = any(isinstance(one["label"], float) for one in records)
-    if numbers and any(isinstance(one["label"], str) for one in records):
+    kinds = {type(one["label"]) for one in records}
+    if {float, str} <= kinds:
         raise ValueError("the labels are texts in some lines and numbers in others; give one kind")
-    schema = COLUMNS | ({"label": pl.Float64} if numbers else {})
+    schema = COLUMNS | ({"label": pl.Float64} if float in kinds else {})
     frame = pl.DataFrame(records, schema=schema | {"ts": pl.String}).with_columns(
         pl.col("ts").str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     )
@@ -294,13 +293,12 @@ def _record(text: str, where: str) -> dict[str, Any]:
         value = found.get(key)
         found[key] = value if value is None or isinstance(value, str) else json.dumps(value)
     weight = found.get("weight")
-    if weight is not None and not (
-        isinstance(weight, int | float) and not isinstance(weight, bool) and weight > 0
-    ):
-        raise ValueError(f'{where}: "weight" must be a number above 0, got {shown(weight)}')
-    found["weight"] = None if weight is None else float(weight)
-    found["label"] = _label(found["label"], where)
-    return {key: found.get(key) for key in COLUMNS}
+    if weight is not None:
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight > 0:
+            raise ValueError(f'{where}: "weight" must be a number above 0, got {shown(weight)}')
+        weight = float(weight)
+    label = _label(found["label"], where)
+    return {key: found.get(key) for key in COLUMNS} | {"weight": weight, "label": label}
 
 
 def _label(label: object, where: str) -> str | float | None:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_evals.drift.columns import Frame
+    from polars_evals.drift.read import Rows
     from polars_evals.report.charts import SamplePlanPlots  # noqa: F401
 
 MOST_ITEMS = 10**12
-# What the table shows beside what was asked for.
-OTHER_EFFECTS, OTHER_RUNS = (0.5, 1.0, 2.0, 4.0), (1, 2, 4, 8)
+# The effects in the table, in parts of the one that is asked for, and its numbers of runs.
+SHOWN_EFFECTS, SHOWN_RUNS = (0.5, 1.0, 2.0, 4.0), (1, 2, 4, 8)
 SUMMARY: dict[str, Any] = {
     "metric": pl.String, "min_effect": pl.Float64, "runs": pl.Int64, "items": pl.Int64, "answers": pl.Int64,
     "spread": pl.Float64, "power": pl.Float64,
@@ -140,26 +141,28 @@ def plan(
             )
         if version is None or item is None:
             raise ValueError("a pilot needs version= and item=, the columns of versions and items")
-        spreads, notes = _learn(
-            scored, version=version, baseline=baseline, item=item, cluster=cluster, metrics=metrics
+        read = read_rows(
+            scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto"
         )
+        before = read.baseline(version, baseline, columns.lazy(scored).collect_schema())
+        spreads, notes = _learn(read, version, before)
         if runs > 1 and all(one.run_share == 0 for one in spreads.values()):
             notes.append("the pilot has one run per item and version: the effect of more runs is unknown")
-    asked = [(m, one, min_effect, runs) for m, one in spreads.items()]
-    others = [
-        (m, one, factor * min_effect, k)
-        for m, one in spreads.items()
-        for factor in OTHER_EFFECTS
-        for k in (sorted({runs, *OTHER_RUNS}) if one.run_share > 0 else [runs])
-        if (factor, k) != (1.0, runs)
+    shown = [
+        (name, one, factor * min_effect, k)
+        for name, one in spreads.items()
+        for factor in SHOWN_EFFECTS
+        for k in (sorted({runs, *SHOWN_RUNS}) if one.run_share > 0 else [runs])
     ]
+    # What was asked for comes first.
+    shown.sort(key=lambda row: row[2:] != (min_effect, runs))
     rows = [
         {
             "metric": name or None, "min_effect": effect, "runs": k,
             "items": (n := _needed(one, effect, alpha=alpha, power=power, runs=k)),
             "answers": None if n is None else 2 * n * k, "spread": one.with_runs(k), "power": power,
         }
-        for name, one, effect, k in [*asked, *others]
+        for name, one, effect, k in shown
     ]  # fmt: skip
     return SamplePlan(
         summary=pl.DataFrame(rows, schema=SUMMARY),
@@ -169,7 +172,7 @@ def plan(
     )
 
 
-def _needed(spread: PairedSpread, effect: float, *, alpha: float, power: float, runs: int = 1) -> int | None:
+def _needed(spread: PairedSpread, effect: float, *, alpha: float, power: float, runs: int) -> int | None:
     """Return the smallest number of items that finds an effect, or None if it cannot be counted."""
 
     def enough(n: int) -> bool:
@@ -183,7 +186,7 @@ def _needed(spread: PairedSpread, effect: float, *, alpha: float, power: float, 
     return bisect_left(range(high), x=True, lo=max(fewest, high // 2), key=enough)
 
 
-def _power_of(spread: PairedSpread, effect: float, n: int, *, alpha: float, runs: int = 1) -> float:
+def _power_of(spread: PairedSpread, effect: float, n: int, *, alpha: float, runs: int) -> float:
     """Return the probability that a two-sided paired t test of `n` items finds an effect."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
@@ -222,19 +225,9 @@ def _given(
     return PairedSpread(spread, run_share or 0.0, cluster_size or 1.0, icc or 0.0)
 
 
-def _learn(
-    scored: Frame,
-    *,
-    version: str,
-    baseline: Any,
-    item: str,
-    cluster: str | None,
-    metrics: Sequence[str] | None,
-) -> tuple[dict[str, PairedSpread], list[str]]:
+def _learn(rows: Rows, version: str, before: str | None) -> tuple[dict[str, PairedSpread], list[str]]:
     """Learn from a pilot how the differences of each metric vary."""
-    rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster, unanswered="auto")
     versions = rows.versions
-    before = rows.baseline(version, baseline, columns.lazy(scored).collect_schema())
     if len(versions) < 2:
         raise ValueError(
             f"a pilot has two versions or more, but column {version!r} holds only {versions[0]!r}"
@@ -268,15 +261,10 @@ def _spread(frame: pl.DataFrame, metric: str, before: str, after: str) -> Paired
     clustered = "cluster" in frame.columns
     of_items = {"mean": pl.col(score).mean(), "runs": pl.len()}
     of_items |= {"cluster": pl.col("cluster").drop_nulls().first()} if clustered else {}
-    means = [
-        columns.aggregated(side.lazy().group_by("item", maintain_order=True).agg(**of_items))
-        for side in sides
-    ]
-    pairs = (
-        means[0]
-        .join(means[1], on="item", suffix=":b", maintain_order="left")
-        .with_columns(d=pl.col("mean:b") - pl.col("mean"))
-    )
+    grouped = [side.lazy().group_by("item", maintain_order=True).agg(**of_items) for side in sides]
+    before_means, after_means = map(columns.aggregated, grouped)
+    pairs = before_means.join(after_means, on="item", suffix=":b", maintain_order="left")
+    pairs = pairs.with_columns(d=pl.col("mean:b") - pl.col("mean"))
     if pairs.height < 3:
         raise ValueError(
             f"{metric}: in the pilot {have(pairs.height, 'item')} a score in both versions; 3 are needed"

@@ -15,7 +15,7 @@ from polars_evals.drift.result import Plotted
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -106,9 +106,7 @@ def runs(
     if not sizes or not all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in sizes):
         raise ValueError(f"k must be whole numbers of at least 1, got {k!r}")
     rows = read_rows(scored, version=version, item=item, metrics=metrics, cluster=cluster)
-    notes, summary, flaky, variance = list(rows.notes), [], [], []
-    # For each k, what was judged, and whether any of its items has that many runs.
-    judged: dict[int, list[tuple[str, bool]]] = {}
+    notes, rates, flaky, variance = list(rows.notes), [], [], []
     repeated = False
     for metric in rows.metrics:
         kept = rows.frame.drop_nulls(f"{metric}:score")
@@ -117,25 +115,20 @@ def runs(
         for one in rows.versions:
             own = kept.filter(pl.col("version") == one)
             variance.append(_variance(own, one, metric))
-            labelled = own.drop_nulls(f"{metric}:pass")
-            if labelled.is_empty():
-                continue
-            items = _items(labelled, metric)
-            rates = [_rates(items, size, alpha) for size in sizes]
-            summary += [{"version": one, "metric": metric, **rate} for rate in rates if rate["n"]]
-            for rate in rates:
-                judged.setdefault(rate["k"], []).append((f"{one} in {metric}", bool(rate["n"])))
-            repeated |= bool((items["runs"] > 1).any())
+            items = _items(own.drop_nulls(f"{metric}:pass"), metric)
             flaky.append(_flaky(items, one, metric))
+            if items.height:
+                rates += [{"version": one, "metric": metric, **_rates(items, k, alpha)} for k in sizes]
+                repeated |= bool((items["runs"] > 1).any())
+    found = pl.DataFrame(rates, schema=SUMMARY)
     once = rows.frame.group_by("version", "item").len()["len"].max() == 1
     if once:
         notes.append("every item has one run per version: more runs are needed to see how answers vary")
     else:
-        notes += [note for size, found in judged.items() for note in _too_few(size, found)]
-    none = _flaky(_items(rows.frame.clear(), rows.metrics[0]), "", "")
+        notes += _too_few(found)
     return Runs(
-        summary=pl.DataFrame(summary, schema=SUMMARY),
-        items=pl.concat([none, *flaky]).sort("pass_rate", "version", "metric", maintain_order=True),
+        summary=found.filter(pl.col("n") > 0),
+        items=pl.concat(flaky).sort("pass_rate", "version", "metric", maintain_order=True),
         variance=pl.DataFrame(variance, schema=VARIANCE),
         repeated=repeated,
         notes=tuple(notes),
@@ -154,10 +147,9 @@ def pass_at_k(passes: Floats, n: Floats, k: int) -> tuple[Floats, Floats]:
     return 1 - failed.prod(axis=1), passed.prod(axis=1)
 
 
-def _rate_interval(
+def _mean_with_interval(
     values: Floats, clusters: npt.NDArray[np.int64] | None, alpha: float
 ) -> tuple[float, float, float]:
-    """Return the mean of shares and its interval."""
     mean, apart = float(values.mean()), values - values.mean()
     if clusters is not None:
         apart = np.bincount(clusters, weights=apart)
@@ -201,17 +193,18 @@ def _rates(items: pl.DataFrame, k: int, alpha: float) -> dict[str, Any]:
     names = {"": "pass_at_k", "all_": "pass_all_k"}
     for (prefix, name), values in zip(names.items(), pass_at_k(passes, n, k), strict=True):
         ends = (name, f"{prefix}ci_low", f"{prefix}ci_high")
-        found |= zip(ends, _rate_interval(values, clusters, alpha), strict=True)
+        found |= zip(ends, _mean_with_interval(values, clusters, alpha), strict=True)
     return found
 
 
-def _too_few(size: int, judged: list[tuple[str, bool]]) -> list[str]:
+def _too_few(rates: pl.DataFrame) -> Iterator[str]:
     """Say where no item has as many runs as are asked for."""
-    lacking = [name for name, enough in judged if not enough]
-    if not lacking:
-        return []
-    where = "" if len(lacking) == len(judged) else f" of {listed(lacking)}"
-    return [f"no item{where} has {size} runs, so there is no pass@{size}"]
+    for (k,), judged in rates.group_by("k", maintain_order=True):
+        lacking = [row for row in judged.iter_rows(named=True) if not row["n"]]
+        names = listed([f"{row['version']} in {row['metric']}" for row in lacking])
+        if lacking:
+            where = "" if len(lacking) == judged.height else f" of {names}"
+            yield f"no item{where} has {k} runs, so there is no pass@{k}"
 
 
 def _variance(rows: pl.DataFrame, version: str, metric: str) -> dict[str, Any]:

@@ -7,10 +7,11 @@ What was found stays found: a p-value of a past window uses nothing that came la
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.intervals import score_interval
 from polars_evals.drift.inference.sequential import log_evidence
 
@@ -62,7 +63,8 @@ class Reference:
     """
     What the reference period says: its rows, its mean, and the variance of a row within a window.
 
-    `excess` is the factor by which window means vary more than their rows explain, `used` the windows.
+    `excess` is the factor by which window means vary more than their rows explain, `used` the windows. `unit`
+    is what is large or small for these values: 1 for scores, else their mean.
     """
 
     n: float
@@ -70,18 +72,15 @@ class Reference:
     variance: float
     excess: float
     used: npt.NDArray[np.bool_]
+    unit: float
+
+    def rounded(self, difference: float) -> float:
+        """Return a difference, or 0 for one that is only rounding."""
+        return 0.0 if abs(difference) < NEGLIGIBLE * self.unit else difference
 
 
 def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference | None:
-    """
-    Return the reference, or None with fewer than 2 windows of data.
-
-    Notes
-    -----
-    The excess is Laney's correction, never below 1: days differ for other reasons than chance. A reference
-    without any failure does not mean that there will be none: one row more, at the other bound, is what it
-    cannot rule out, and adds 1/n to the variance.
-    """
+    """Return the reference, or None with fewer than 2 windows of data."""
     used = inside & (windows.n > 0)
     if used.sum() < 2:
         return None
@@ -91,9 +90,12 @@ def reference_of(windows: Windows, inside: npt.NDArray[np.bool_]) -> Reference |
     # A window with one row or one cluster has no spread.
     freedom = np.where(np.isfinite(spread), n - 1, 0.0)
     variance = float((freedom * np.nan_to_num(spread)).sum() / max(freedom.sum(), 1.0))
-    variance += 1 / total if windows.bounded else 1e-12
+    unit = 1.0 if windows.bounded else abs(centre) or 1.0
+    # One row at the other bound cannot be ruled out, however many passed.
+    variance += 1 / total if windows.bounded else 1e-12 * unit**2
+    # Laney's correction: days differ for other reasons than chance.
     excess = max(1.0, float((n * (mean - centre) ** 2).sum() / variance / (len(n) - 1)))
-    return Reference(total, centre, variance, excess, used)
+    return Reference(total, centre, variance, excess, used, unit)
 
 
 def deviations(windows: Windows, reference: Reference) -> Floats:
@@ -105,11 +107,10 @@ def deviations(windows: Windows, reference: Reference) -> Floats:
 
 def _winsorized(windows: Windows, reference: Reference) -> Windows:
     """
-    Cut the means of single windows that stand far out.
+    Cut the means of single windows that stand far out: one such day is no change of the level.
 
-    Days may have effects with heavy tails, and one such day is no change of the level. A mean is cut at four
-    deviations beyond the reference mean and the window before it, whichever is nearer: what lasts is
-    cut in its first window only. Nothing that comes later is used, so what was found stays found.
+    A mean is cut beyond the reference mean and the window before it, whichever is nearer, so that what lasts
+    is cut in its first window only. Nothing that comes later is used.
     """
     filled = windows.n > 0
     mean, reach = windows.mean[filled], FAR * deviations(windows, reference)[filled]
@@ -159,8 +160,6 @@ class Monitor:
     """
     Watch a series for changes of its level.
 
-    Notes
-    -----
     Windows are the units, weighted by their rows, so that days may differ for reasons of their own. Where
     windows resemble their neighbours they count as fewer: (1 − ρ) / (1 + ρ) of them, with the
     autocorrelation ρ of all windows so far. The evidence of a change between two runs of windows is the
@@ -198,13 +197,10 @@ class Monitor:
         Return the segments, and two p-values after each window, made for repeated looks.
 
         The first tests all windows since `start` against those before, the second also those since every
-        later window, until a second change is found; NaN before `start`.
-
-        Notes
-        -----
-        The evidence is a weighted sum over the windows at which a change may have begun; the weights sum to
-        1 over all windows to come. Once a change is found, its windows are what later ones are held against.
-        Single windows that stand far out are cut first; levels and their intervals are those of all rows.
+        later window, until a second change is found; NaN before `start`. The evidence is a weighted sum
+        over the windows at which a change may have begun; the weights sum to 1 over all windows to come.
+        Once a change is found, its windows are what later ones are held against. Single windows that stand
+        far out are cut first; levels and their intervals are those of all rows.
         """
         cut = _winsorized(self.windows, self.reference)
         steady = Monitor(cut, reference_of(cut, self.reference.used) or self.reference, self._tau)
@@ -237,25 +233,64 @@ class Monitor:
         before, after = (self._arm(np.array([one.first]), one.end) for one in (self.before, segment))
         return float(np.exp(-max(self._log_ratio(before, after)[0], 0.0)))
 
-    def autocorrelation(self, segments: list[Segment]) -> tuple[float, bool]:
-        """Return how much a window resembles the one before, and whether that is more than chance."""
-        arm = self._pooled(segments)
-        if arm.squares <= 0 or arm.windows < 8:
-            return 0.0, False
-        value = float(arm.products / arm.squares)
-        return value, value > 1.645 / np.sqrt(float(arm.windows))
-
-    def level(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
-        """Return the level of a segment, or of the reference (`before`)."""
-        arm = self._arm(segment.first, segment.end)
-        return self._interval(arm.mean, arm.weight, arm.rows, segments, alpha)
-
     def change(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
         """Return the level of a segment less that of the reference."""
         before, after = (self._arm(one.first, one.end) for one in (self.before, segment))
         pairs = (before.weight, after.weight), (before.rows, after.rows)
         weight, rows = (a * b / (a + b) for a, b in pairs)
         return self._interval(after.mean - before.mean, weight, rows, segments, alpha)
+
+    def _level(self, segment: Segment, segments: list[Segment], alpha: float) -> Level:
+        """Return the level of a segment, or of the reference (`before`)."""
+        arm = self._arm(segment.first, segment.end)
+        return self._interval(arm.mean, arm.weight, arm.rows, segments, alpha)
+
+    def row(self, segment: Segment, segments: list[Segment], alpha: float) -> dict[str, Any]:
+        """Return where a segment begins and ends, and its level."""
+        level = self._level(segment, segments, alpha)
+        low, high = np.clip(level.interval, 0, 1) if self.windows.bounded else level.interval
+        return {
+            "began": segment.first,
+            "ended": segment.end if segment is not segments[-1] else None,
+            "detected": segment.detected,
+            "n": int(self.windows.n[segment.first : segment.end].sum()),
+            "mean": level.value,
+            "ci_low": low,
+            "ci_high": high,
+            "difference": self.reference.rounded(level.value - self.reference.mean),
+        }
+
+    def current(self, segments: list[Segment], start: int, alpha: float) -> dict[str, Any]:
+        """Return the present level against the reference: since the last change, or since the reference."""
+        reference, windows = self.reference, self.windows
+        last = segments[-1]
+        changed = len(segments) > 1
+        current = last if changed else Segment(start, last.end, None)
+        rows = int(windows.n[current.first :].sum())
+        change = {"reference_n": int(reference.n), "reference_mean": reference.mean, "current_n": rows}
+        if not rows:
+            return change
+        found = self.change(current, segments, alpha)
+        arm = self._pooled(segments)
+        enough = arm.squares > 0 and arm.windows >= 8
+        # How much a window resembles the one before.
+        autocorrelation = float(arm.products / arm.squares) if enough else 0.0
+        return change | {
+            # Both weighted as the difference is, so that they differ by it.
+            "reference_mean": self._level(self.before, segments, alpha).value,
+            "current_mean": self._level(current, segments, alpha).value,
+            "difference": reference.rounded(found.value),
+            "ci_low": found.interval[0],
+            "ci_high": found.interval[1],
+            "safe_low": found.safe[0],
+            "safe_high": found.safe[1],
+            "began": last.first if changed else None,
+            "detected": last.detected,
+            "earlier": segments[-2].first if len(segments) > 2 else None,
+            "p_current": self.against_reference(current) if changed else None,
+            "autocorrelation": autocorrelation,
+            "alike": enough and autocorrelation > 1.645 / np.sqrt(arm.windows),
+        }
 
     def _interval(
         self, value: Floats, weight: Floats, rows: Floats, segments: list[Segment], alpha: float
@@ -273,7 +308,9 @@ class Monitor:
         reach = np.array(1.0 if self.windows.bounded else 0.0)
         low, high = score_interval(value, se, quantile, effective, reach)
         middle, safe, half = float(value), (float(low), float(high)), float(quantile * se)
-        return Level(middle, (middle - half, middle + half) if half > 1e-12 else safe, safe)
+        return Level(
+            middle, (middle - half, middle + half) if half > NEGLIGIBLE * self.reference.unit else safe, safe
+        )
 
     def _pooled(self, segments: list[Segment]) -> Arm:
         """Add up the arms of segments, each about its own mean."""
@@ -338,7 +375,7 @@ class Monitor:
         with np.errstate(invalid="ignore", divide="ignore"):
             n = before.weight * weight / (before.weight + weight) / inflation
             # A spread of nothing but rounding is none, and no reason to be sure.
-            variance = np.maximum(squares / np.maximum(windows - 2, 1.0), 1e-18)
+            variance = np.maximum(squares / np.maximum(windows - 2, 1.0), 1e-18 * self.reference.unit**2)
             t = (after.mean - before.mean) * np.sqrt(n / variance)
         df = np.maximum(windows - 2, 1e-3) / inflation
         enough = (after.windows > 0) & (before.windows > 1) & (windows >= 4)

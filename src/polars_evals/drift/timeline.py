@@ -11,39 +11,31 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import polars as pl
 
-from polars_evals._polars import format_text, offset_by, truncate
+from polars_evals._polars import offset_by, truncate
 from polars_evals.drift import columns
-from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
-from polars_evals.drift.inference.clusters import residuals, robust_variance
 from polars_evals.drift.inference.corrections import mix_differs
 from polars_evals.drift.inference.decide import VERDICTS, combine
 from polars_evals.drift.inference.intervals import t_interval, wilson
 from polars_evals.drift.inference.multiple import benjamini_hochberg
-from polars_evals.drift.pair import slice_name
 from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
-from polars_evals.drift.segments import SIGMAS, Monitor, Segment, Windows, deviations, reference_of
+from polars_evals.drift.segments import SIGMAS, Monitor, Windows, deviations, reference_of
 from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
-from polars_evals.suite.measure import PART
-from polars_evals.wording import cell, left_out, listed, verb
+from polars_evals.drift.unanswered import WORDS
+from polars_evals.drift.windows import all_windows, in_reference, series_of, to_reference_mix
+from polars_evals.suite.measure import EFFECT_SHARE
+from polars_evals.wording import left_out, listed, verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    import numpy.typing as npt
+    from collections.abc import Mapping, Sequence
 
     from polars_evals.drift.columns import Frame, Schema
-    from polars_evals.drift.inference import Floats
-    from polars_evals.drift.read import Rows
     from polars_evals.drift.spec import SomeBy, SomeMeasures, Unanswered
+    from polars_evals.drift.windows import Period, Series
     from polars_evals.report.charts import TimelinePlots  # noqa: F401
     from polars_evals.suite.measure import Measure
 
-    Period = tuple[date | datetime, date | datetime]
-
-MOST_WINDOWS = 10_000
 SERIES: dict[str, Any] = {
     "metric": pl.String, "statistic": pl.String, "version": pl.String, "slice": pl.String,
     "by": pl.List(pl.String), "value": pl.List(pl.String),
@@ -60,11 +52,6 @@ CHANGES: dict[str, Any] = SERIES | {
     "p_always_valid": pl.Float64, "p_change": pl.Float64, "p_current": pl.Float64,
     "autocorrelation": pl.Float64, "alike": pl.Boolean,
 }  # fmt: skip
-# What has the unit of the values.
-LEVELS = (
-    "mean", "ci_low", "ci_high", "difference", "reference_mean", "current_mean", "safe_low", "safe_high",
-)  # fmt: skip
-MOMENTS = ("n", "n_null", "mean", "spread", "freedom")
 
 
 def timeline(
@@ -185,11 +172,11 @@ def timeline(
         raise ValueError(f"no row has a time ({time})")
     notes = [left_out(missing, f"time ({time})")] if missing else []
     rows = read.frame.drop_nulls("window")
-    grid = _grid(rows["window"], every)
+    grid = all_windows(rows["window"], every)
     followed = [
         _follow(series, grid, every=every, reference=reference, alpha=alpha, tau=tau)
         for group in [(), *sets]
-        for series in _series(rows, read, group, strata, clustered=cluster is not None)
+        for series in series_of(rows, read, group, strata, clustered=cluster is not None)
     ]
     # All rows first, and each metric with its slices.
     followed.sort(key=lambda one: read.names.index(one.change["metric"]))
@@ -197,8 +184,7 @@ def timeline(
     judged = _judged(
         changes, grid, reference=reference, alpha=alpha, min_effect=min_effect, measures=read.measures
     )
-    notes = [*notes, *read.notes, *_autocorrelation_note(changes)]
-    notes += _without_support(followed) if strata else []
+    notes += [*read.notes, *_autocorrelation_note(changes), *_without_support(followed)]
     notes += _mix_notes(rows, [group for group in sets if set(group) != set(strata)], reference)
     return Timeline(
         summary=_rows_of(judged),
@@ -216,17 +202,6 @@ def timeline(
             "min_effect": min_effect, "alpha": alpha, "tau": tau,
         },
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Series:
-    """The windows of one statistic, version and slice, by stratum too where they are weighed to one mix."""
-
-    identity: dict[str, Any]
-    frame: pl.DataFrame
-    strata: pl.DataFrame | None
-    bounded: bool
-    measure: Measure | None
 
 
 def check_length(every: str, schema: Schema, time: str) -> None:
@@ -261,109 +236,6 @@ def _in_zone(period: Period, schema: Schema, time: str) -> Period:
     return ends[0], ends[1]
 
 
-def _grid(windows: pl.Series, every: str) -> pl.DataFrame:
-    """Return all windows from the first to the last, those without rows too."""
-    first, last = windows.sort()[0], windows.sort()[-1]
-    step = pl.select(offset_by(pl.lit(first, dtype=windows.dtype), every, windows.dtype) - first).item()
-    count = (last - first) / step
-    if count > MOST_WINDOWS:
-        raise ValueError(
-            f"every={every!r} gives {count:,.0f} windows from {first} to {last}; take longer ones"
-        )
-    # Windows follow the clock on the wall: half a step never misses one that a change of clocks cuts short.
-    times = pl.datetime_range(first, last, max(step / 2, step.resolution))
-    grid = pl.select(truncate(times, every, windows.dtype).cast(windows.dtype).alias("window"))
-    return pl.concat([grid, windows.unique().to_frame()]).unique().sort("window")
-
-
-def _series(
-    rows: pl.DataFrame, read: Rows, by: Sequence[str], strata: Sequence[str], *, clustered: bool
-) -> Iterator[_Series]:
-    """Yield each statistic of each version and slice: n, mean, spread and pass rate by window."""
-    who = [*(["version"] if "version" in rows.columns else []), *(columns.trait(name) for name in by)]
-    keys = [*who, "window"]
-    parts = [name for name in map(columns.trait, strata) if name not in who]
-    values = {(name, "mean"): f"{name}:score" for name in read.names}
-    values |= {(name, "pass_rate"): f"{name}:pass" for name in read.metrics if _labels_add(rows, name)}
-    # All rows of a metric first, then its labels.
-    values = dict(sorted(values.items(), key=lambda one: read.names.index(one[0][0])))
-    moments = [one for name in values.values() for one in _moments(name)]
-    labels = [pl.col(f"{name}:pass").count().cast(pl.Int64).alias(f"{name} labels") for name in read.names]
-    rates = [pl.col(f"{name}:pass").mean().alias(f"{name} pass_rate") for name in read.names]
-    grouped = rows.lazy().group_by(keys).agg(*moments, *labels, *rates)
-    frame = columns.aggregated(grouped).sort(keys, nulls_last=True)
-    if clustered:
-        for name in values.values():
-            frame = frame.drop(f"{name} spread", f"{name} freedom").join(
-                _clustered(rows, name, keys), on=keys, how="left", nulls_equal=True, maintain_order="left"
-            )
-    split = {}
-    if parts:
-        by_part = columns.aggregated(rows.lazy().group_by([*keys, *parts]).agg(moments))
-        by_part = by_part.sort([*keys, *parts], nulls_last=True).with_columns(stratum=pl.struct(parts))
-        split = _apart(by_part, who)
-    bounded = rows.select(pl.col(name).is_between(0, 1).all() for name in values.values()).row(0, named=True)
-    for value, windows in _apart(frame, who).items():
-        traits = value[len(who) - len(by) :]
-        identity = {
-            "version": value[0] if "version" in who else None,
-            "slice": slice_name(by, traits) if by else None,
-            "by": list(by) or None,
-            "value": list(traits) or None,
-        }
-        for (metric, statistic), name in values.items():
-            measure = read.measures.get(metric)
-            share = measure is None or measure.share
-            named = [pl.col(f"{name} {key}").alias(key) for key in MOMENTS]
-            rates = [pl.col(f"{metric} {key}").alias(key) for key in ("labels", "pass_rate")]
-            yield _Series(
-                {"metric": metric, "statistic": statistic} | identity,
-                windows.select("window", *named, *rates),
-                split[value].select("window", "stratum", *named) if split else None,
-                bool(bounded[name]) and share,
-                None if share else measure,
-            )
-
-
-def _apart(frame: pl.DataFrame, who: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
-    return frame.partition_by(who, as_dict=True, maintain_order=True) if who else {(): frame}
-
-
-def _moments(name: str) -> list[pl.Expr]:
-    value = pl.col(name).cast(pl.Float64)
-    n = value.count().cast(pl.Int64)
-    found = (n, value.null_count().cast(pl.Int64), value.mean(), value.var(), n - 1)
-    return [one.alias(f"{name} {key}") for key, one in zip(MOMENTS, found, strict=True)]
-
-
-def _labels_add(rows: pl.DataFrame, metric: str) -> bool:
-    """Say whether labels tell anything that the scores do not: those of 0/1 scores are the same numbers."""
-    passed, score = pl.col(f"{metric}:pass"), pl.col(f"{metric}:score")
-    return bool(rows.select((passed.is_not_null() & (passed.cast(pl.Float64) != score)).any()).item())
-
-
-def _clustered(rows: pl.DataFrame, name: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Return n times the squared cluster-robust standard error of each window's mean."""
-    value = pl.col(name).cast(pl.Float64)
-    single = pl.int_range(pl.len()).cast(pl.String)
-    total, size, groups = pl.col("total"), pl.col("size"), pl.len().cast(pl.Int64)
-    squared = robust_variance(residuals(total, size), size)
-    sums = columns.aggregated(
-        rows.lazy()
-        # A row without a cluster is one of its own; the prefix keeps its number apart from names.
-        .with_columns(pl.coalesce(format_text("c{}", "cluster"), format_text("r{}", single)).alias("cluster"))
-        .filter(value.is_not_null())
-        .group_by(*keys, "cluster", maintain_order=True)
-        .agg(total=value.sum(), size=value.count().cast(pl.Float64))
-    )
-    spread = pl.when(groups > 1).then(squared * size.sum())
-    return columns.aggregated(
-        sums.lazy()
-        .group_by(keys, maintain_order=True)
-        .agg(spread.alias(f"{name} spread"), (groups - 1).alias(f"{name} freedom"))
-    )
-
-
 class _Followed(NamedTuple):
     """The windows of a series, its segments, the numbers that judge it, and strata without support."""
 
@@ -374,31 +246,29 @@ class _Followed(NamedTuple):
 
 
 def _follow(
-    series: _Series, grid: pl.DataFrame, *, every: str, reference: int | Period, alpha: float, tau: float
+    series: Series, grid: pl.DataFrame, *, every: str, reference: int | Period, alpha: float, tau: float
 ) -> _Followed:
     """Follow a series over all windows of the grid."""
     frame = grid.join(series.frame, on="window", how="left", maintain_order="left").with_columns(
         pl.col("n", "n_null", "labels").fill_null(0)
     )
-    inside = _reference(frame, reference)
+    inside = in_reference(frame, reference)
     n, missed = floats(frame["n"]), list[str]()
     rows = n
     if series.strata is not None:
-        frame, rows, missed = _to_reference_mix(frame, series.strata, inside)
-    scale = 1.0 if series.measure is None else _level(frame, inside)
-    mean = floats(frame["mean"]) / scale
-    windows = Windows(rows, mean, floats(frame["spread"]) / scale**2, series.bounded)
+        frame, rows, missed = to_reference_mix(frame, series.strata, inside)
+    mean = floats(frame["mean"])
+    windows = Windows(rows, mean, floats(frame["spread"]), series.bounded)
     start = int(np.flatnonzero(inside)[-1]) + 1 if inside.any() else 0
     known = reference_of(windows, inside)
-    nothing = np.full(len(n), np.nan)
-    sigma, p, p_change = nothing, nothing, nothing
+    sigma, p, p_change = np.full((3, len(n)), np.nan)
     segments, change = list[dict[str, Any]](), dict[str, Any]()
     if known is not None:
         sigma = deviations(windows, known)
         monitor = Monitor(windows, known, tau)
         found, p, p_change = monitor.watch(start, alpha)
-        segments = [_segment(monitor, one, found, alpha) for one in found]
-        change = _current(monitor, found, start, alpha)
+        segments = [monitor.row(one, found, alpha) for one in found]
+        change = monitor.current(found, start, alpha)
     centre = np.nan if known is None else known.mean
     low, high = centre - SIGMAS * sigma, centre + SIGMAS * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -406,90 +276,23 @@ def _follow(
     ci_low, ci_high, _ = t_interval(mean, se, floats(frame["freedom"]), alpha)
     labels, rate = floats(frame["labels"]), floats(frame["pass_rate"])
     pass_low, pass_high = wilson(rate * labels, labels, alpha)
-    window = pl.col("window")
-    following = offset_by(window, every, frame.schema["window"])
+    following = offset_by(pl.col("window"), every, frame.schema["window"])
     followed = frame.select(
         *(pl.lit(series.identity[name], dtype=dtype).alias(name) for name, dtype in SERIES.items()),
-        "window", pl.coalesce(window.shift(-1), following).alias("window_end"), "n", "n_null", "mean",
-        column("ci_low", ci_low * scale), column("ci_high", ci_high * scale), "pass_rate",
+        "window", pl.coalesce(pl.col("window").shift(-1), following).alias("window_end"), "n", "n_null",
+        "mean", column("ci_low", ci_low), column("ci_high", ci_high), "pass_rate",
         column("pass_ci_low", pass_low), column("pass_ci_high", pass_high), pl.Series("reference", inside),
-        column("center", np.full(len(n), centre * scale)), column("limit_low", low * scale),
-        column("limit_high", high * scale),
+        column("center", np.full(len(n), centre)), column("limit_low", low), column("limit_high", high),
         column("outside", np.where(np.isnan(sigma), np.nan, (mean < low) | (mean > high))).cast(pl.Boolean),
         column("p_always_valid", p), column("p_change", p_change),
     )  # fmt: skip
-    change = _times(change, scale) | {
-        **series.identity,
-        "windows": len(n),
-        "empty_windows": int((n == 0).sum()),
-        "n": int(n.sum()),
-        "p_always_valid": p[-1],
-        "p_change": p_change[-1],
-    }
-    return _Followed(followed, [series.identity | _times(one, scale) for one in segments], change, missed)
-
-
-def _to_reference_mix(
-    frame: pl.DataFrame, strata: pl.DataFrame, inside: npt.NDArray[np.bool_]
-) -> tuple[pl.DataFrame, Floats, list[str]]:
-    """
-    Weigh the strata of every window to the mix of the reference period (post-stratification).
-
-    Returns
-    -------
-    tuple
-        The frame with weighted means and their spread, the number of rows that each is worth, and the names
-        of strata that only one of the two periods has.
-
-    Notes
-    -----
-    A window that lacks a stratum is held against the reference by the strata that it has: its mean is that of
-    the reference plus the weighed mean of how far these strata are from their own means there.
-    """
-    names = strata["stratum"].unique().sort().to_list()
-    filled = strata.filter(pl.col("n") > 0)
-    here = (
-        frame["window"].search_sorted(filled["window"]).to_numpy(),
-        [names.index(one) for one in filled["stratum"]],
-    )
-    n, total, inner = np.zeros((3, frame.height, len(names)))
-    n[here] = filled["n"].to_numpy()
-    total[here] = n[here] * filled["mean"].to_numpy()
-    inner[here] = (n[here] - 1) * floats(filled["spread"].fill_null(0.0))
-    known = n[inside].sum(axis=0)
-    later = n[~inside].sum(axis=0)
-    share = known / max(known.sum(), 1.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        level = np.where(known > 0, total[inside].sum(axis=0) / known, 0.0)
-        weight = np.where(n > 0, share, 0.0)
-        weight /= weight.sum(axis=1, keepdims=True)
-        apart = np.where(weight > 0, total / n - level, 0.0)
-        mean = share @ level + (weight * apart).sum(axis=1)
-        worth = 1 / np.where(n > 0, weight**2 / n, 0.0).sum(axis=1)
-        used = np.where(share > 0, n, 0.0)
-        freedom = np.maximum(used - 1, 0).sum(axis=1)
-        within = np.where(share > 0, inner, 0.0).sum(axis=1) / freedom
-        # Where rows come in clusters, their means vary more by the same factor.
-        rows = n.sum(axis=1)
-        between = np.where(n > 0, n * (total / n - (total.sum(axis=1) / rows)[:, None]) ** 2, 0.0)
-        plain = (inner.sum(axis=1) + between.sum(axis=1)) / (rows - 1)
-        plain = np.where(used.sum(axis=1) > 1, plain, np.nan)
-        design = np.nan_to_num(floats(frame["spread"]) / plain, nan=1.0)
-    worth = np.where(np.isfinite(worth) & (used.sum(axis=1) > 0), worth, 0.0)
-    weighed = frame.with_columns(
-        column("mean", np.where(worth > 0, mean, np.nan)), column("spread", within * design)
-    )
-    missed = [
-        slice_name(list(one), tuple(one.values()))
-        for one, before, after in zip(names, known, later, strict=True)
-        if (before > 0) != (after > 0)
-    ]
-    return weighed, worth, missed
+    change |= series.identity | {"windows": len(n), "empty_windows": int((n == 0).sum()), "n": int(n.sum())}
+    change |= {"p_always_valid": p[-1], "p_change": p_change[-1]}
+    return _Followed(followed, [series.identity | one for one in segments], change, missed)
 
 
 def _without_support(followed: Sequence[_Followed]) -> list[str]:
-    names = sorted({name.replace(columns.TRAIT, "") for one in followed for name in one.missed})
-    if not names:
+    if not (names := sorted({name.replace(columns.TRAIT, "") for one in followed for name in one.missed})):
         return []
     return [
         f"adjust: {listed(names)} {verb(len(names), 'has', 'have')} rows in the reference period or after, "
@@ -500,95 +303,19 @@ def _without_support(followed: Sequence[_Followed]) -> list[str]:
 def _mix_notes(rows: pl.DataFrame, sets: Sequence[tuple[str, ...]], reference: int | Period) -> list[str]:
     """Say which columns to slice by have another mix than in the reference period."""
     counts = rows.group_by("window").len("n").sort("window")
-    inside = counts.filter(_reference(counts, reference))["window"]
+    inside = counts.filter(in_reference(counts, reference))["window"]
+    early = rows["window"].is_in(inside.implode()).to_numpy()
     notes = []
     for group in sets:
-        keys = [columns.trait(name) for name in group]
-        early = pl.col("window").is_in(inside.implode())
-        table = rows.group_by(keys).agg(early.sum().alias("a"), (~early).sum().alias("b"))
-        early_rows, later_rows = (np.repeat(np.arange(table.height), table[side]) for side in ("a", "b"))
-        if mix_differs(early_rows, later_rows, table.height):
+        place = rows.select(pl.struct(map(columns.trait, group)).rank("dense").cast(pl.Int64)).to_series()
+        strata = place.to_numpy() - 1
+        if mix_differs(strata[early], strata[~early], int(strata.max()) + 1):
             name = ", ".join(group)
             notes.append(
                 f"the mix of {name} differs from that of the reference period, which can move the level: "
                 f"adjust={list(group) if len(group) > 1 else repr(name)} corrects for it"
             )
     return notes
-
-
-def _level(frame: pl.DataFrame, inside: npt.NDArray[np.bool_]) -> float:
-    """Return the size of a measure in the reference period: it is followed in parts of that."""
-    part = frame.filter(pl.Series(inside)).drop_nulls("mean")
-    n = floats(part["n"])
-    level = abs(float(floats(part["mean"]) @ n) / max(float(n.sum()), 1.0))
-    return level if level > 0 else 1.0
-
-
-def _times(values: dict[str, Any], scale: float) -> dict[str, Any]:
-    return {
-        name: value * scale if name in LEVELS and value is not None else value
-        for name, value in values.items()
-    }
-
-
-def _reference(frame: pl.DataFrame, reference: int | Period) -> npt.NDArray[np.bool_]:
-    window = frame["window"]
-    if isinstance(reference, int):
-        filled = np.flatnonzero(frame["n"].to_numpy() > 0)[:reference]
-        inside = np.zeros(len(window), dtype=np.bool_)
-        inside[: int(filled[-1]) + 1 if filled.size else 0] = True
-        return inside
-    start, end = (one if window.dtype == pl.Date else pl.lit(one, dtype=window.dtype) for one in reference)
-    return frame.select((pl.col("window") >= start) & (pl.col("window") < end)).to_series().to_numpy()
-
-
-def _segment(monitor: Monitor, segment: Segment, segments: list[Segment], alpha: float) -> dict[str, Any]:
-    level = monitor.level(segment, segments, alpha)
-    lowest, highest = (0.0, 1.0) if monitor.windows.bounded else (-np.inf, np.inf)
-    return {
-        "began": segment.first,
-        "ended": segment.end if segment is not segments[-1] else None,
-        "detected": segment.detected,
-        "n": int(monitor.windows.n[segment.first : segment.end].sum()),
-        "mean": level.value,
-        "ci_low": max(level.interval[0], lowest),
-        "ci_high": min(level.interval[1], highest),
-        "difference": _none_if_negligible(level.value - monitor.reference.mean),
-    }
-
-
-def _current(monitor: Monitor, segments: list[Segment], start: int, alpha: float) -> dict[str, Any]:
-    """Return the present level against the reference: since the last change, or since the reference."""
-    reference, windows = monitor.reference, monitor.windows
-    last = segments[-1]
-    changed = len(segments) > 1
-    current = last if changed else Segment(start, last.end, None)
-    rows = int(windows.n[current.first :].sum())
-    change = {"reference_n": int(reference.n), "reference_mean": reference.mean, "current_n": rows}
-    if not rows:
-        return change
-    found = monitor.change(current, segments, alpha)
-    autocorrelation, alike = monitor.autocorrelation(segments)
-    return change | {
-        # Both weighted as the difference is, so that they differ by it.
-        "reference_mean": monitor.level(monitor.before, segments, alpha).value,
-        "current_mean": monitor.level(current, segments, alpha).value,
-        "difference": _none_if_negligible(found.value),
-        "ci_low": found.interval[0],
-        "ci_high": found.interval[1],
-        "safe_low": found.safe[0],
-        "safe_high": found.safe[1],
-        "began": last.first if changed else None,
-        "detected": last.detected,
-        "earlier": segments[-2].first if len(segments) > 2 else None,
-        "p_current": monitor.against_reference(current) if changed else None,
-        "autocorrelation": autocorrelation,
-        "alike": alike,
-    }
-
-
-def _none_if_negligible(difference: float) -> float:
-    return 0.0 if abs(difference) < NEGLIGIBLE else difference
 
 
 def _segments_of(found: Sequence[_Followed], grid: pl.DataFrame, statistic: str) -> pl.DataFrame:
@@ -620,13 +347,9 @@ def _judged(
         _verdict(row, reference, alpha, min_effect, measures.get(row["metric"]))
         for row in frame.iter_rows(named=True)
     ]
-    return frame.select(
-        pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value"),
-        "q_value",
-        "autocorrelation",
-        pl.Series("verdict", [verdict for verdict, _ in judged], dtype=pl.Enum(VERDICTS)),
-        pl.Series("reason", [reason for _, reason in judged], dtype=pl.String),
-    )
+    last = pl.DataFrame(judged, {"verdict": pl.Enum(VERDICTS), "reason": pl.String}, orient="row")
+    first = pl.exclude("safe_low", "safe_high", "earlier", "alike", "autocorrelation", "q_value")
+    return frame.select(first, "q_value", "autocorrelation").hstack(last)
 
 
 # What a row says of the pass rate, by what it says of the mean.
@@ -650,8 +373,8 @@ def _rows_of(judged: pl.DataFrame) -> pl.DataFrame:
     both = _beside(judged.rename({"verdict": "score_verdict"}), ["metric", "version", "slice"], {
         "score_verdict" if mean == "verdict" else mean: rate for mean, rate in PASS_COLUMNS.items()
     })  # fmt: skip
-    verdicts = both.select("score_verdict", "pass_verdict").cast(pl.String).rows()
-    verdict = pl.Series("verdict", [combine(filter(None, one)) for one in verdicts], pl.Enum(VERDICTS))
+    verdicts = [combine(filter(None, one)) for one in both.select("score_verdict", "pass_verdict").rows()]
+    verdict = pl.Series("verdict", verdicts, pl.Enum(VERDICTS))
     both = both.with_columns(verdict)
     # Where the pass rate alone gives the verdict.
     by_rate = (pl.col("pass_verdict") == verdict) & (pl.col("score_verdict") != verdict)
@@ -678,8 +401,7 @@ def _beside(frame: pl.DataFrame, keys: Sequence[str], taken: Mapping[str, str]) 
 
 def _autocorrelation_note(changes: Sequence[dict[str, Any]]) -> list[str]:
     """Say where windows resemble their neighbours."""
-    found = [one["autocorrelation"] for one in changes if one.get("alike")]
-    if not found:
+    if not (found := [one["autocorrelation"] for one in changes if one.get("alike")]):
         return []
     some = f"in {len(found):,} of {len(changes):,} series" if len(changes) > 1 else "here"
     return [
@@ -699,12 +421,13 @@ def _verdict(
     with_unit = None if measure is None or measure.share else measure
     if with_unit is not None:
         own = with_unit.min_effect
-        min_effect = PART * abs(row["reference_mean"]) if own is None else own
+        min_effect = EFFECT_SHARE * abs(row["reference_mean"]) if own is None else own
     written = Written(with_unit)
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"
     tested = f"{interval}, not corrected; corrected q = {q:.2g}"
-    began, earlier = (cell(row[name]) for name in ("began", "earlier"))
+    # The time of a window that begins at midnight says nothing.
+    began, earlier = (str(row[name]).partition(" 00:00:00")[0] for name in ("began", "earlier"))
     # There was a change, and it still is one; after several, the present level must differ from the first.
     clear = low > 0 or high < 0
     lasting = clear if row["earlier"] is None else row["p_current"] <= alpha
@@ -721,10 +444,7 @@ def _verdict(
     elif row["began"] is not None:
         history = f"the level changed on {began}; since then "
     if row["safe_low"] >= -min_effect and row["safe_high"] <= min_effect:
-        return (
-            "no_change",
-            f"{history}any change from the reference is smaller than {effect} ({interval})",
-        )
+        return "no_change", f"{history}any change from the reference is smaller than {effect} ({interval})"
     if clear and row["began"] is None:
         reason = f"a change is likely, but not confirmed by so few rows ({tested})"
     elif clear:

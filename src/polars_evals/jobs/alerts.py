@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from polars_evals.storage.secrets import from_environment, keep_secrets, one_line
-from polars_evals.suite.declared import Table, listed
+from polars_evals.suite.config_tables import ConfigTable, as_tuple
 
 ATTEMPTS, PATIENCE, TIMEOUT = 3, 1.0, 15.0
 MOST_LINES = 20
@@ -29,24 +29,20 @@ def _webhook(given: object) -> object:
     address = from_environment("webhook", given) if isinstance(given, Mapping) else given
     if not isinstance(address, str):
         return given
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise ValueError("`webhook` must begin with https:// or http://")
-    if not _has_port(address):
-        raise ValueError("`webhook` must have a port from 1 to 65535")
     parts = urlsplit(address)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("`webhook` must begin with https:// or http://")
+    try:
+        has_port = parts.port != 0
+    except ValueError:
+        has_port = False
+    if not has_port:
+        raise ValueError("`webhook` must have a port from 1 to 65535")
     for secret in (address, parts.path.strip("/"), parts.query):
         # A path without any digit or capital, such as "alerts", is a word that stands elsewhere too.
         if secret != secret.lower() or any(map(str.isdigit, secret)):
             keep_secrets({"secret": secret})
     return address
-
-
-def _has_port(address: str) -> bool:
-    """Whether the port of an address, if it names one, is a number."""
-    try:
-        return urlsplit(address).port != 0
-    except ValueError:
-        return False
 
 
 def _command(given: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -56,14 +52,14 @@ def _command(given: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
     return (str((info.context or Path()) / Path(given[0]).expanduser()), *given[1:])
 
 
-class Alert(Table):
+class Alert(ConfigTable):
     """`[alert]`: where to send alerts: a webhook with its format, and a command."""
 
     webhook: Annotated[str | None, BeforeValidator(_webhook)] = Field(
         default=None, description='an address, or { env = "NAME" }', repr=False
     )
     form: Literal["slack", "json"] | None = None
-    command: Annotated[tuple[str, ...], BeforeValidator(listed), AfterValidator(_command)] = Field(
+    command: Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_command)] = Field(
         default=(), description="a list of texts: the program and its arguments"
     )
 
@@ -73,12 +69,6 @@ class Alert(Table):
         if not (self.webhook or self.command):
             raise ValueError("name a `webhook`, a `command`, or both")
         return self
-
-    @property
-    def _is_slack(self) -> bool:
-        """Whether the webhook takes Slack's form, which is the default for Slack's own addresses."""
-        host = str(urlsplit(self.webhook or "").hostname)
-        return self.form == "slack" or (self.form is None and host.endswith("slack.com"))
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -92,7 +82,9 @@ class Alert(Table):
 
     def _post(self, message: Mapping[str, Any]) -> None:
         assert self.webhook is not None
-        body = {"text": _slack_text(message)} if self._is_slack else message
+        host = str(urlsplit(self.webhook).hostname)
+        form = self.form or ("slack" if host.endswith("slack.com") else "json")
+        body = {"text": _slack_text(message)} if form == "slack" else message
         request = urllib.request.Request(
             self.webhook,
             json.dumps(body, ensure_ascii=False).encode(),

@@ -20,7 +20,7 @@ from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
 
 RUNS = "_evals/runs"
-KEPT, SPARE = 1000, 100
+RUNS_KEPT, RUNS_SPARE = 1000, 100
 # The status of a run that could not do its work, for a reason that users can mend, or for another.
 REFUSED, BROKEN = "refused", "failed unexpectedly"
 STAMP = "%Y%m%dT%H%M%S%f"
@@ -28,17 +28,21 @@ STAMP = "%Y%m%dT%H%M%S%f"
 HISTORY_ERRORS = (JobError, OSError, ValueError, KeyError, TypeError)
 
 
-@dataclass(frozen=True)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One run: its time, its result, and the files that it read and skipped."""
 
-    time: str
+    time: str = field(default_factory=_now)
     status: str
     exit_code: int
-    rows: int
-    added: int
-    updated: int
-    files: int
+    rows: int = 0
+    added: int = 0
+    updated: int = 0
+    files: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     gates: tuple[Mapping[str, Any], ...] = ()
     verdicts: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +55,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON holds it."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "name"}
+        return {key: value for key, value in vars(self).items() if key != "name"}
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Record:
@@ -92,8 +96,8 @@ def _append(folder: Folder, record: Record) -> str:
     # As ASCII, which also holds what is no text in the name of a file.
     folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict()).encode())
     names.append(name)
-    if len(names) > KEPT + SPARE:
-        folder.remove(f"{RUNS}/{name}" for name in names[:-KEPT])
+    if len(names) > RUNS_KEPT + RUNS_SPARE:
+        folder.remove(f"{RUNS}/{name}" for name in names[:-RUNS_KEPT])
     return name
 
 
@@ -111,19 +115,13 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
     try:
         last = _last_run(folder)
         outcome = replace(outcome, same_as=_same_as(outcome, last))
+        same = ("status", "rows", "added", "updated", "verdicts", "notes", "rescored")
         record = Record(
-            time=datetime.now(UTC).isoformat(timespec="seconds"),
-            status=outcome.status,
+            **{name: getattr(outcome, name) for name in same},
             exit_code=outcome.exit_code(),
-            rows=outcome.rows,
-            added=outcome.added,
-            updated=outcome.updated,
             files=len(outcome.files),
             failures=dict(list(outcome.failures.items())[:NAMED]),
             gates=tuple(gate.to_dict() for gate in outcome.gates),
-            verdicts=outcome.verdicts,
-            notes=outcome.notes,
-            rescored=outcome.rescored,
         )
         notes = _append_and_send(job, folder, record, outcome.lines(), last)
         return replace(outcome, notes=(*outcome.notes, *notes))
@@ -132,15 +130,10 @@ def remember(job: Job, folder: Folder, outcome: Outcome) -> Outcome:
 
 
 def remember_refusal(job: Job, error: BaseException) -> None:
-    """Add a run that was refused or failed to the history, and send its alerts.
-
-    Where there has been no run yet, there is no history: alerts are sent all the same.
-    """
-    code = error.code if isinstance(error, JobError) else UNEXPECTED
+    """Add a run that was refused or failed to the history, if there is one, and send its alerts."""
     reason = one_line(error)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    status = REFUSED if isinstance(error, JobError) else BROKEN
-    record = Record(now, status, code, 0, 0, 0, 0, notes=(reason,))
+    status, code = (REFUSED, error.code) if isinstance(error, JobError) else (BROKEN, UNEXPECTED)
+    record = Record(status=status, exit_code=code, notes=(reason,))
     try:
         folder = open_folder(job.store.path, job.store.storage_options)
         if "_evals" in folder.folders():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,21 +15,9 @@ from uuid import uuid4
 import polars as pl
 
 from polars_evals._errors import ConfigError, InputError, StoreError
+from polars_evals.jobs.columns import SOURCE, Schema, conform, merge_schemas
 from polars_evals.jobs.inputs import READ_ERRORS, Input, row_bytes, small_steps
-from polars_evals.jobs.store import (
-    HASH,
-    PART,
-    PART_BYTES,
-    SOURCE,
-    Part,
-    Parts,
-    Schema,
-    Writer,
-    conform,
-    find_store,
-    merge_schemas,
-    scan_parts,
-)
+from polars_evals.jobs.store import HASH, PART, Part, Parts, Writer, find_store, scan_parts
 from polars_evals.storage import atomic
 from polars_evals.storage.objects import CHANGED, Entry, is_remote, open_folder
 from polars_evals.storage.secrets import one_line
@@ -66,8 +54,7 @@ class Source:
     @classmethod
     def of(cls, file: str, folder: Path) -> Source:
         """Look at a file; its name is relative to the job's folder, so that both can move together."""
-        about = os.stat(file)
-        return cls(file, relative(file, folder), Entry(about.st_size, about.st_mtime_ns))
+        return cls(file, relative(file, folder), Entry.of(os.stat(file)))
 
     @property
     def _is_packed(self) -> bool:
@@ -89,11 +76,9 @@ class Source:
         if self.entry.etag:
             return None
         try:
-            about = os.stat(self.file)
+            return None if Entry.of(os.stat(self.file)) == self.entry else CHANGED
         except OSError:
             return f"{self.file!r} no longer exists"
-        is_same = (about.st_size, about.st_mtime_ns) == (self.entry.size, self.entry.time_ns)
-        return None if is_same else CHANGED
 
 
 def relative(file: str, folder: Path) -> str:
@@ -117,8 +102,8 @@ class Ingest:
     schema: dict[str, pl.DataType] = field(default_factory=dict)
     score_columns: set[str] = field(default_factory=set)
     parts: list[Part] = field(init=False, default_factory=list)
-    rows: dict[str, int] = field(init=False, default_factory=dict)
-    marks: dict[str, dict[str, int | str]] = field(init=False, default_factory=dict)
+    # The files that were taken: what tells their content from another, and how many rows they have.
+    taken: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
     # Files that cannot be taken; files that hold no traces; and how many records of a file cannot be read.
     failures: dict[str, str] = field(init=False, default_factory=dict)
     left_out: dict[str, str] = field(init=False, default_factory=dict)
@@ -129,32 +114,32 @@ class Ingest:
     written: dict[str, dict[str, pl.DataType]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        key = (name for name in self.job.store.key if name not in SOURCE)
-        self._needed = list(dict.fromkeys([*_columns_of(self.job.suite), *key]))
+        # The columns of the key that inputs must have.
+        self._key = [name for name in self.job.store.key if name not in SOURCE]
+        self._needed = list(dict.fromkeys([*_columns_of(self.job.suite), *self._key]))
 
     def take(self, sources: Sequence[Source]) -> None:
         """Score the files; one that cannot be read or does not fit is in `failures`."""
         for batch in _batches(sources):
             entries = {one.file: one.entry for one in batch}
-            with self.job.input.copies(entries, self.writer.folder / f"{uuid4().hex}-inputs") as (
-                paths,
-                unread,
-            ):
-                for one in batch:
-                    if one.file in unread:
-                        self.failures[one.name] = one.change() or unread[one.file]
+            copies = self.writer.folder / f"{uuid4().hex}-inputs"
+            with self.job.input.copies(entries, copies) as (paths, unread):
+                self.failures |= {
+                    one.name: one.change() or unread[one.file] for one in batch if one.file in unread
+                }
                 self._score([one for one in batch if one.file in paths], paths)
             self.progress(len(batch))
         if self.schema:
             for one in self.strays:
                 del self.failures[one.name]
                 self.leave_out(one, UNKNOWN)
-        self._widen()
+        # Another file may have turned whole numbers into others.
+        self.parts = [new for part in self.parts for new in self.widened([part], self.written[part.path])]
 
     def leave_out(self, source: Source, reason: str) -> None:
         """Note a file that holds no traces; it is not looked at again unless it changes."""
         self.left_out[source.name] = reason
-        self.rows[source.name], self.marks[source.name] = 0, source.mark
+        self.taken[source.name] = {**source.mark, "rows": 0}
 
     def _score(self, sources: Sequence[Source], paths: Mapping[str, str]) -> None:
         """Score files together; if that fails, halves of them, down to the file that is the reason."""
@@ -164,10 +149,8 @@ class Ingest:
             reading = self._read(sources, paths)
             for one in sources:
                 if one.file in reading.failed:
-                    change = one.change()
-                    self.failures[one.name] = change or reading.failed[one.file].replace(
-                        paths[one.file], one.file
-                    )
+                    change, reason = one.change(), reading.failed[one.file]
+                    self.failures[one.name] = change or reason.replace(paths[one.file], one.file)
                     if one.file in reading.strays and not change:
                         self.strays.append(one)
                 elif one.file in reading.left_out:
@@ -187,7 +170,8 @@ class Ingest:
             else:
                 self._set_apart(sources[0], paths, error)
             return
-        if refused := self._unfit_files(sources, parts, schema):
+        counts = self._count_rows(parts, schema)
+        if refused := self._unfit_files(sources, counts):
             # Without them, as they may have had a say in the types of columns.
             for part in parts:
                 os.unlink(part.path)
@@ -196,7 +180,7 @@ class Ingest:
             return
         self.schema = schema
         self.score_columns |= added
-        self._account(sources, parts)
+        self._account(sources, parts, counts)
 
     def _read(self, sources: Sequence[Source], paths: Mapping[str, str]) -> Reading:
         return self.job.input.read({one.file: paths[one.file] for one in sources}, self._needed, apart=True)
@@ -247,46 +231,36 @@ class Ingest:
             return True
         return False
 
-    def _unfit_files(self, sources: Sequence[Source], parts: Parts, schema: Schema) -> dict[str, str]:
+    def _count_rows(self, parts: Parts, schema: Schema) -> dict[str, list[int]]:
+        """Count for each file its rows, its broken records, and the others that lack a column of the key."""
+        is_bad = _broken_rows(schema)
+        lacking = ((pl.col(name).is_null() & ~is_bad).sum().alias(f"no {name}") for name in self._key)
+        files = scan_parts(parts, {**schema, **SOURCE}).group_by("source_file")
+        counts = files.agg(pl.len(), is_bad.sum().alias("broken"), *lacking).collect(engine="streaming")
+        return {file: numbers for file, *numbers in counts.iter_rows()}
+
+    def _unfit_files(self, sources: Sequence[Source], counts: Mapping[str, Sequence[int]]) -> dict[str, str]:
         """Find the files that cannot be kept: they changed meanwhile, or have rows without a key."""
         known = {one.name: change for one in sources if (change := one.change())}
-        columns = [name for name in self.job.store.key if name not in SOURCE]
-        if not columns:
-            return known
-        lacking = scan_parts(parts, {**schema, **SOURCE}).filter(~_broken_rows(schema))
-        counts = (
-            lacking.group_by("source_file")
-            .agg(pl.len(), *(pl.col(name).null_count().alias(f"no {name}") for name in columns))
-            .filter(pl.any_horizontal(pl.col(f"no {name}") > 0 for name in columns))
-            .collect(engine="streaming")
-        )
-        for file, rows, *nulls in counts.iter_rows():
-            none = " or ".join(name for name, count in zip(columns, nulls, strict=True) if count)
-            known.setdefault(
-                file,
-                f"{max(nulls):,} of {counted(rows, 'row')} {verb(max(nulls), 'has', 'have')} no {none}, a "
-                "key of the store; fill it in or choose other columns as `key`: every row has "
-                '["source_file", "source_row"]',
-            )
+        for file, (rows, bad, *nulls) in counts.items():
+            if none := " or ".join(name for name, count in zip(self._key, nulls, strict=True) if count):
+                known.setdefault(
+                    file,
+                    f"{max(nulls):,} of {counted(rows - bad, 'row')} {verb(max(nulls), 'has', 'have')} no "
+                    f"{none}, a key of the store; fill it in or choose other columns as `key`: every row has "
+                    '["source_file", "source_row"]',
+                )
         return known
 
-    def _account(self, sources: Sequence[Source], parts: Parts) -> None:
-        """Count the rows of each file, and leave out broken records, which have no key."""
-        columns = {**self.schema, **SOURCE}
-        is_bad = _broken_rows(self.schema)
-        counts = (
-            scan_parts(parts, columns)
-            .group_by("source_file")
-            .agg(pl.len(), is_bad.sum().alias("broken"))
-            .collect(engine="streaming")
-        )
-        found = {file: (rows, bad) for file, rows, bad in counts.iter_rows()}
-        keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.job.store.key) & is_bad
-        if any(bad for _, bad in found.values()):
-            parts = [again for part in parts for again in self._rewrite(part, self.schema, ~keyless)]
+    def _account(self, sources: Sequence[Source], parts: Parts, counts: Mapping[str, Sequence[int]]) -> None:
+        """Keep account of the files, and leave out broken records, which have no key."""
+        if any(bad for _, bad, *_ in counts.values()):
+            keyless = pl.any_horizontal(pl.col(name).is_null() for name in self.job.store.key)
+            wanted = ~(keyless & _broken_rows(self.schema))
+            parts = self.rewrite(scan_parts(parts, {**self.schema, **SOURCE}).filter(wanted), parts)
         for source in sources:
-            rows, bad = found.get(source.name, (0, 0))
-            self.rows[source.name], self.marks[source.name] = rows, source.mark
+            rows, bad, *_ = counts.get(source.name, (0, 0))
+            self.taken[source.name] = {**source.mark, "rows": rows}
             if bad:
                 self.broken[source.name] = bad
         self.parts += parts
@@ -303,23 +277,15 @@ class Ingest:
             notes.append(f"left out {counted(len(files), 'file')} ({reason}): {listed(files, NAMED)}")
         return notes
 
-    def _widen(self) -> None:
-        """Write data files again that were written before another file turned whole numbers into others."""
-        parts = list[Part]()
-        for part in self.parts:
-            held = self.written[part.path]
-            is_narrow = any(self.schema[name] != dtype for name, dtype in held.items())
-            parts += self._rewrite(part, held, pl.lit(True)) if is_narrow else [part]
-        self.parts = parts
+    def widened(self, parts: Parts, held: Schema) -> list[Part]:
+        """Write data files with some columns again if these have other types by now."""
+        if all(self.schema[name] == dtype for name, dtype in held.items()):
+            return list(parts)
+        return self.rewrite(scan_parts(parts, {**held, **SOURCE}), parts)
 
-    def _rewrite(self, part: Part, held: Schema, wanted: pl.Expr) -> list[Part]:
-        rows = scan_parts([part], {**held, **SOURCE}).filter(wanted)
-        return self.rewrite(rows, [part], size=None)
-
-    def rewrite(self, rows: pl.LazyFrame, parts: Parts, size: int | None = PART_BYTES) -> list[Part]:
+    def rewrite(self, rows: pl.LazyFrame, parts: Parts) -> list[Part]:
         """Write rows of data files again, with the columns of now."""
-        frame = conform(rows, {**self.schema, **SOURCE})
-        return self.writer.write(frame, parts, size=size)
+        return self.writer.write(conform(rows, {**self.schema, **SOURCE}), parts)
 
 
 def _by_file(values: Mapping[str, object], dtype: pl.DataType) -> pl.Expr:
@@ -402,7 +368,7 @@ def score_files(
         with source.copies(entries, work / "inputs") as (paths, unread):
             for file, reason in unread.items():
                 raise InputError(reason if file in reason else f"{file}: {reason}")
-            written, reading = _score_into(work, source, paths, suite)
+            reading = _score_into(written := work / "scored", source, paths, suite)
         found = summary(written, suite)
         if is_remote(output):
             folder, _, name = output.rpartition("/")
@@ -424,16 +390,16 @@ def read_all(source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Rea
     return reading, frame.drop([name for name in READ_FROM if name not in source.keep])
 
 
-def _score_into(work: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> tuple[Path, Reading]:
+def _score_into(written: Path, source: Input, paths: Mapping[str, str], suite: Suite) -> Reading:
     reading, frame = read_all(source, paths, suite)
     try:
         with small_steps(max(row_bytes(paths[file]) for file in reading.files)) as rows:
-            suite.sink_parquet(frame, work / "scored", engine="streaming", row_group_size=rows)
+            suite.sink_parquet(frame, written, engine="streaming", row_group_size=rows)
     except pl.exceptions.PolarsError:
         for file in reading.files:
             _check_file(source, file, paths[file])
         raise
-    return work / "scored", reading
+    return reading
 
 
 def _check_file(source: Input, file: str, path: str) -> None:
@@ -447,18 +413,14 @@ def _check_file(source: Input, file: str, path: str) -> None:
         raise InputError(reason if file in reason else f"cannot read {file!r}: {reason}") from None
 
 
-@contextmanager
-def _working_folder(output: str) -> Iterator[Path]:
+def _working_folder(output: str) -> AbstractContextManager[Path]:
     """Give a folder next to the output, or on this machine for one in an object store."""
     if is_remote(output):
-        work = Path(mkdtemp(prefix="polars-evals-"))
-    else:
-        path = Path(output)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Not with the name of the output in it, which may be as long as a name can be.
-        work = path.with_name(f".{uuid4().hex}")
-    with atomic.temporary_folder(work):
-        yield work
+        return atomic.temporary_folder(Path(mkdtemp(prefix="polars-evals-")))
+    path = Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not with the name of the output in it, which may be as long as a name can be.
+    return atomic.temporary_folder(path.with_name(f".{uuid4().hex}"))
 
 
 def _columns_of(suite: Suite) -> list[str]:
@@ -479,13 +441,17 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
     without = unlabelled(suite.metrics, columns)
     totals = scored.select(
         pl.len().alias("rows"),
-        *(missing.sum().alias(f"unlabelled:{name}") for name, missing in without.items()),
         (is_broken().sum() if "error" in columns else pl.lit(0)).alias("broken"),
-        *(pl.col(f"{name}_score").mean().alias(f"mean:{name}") for name in names),
-        *((pl.col(f"{name}_label") == "pass").mean().alias(f"pass:{name}") for name in names),
+        pl.struct(
+            pl.struct(
+                mean=pl.col(f"{name}_score").mean(), pass_rate=(pl.col(f"{name}_label") == "pass").mean()
+            ).alias(name)
+            for name in names
+        ).alias("metrics"),
+        *(lacking.sum().alias(f"unlabelled:{name}") for name, lacking in without.items()),
     )
     found = totals.collect(engine="streaming").row(0, named=True)
-    missing = {name: found[f"unlabelled:{name}"] for name in without if found[f"unlabelled:{name}"]}
+    missing = {name: count for name in without if (count := found[f"unlabelled:{name}"])}
     warnings = [
         describe_unlabelled(suite.metrics, name, count, found["rows"]) for name, count in missing.items()
     ]
@@ -501,9 +467,7 @@ def summary(path: Path, suite: Suite) -> dict[str, Any]:
         "broken": found["broken"],
         "unlabelled": missing,
         "warnings": warnings,
-        "metrics": {
-            name: {"mean": found[f"mean:{name}"], "pass_rate": found[f"pass:{name}"]} for name in names
-        },
+        "metrics": found["metrics"],
         "signatures": suite.signature,
     }
 

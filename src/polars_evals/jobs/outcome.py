@@ -15,7 +15,7 @@ import polars as pl
 from polars_evals._errors import GATE_FAILED, INCONCLUSIVE, INPUT, is_failure
 from polars_evals.drift import Comparison, Timeline
 from polars_evals.jobs.config import Report
-from polars_evals.jobs.gates import FAILED, SKIPPED, GateResult, has_failed
+from polars_evals.jobs.gates import ADVISORY, FAILED, PASSED, SKIPPED, GateResult
 from polars_evals.report.junit import Case, document
 from polars_evals.report.markdown import inert
 from polars_evals.storage.objects import write_file
@@ -23,6 +23,8 @@ from polars_evals.storage.secrets import one_line
 from polars_evals.wording import counted, line, to_json
 
 LISTED, LONGEST = 20, 1_000
+# The variable that names the file of the step summary, in a GitHub action.
+STEP = "GITHUB_STEP_SUMMARY"
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ class Outcome:
 
     store: str
     rows: int
-    added: int
-    updated: int
-    files: Mapping[str, int]
-    failures: Mapping[str, str]
-    rescored: bool
+    added: int = 0
+    updated: int = 0
+    files: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    rescored: bool = False
     gates: tuple[GateResult, ...] = ()
     comparison: Comparison | None = None
     timeline: Timeline | None = None
@@ -85,9 +87,14 @@ class Outcome:
         """The verdict of the comparison; None if there are several candidates."""
         return None if self.comparison is None else self.comparison.badge
 
+    @property
+    def _failed(self) -> int:
+        """How many gates failed."""
+        return sum(gate.status == FAILED for gate in self.gates)
+
     def exit_code(self, *, fail_on_inconclusive: bool = False) -> int:
         """Return the exit code: 1 a gate failed, 3 a file was not read or written, 4 inconclusive, else 0."""
-        if has_failed(self.gates):
+        if self._failed:
             return GATE_FAILED
         if self.failures or self.unwritten:
             return INPUT
@@ -96,7 +103,7 @@ class Outcome:
     @property
     def status(self) -> str:
         """The result of the run: `passed`, `a gate failed` or `inputs were not read`."""
-        if has_failed(self.gates):
+        if self._failed:
             return "a gate failed"
         return "inputs were not read" if self.failures else "passed"
 
@@ -132,20 +139,14 @@ class Outcome:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary."""
         comparison = self.comparison
+        plain = ("store", "rows", "added", "updated", "replaced", "rescored")
+        of_files = ("files", "failures", "left_out", "broken")
         return {
             "verdict": self.verdict,
             "verdicts": self.verdicts,
             "exit_code": self.exit_code(),
-            "store": self.store,
-            "rows": self.rows,
-            "added": self.added,
-            "updated": self.updated,
-            "replaced": self.replaced,
-            "rescored": self.rescored,
-            "files": dict(self.files),
-            "failures": dict(self.failures),
-            "left_out": dict(self.left_out),
-            "broken": dict(self.broken),
+            **{name: getattr(self, name) for name in plain},
+            **{name: dict(getattr(self, name)) for name in of_files},
             "gates": [one.to_dict() for one in self.gates],
             "summary": [] if comparison is None else comparison.summary.to_dicts(),
             "slices": [] if comparison is None else comparison.slices.to_dicts(),
@@ -162,11 +163,10 @@ class Outcome:
         """Return gates, inputs and comparison as Markdown."""
         lines = "\n".join(f"- {inert(text)}" for text in self.lines())
         body = "" if self.comparison is None else f"\n{self.comparison.to_markdown()}"
-        states = [one.status for one in self.gates]
-        broken = states.count(FAILED)
-        first = "skipped, there is nothing to judge yet" if states and set(states) == {SKIPPED} else "passed"
-        if broken:
-            first = "a gate failed" if broken == 1 else f"{broken} gates failed"
+        is_early = {one.status for one in self.gates} == {SKIPPED}
+        first = "skipped, there is nothing to judge yet" if is_early else "passed"
+        if self._failed:
+            first = "a gate failed" if self._failed == 1 else f"{self._failed} gates failed"
         aside = "; inputs were not read" if self.failures else ""
         return f"## polars-evals: {first}{aside}\n\n{lines}\n{body}"
 
@@ -174,9 +174,9 @@ class Outcome:
         """Return a JUnit report: a test for each gate, and one for each input file."""
         gates = [
             Case("gates", gate.name)
-            if gate.status in ("passed", "advisory")
+            if gate.status in (PASSED, ADVISORY)
             else Case("gates", gate.name, "failure", gate.lines[0], "gate", "\n".join(gate.lines))
-            if gate.status == "failed"
+            if gate.status == FAILED
             else Case("gates", gate.name, "skipped", gate.lines[0])
             for gate in self.gates
         ]
@@ -188,51 +188,41 @@ class Outcome:
 
 
 def write_reports(outcome: Outcome, report: Report) -> Outcome:
-    """Write the files that the job asks for, and the step summary where the run is a GitHub action.
-
-    One that cannot be written costs itself: the verdict stands, and the other files too.
-    """
+    """Write the files that the job asks for, and a GitHub action's summary; one that fails costs itself."""
     written, unwritten = dict[str, str](), dict[str, str]()
+    files = report.files
+    if step := os.environ.get(STEP):
+        files[STEP] = step
+    if outcome.comparison is None:
+        files.pop("items", None)
     contents: dict[str, Callable[[], str | bytes]] = {
         "junit": outcome.to_junit,
         "markdown": outcome.to_markdown,
         "html": partial(_page_of, outcome),
+        "items": partial(_items_of, outcome, str(report.items)),
+        STEP: outcome.to_markdown,
+        # The last one, as it lists the others.
+        "summary": lambda: replace(outcome, reports=written, unwritten=unwritten).to_json(),
     }
-    if outcome.comparison is not None and report.items:
-        contents["items"] = partial(
-            _items_of, outcome.comparison, as_csv=report.items.lower().endswith(".csv")
-        )
-
-    def attempt(file: str, content: Callable[[], str | bytes], *, kind: str = "") -> None:
+    for kind in [kind for kind in contents if kind in files]:
         try:
-            text = content()
-            if kind:
-                write_file(file, text, report.storage_options)
-                written[kind] = file
-            else:
-                with open(file, "a", encoding="utf-8") as target:
+            text = contents[kind]()
+            if kind == STEP:
+                with open(files[kind], "a", encoding="utf-8") as target:
                     target.write(str(text))
+            else:
+                write_file(files[kind], text, report.storage_options)
+                written[kind] = files[kind]
         except BaseException as error:
             # Whatever it is: a page that cannot be drawn must not cost the verdict.
             if not is_failure(error):
                 raise
-            unwritten[file] = one_line(error)
-
-    for kind, content in contents.items():
-        if kind in report.files:
-            attempt(report.files[kind], content, kind=kind)
-    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
-        attempt(step, outcome.to_markdown)
-    if report.summary is not None:
-        # The last one, as it lists the others.
-        attempt(
-            report.summary, replace(outcome, reports=written, unwritten=unwritten).to_json, kind="summary"
-        )
+            unwritten[files[kind]] = one_line(error)
     return replace(outcome, reports=written, unwritten=unwritten)
 
 
 def _page_of(outcome: Outcome) -> str:
-    gates = [{"gate": one.name, "status": one.status, "lines": one.lines} for one in outcome.gates]
+    gates = [one.to_dict() for one in outcome.gates]
     if outcome.comparison is not None:
         return outcome.comparison.to_html(timeline=outcome.timeline, gates=gates)
     if outcome.timeline is not None:
@@ -244,10 +234,11 @@ def _page_of(outcome: Outcome) -> str:
     )
 
 
-def _items_of(comparison: Comparison, *, as_csv: bool) -> str | bytes:
+def _items_of(outcome: Outcome, file: str) -> str | bytes:
     """Write the items that newly fail, with their texts, worst first."""
-    failing = comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
-    if as_csv:
+    assert outcome.comparison is not None
+    failing = outcome.comparison.items.filter(pl.col("flip") == "newly_failing").collect(engine="streaming")
+    if file.lower().endswith(".csv"):
         # A spreadsheet takes a cell that begins so for a formula, whoever wrote the answer.
         texts = pl.col(pl.String)
         safe = pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then("'" + texts).otherwise(texts)

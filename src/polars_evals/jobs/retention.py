@@ -16,7 +16,8 @@ import polars as pl
 
 from polars_evals._errors import ConfigError, InputError
 from polars_evals.drift.columns import as_text, version_text
-from polars_evals.jobs.store import HASH, PART, SOURCE, Part, Parts, Schema, Snapshot, Writer, scan_parts
+from polars_evals.jobs.columns import SOURCE, Schema
+from polars_evals.jobs.store import HASH, PART, Part, Parts, Snapshot, Writer, scan_parts
 from polars_evals.wording import counted, listed, verb
 
 if TYPE_CHECKING:
@@ -28,17 +29,12 @@ TIME, FILE_TIME = "ts", "source_time"
 ROW = list(SOURCE)
 
 
-def outdated(
+def replaced_rows(
     live: Parts, staged: Parts, schema: Schema, config: StoreConfig, version: str | None = None
 ) -> pl.DataFrame:
     """Find the rows, old and new, that a newer row of the same key replaces.
 
     Only the keys' hashes of the new rows are held, 8 bytes each, and the keys of rows that are not alone.
-
-    Raises
-    ------
-    InputError
-        If new rows of one key are of different versions: the comparison would lose one of them.
     """
     key, newest = config.key, [config.newest] if config.newest else []
     order = [*newest, "source_time", "source_file", "source_row"]
@@ -68,6 +64,7 @@ def outdated(
 
 
 def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
+    """Refuse rows of one key that are of different versions: the comparison would lose one of them."""
     found = rows.group_by(*key).agg(pl.col(version).cast(pl.String).unique().sort())
     mixed = found.filter(pl.col(version).list.len() > 1).sort(*key)
     if mixed.is_empty():
@@ -81,10 +78,17 @@ def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
     )
 
 
-def without(writer: Writer, part: Part, schema: Schema, rows: pl.DataFrame) -> list[Part]:
-    """Write a data file again without some of its rows."""
-    kept = scan_parts([part], schema).join(rows.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
-    return writer.write(kept, [part])
+def without(writer: Writer, parts: Parts, schema: Schema, lost: pl.DataFrame) -> list[Part]:
+    """Return data files without some rows, which `replaced_rows` found: each unchanged or written again."""
+    lost_in = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
+    kept = list[Part]()
+    for part in parts:
+        gone = lost_in.get(part.path)
+        if gone is not None:
+            there = scan_parts([part], schema)
+            rest = there.join(gone.lazy().select(ROW), on=ROW, how="anti", maintain_order="left")
+        kept += [part] if gone is None else writer.write(rest, [part])
+    return kept
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,8 @@ class Expiry:
         for part in parts:
             gone = self.counts.get(part.path, 0)
             if gone < part.rows:
-                kept += writer.filtered(part, schema, ~self.rows) if gone else [part]
+                rest = scan_parts([part], schema).filter(~self.rows)
+                kept += writer.write(rest, [part]) if gone else [part]
         return kept
 
 
@@ -188,10 +193,7 @@ def expire(
     schema: Schema,
     new: Sequence[str] = (),
 ) -> Expiry:
-    """Find the rows to delete; `new` names the files that a run has read.
-
-    If a file has changed since it was first read, its deleted rows do not come back.
-    """
+    """Find the rows to delete, also in the files that a run has read (`new`) and had read before."""
     known = before.state.forgotten if before else None
     again = [name for name in new if before and name in before.state.inputs]
     conditions, forgotten = list[pl.Expr](), known

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,24 +14,15 @@ import polars as pl
 from polars_evals._errors import ConfigError, InputError, StoreError, is_failure
 from polars_evals.drift import Comparison, ComparisonSpec, Timeline, compare_spec, timeline
 from polars_evals.drift.columns import as_text, version_text
+from polars_evals.jobs.columns import SOURCE, merge_schemas
 from polars_evals.jobs.config import DAY, Job, names_of
-from polars_evals.jobs.gates import FAILED, GateInput, judge_gates, unknown_items
+from polars_evals.jobs.gates import FAILED, GateInput
 from polars_evals.jobs.history import Record, read_history, remember, remember_refusal
 from polars_evals.jobs.ingest import Ingest, Source, relative
 from polars_evals.jobs.outcome import Outcome, write_reports
-from polars_evals.jobs.retention import Retention, check_keep, expire, outdated, without
-from polars_evals.jobs.store import (
-    PART,
-    SMALL_FILES,
-    SOURCE,
-    Part,
-    Snapshot,
-    State,
-    Store,
-    Writer,
-    merge_schemas,
-    scan_parts,
-)
+from polars_evals.jobs.retention import Retention, check_keep, expire, replaced_rows, without
+from polars_evals.jobs.rules import unknown_items
+from polars_evals.jobs.store import PART, SMALL_FILES, Part, Snapshot, State, Store, Writer
 from polars_evals.report.terminal import status_lines
 from polars_evals.storage.objects import is_remote, open_folder
 from polars_evals.storage.secrets import one_line
@@ -109,7 +99,7 @@ def run(job: Job | str | Path, *, rescore: bool = False, watch: Watch | None = N
 def _run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
     store = _store_of(job)
     try:
-        with _locked(store, watch.say):
+        with store.locked(watch.say):
             outcome, snapshot = _update(job, store, rescore=rescore, watch=watch)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
@@ -125,10 +115,6 @@ def _run_loaded(job: Job, *, rescore: bool, watch: Watch) -> Outcome:
 
 def _store_of(job: Job) -> Store:
     return Store(open_folder(job.store.path, job.store.storage_options))
-
-
-def _locked(store: Store, say: Callable[[str], None]) -> AbstractContextManager[None]:
-    return store.locked(lambda: say(f"another run holds {store.address}; waiting for it"))
 
 
 def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Outcome, Snapshot | None]:
@@ -152,18 +138,12 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
         ingest.take(sources)
         for source, reason in beside:
             ingest.leave_out(source, reason)
-        if any(ingest.schema[name] != dtype for name, dtype in rows_of.items()):
-            # Whole numbers are now followed by others.
-            live = ingest.rewrite(scan_parts(live, schema), live)
+        live = ingest.widened(live, rows_of)
         schema = {**ingest.schema, **SOURCE} if ingest.parts or schema else {}
         version = None if job.compare is None else job.compare.version
-        lost = outdated(live, ingest.parts, schema, job.store, version)
-        by_part = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
-        current = list[Part]()
-        for part in (*live, *ingest.parts):
-            gone = by_part.get(part.path)
-            current += [part] if gone is None else without(writer, part, schema, gone)
-        expiry = expire(job.retention, before, current, schema, list(ingest.rows))
+        lost = replaced_rows(live, ingest.parts, schema, job.store, version)
+        current = without(writer, [*live, *ingest.parts], schema, lost)
+        expiry = expire(job.retention, before, current, schema, list(ingest.taken))
         after = expiry.remaining(writer, current, schema)
         if ingest.parts:
             after = writer.merged(after, schema, least=SMALL_FILES)
@@ -174,14 +154,14 @@ def _update(job: Job, store: Store, *, rescore: bool, watch: Watch) -> tuple[Out
             added=max(0, _count_rows(current) - _count_rows(live) - expiry.fresh),
             updated=lost.height - replaced,
             replaced=replaced,
-            files=ingest.rows,
+            files={name: about["rows"] for name, about in ingest.taken.items()},
             failures={**failures, **ingest.failures},
             rescored=changed,
             notes=(*notes, *ingest.notes(), *expiry.notes),
             left_out=ingest.left_out,
             broken=ingest.broken,
         )
-        if not (ingest.rows or changed or expiry.counts) or not (after or before or expiry.counts):
+        if not (ingest.taken or changed or expiry.counts) or not (after or before or expiry.counts):
             return outcome, before
         state = replace(_next_state(job, before, ingest), forgotten=expiry.forgotten)
         store.commit(before, state, schema, after)
@@ -244,8 +224,8 @@ def _find_new(
 
 def _refuse_reports(job: Job, files: Sequence[str]) -> None:
     """Raise if a report would replace an input, or be read as one by the next run."""
-    names = {os.path.basename(file) for file in job.report.files.values()}
     reports = {_place_of(file): kind for kind, file in job.report.files.items()}
+    names = set(map(os.path.basename, job.report.files.values()))
     for file in files:
         if os.path.basename(file) in names and (kind := reports.get(_place_of(file))):
             raise ConfigError(f"[report]: `{kind}` is also an input: {file!r}; name another file")
@@ -269,11 +249,9 @@ def _score_again(before: Snapshot, ingest: Ingest) -> tuple[list[Part], dict[str
 
 
 def _next_state(job: Job, before: Snapshot | None, ingest: Ingest) -> State:
-    inputs = dict(before.state.inputs) if before else {}
-    number = before.state.runs + 1 if before else 1
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    for name, rows in ingest.rows.items():
-        inputs[name] = {**ingest.marks[name], "rows": rows, "run": number, "taken": now}
+    known, number = (before.state.inputs, before.state.runs + 1) if before else ({}, 1)
+    when = {"run": number, "taken": datetime.now(UTC).isoformat(timespec="seconds")}
+    inputs = {**known, **{name: about | when for name, about in ingest.taken.items()}}
     columns = tuple(sorted(ingest.score_columns))
     return State(job.store.key, job.store.newest, job.suite.signature, columns, inputs, number)
 
@@ -289,7 +267,7 @@ def _without_source(schema: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 def compare_and_judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> Outcome:
     """Compare the versions in the store and judge the gates. No gate passes on an empty store."""
     if snapshot is None or not snapshot.rows:
-        results = [gate.outcome(FAILED, "the store has no rows to judge") for gate in job.gates]
+        results = [gate.result_of(FAILED, "the store has no rows to judge") for gate in job.gates]
         return replace(outcome, gates=tuple(results))
     scored = snapshot.scan()
     comparison, absent, notes = None, tuple[str, ...](), list(outcome.notes)
@@ -299,10 +277,10 @@ def compare_and_judge(job: Job, snapshot: Snapshot | None, outcome: Outcome) -> 
     seen = GateInput(
         names_of(job.suite), scored, job.compare, comparison, job.gates, line, job.report.items, absent
     )
-    gates = judge_gates(seen)
+    gates = tuple(gate.result(seen) for gate in job.gates)
     if unknown := unknown_items(seen):
         notes.append(f"must_not_flip: {counted(len(unknown), 'item')} not in the store: {listed(unknown)}")
-    return replace(outcome, comparison=comparison, timeline=line, gates=tuple(gates), notes=tuple(notes))
+    return replace(outcome, comparison=comparison, timeline=line, gates=gates, notes=tuple(notes))
 
 
 def _compare(
@@ -451,10 +429,8 @@ def status(job: Job | str | Path, *, last: int = 10) -> Status:
     store = _store_of(job)
     snapshot = _read_existing(store)
     runs = tuple(read_history(store.folder, last))
-    taken = Outcome(
-        store=store.address, rows=snapshot.rows, added=0, updated=0, files={}, failures={}, rescored=False
-    )
-    return Status(store.address, runs, compare_and_judge(job, snapshot, taken), len(snapshot.state.inputs))
+    now = compare_and_judge(job, snapshot, Outcome(store.address, snapshot.rows))
+    return Status(store.address, runs, now, len(snapshot.state.inputs))
 
 
 def _read_existing(store: Store) -> Snapshot:
@@ -505,19 +481,21 @@ def maintain(
             raise ConfigError(str(error)) from None
     store = _store_of(job)
     if restore:
-        with _locked(store, say):
+        with store.locked(say):
             sound = store.restore()
         return {"store": store.address, "rows": sound.rows, "version": sound.version}
     _read_existing(store)
-    with _locked(store, say):
+    with store.locked(say):
         before = _read_existing(store)
-        forgotten = _delete_old(store, before, retention)
-        current = _read_existing(store)
+        expiry = expire(retention, before, before.parts, before.schema)
+        if expiry.refused:
+            raise StoreError(f"{store.address}: {expiry.notes[0]}")
         with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(current.state.signatures))
-            merged = writer.merged(current.parts, current.schema, least=2)
-            if merged != list(current.parts):
-                store.commit(current, current.state, current.schema, merged)
+            writer = Writer(staging, to_metadata(before.state.signatures))
+            kept = expiry.remaining(writer, before.parts, before.schema)
+            merged = writer.merged(kept, before.schema, least=2)
+            if merged != list(before.parts):
+                store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, merged)
         try:
             removed = store.vacuum(keep_days)
         except BaseException as error:
@@ -528,21 +506,8 @@ def maintain(
     return {
         "store": store.address,
         "rows": after.rows,
-        "forgotten": forgotten,
+        "forgotten": expiry.total,
         "files_before": len(before.parts),
         "files": len(after.parts),
         "removed": removed,
     }
-
-
-def _delete_old(store: Store, before: Snapshot, retention: Retention | None) -> int:
-    """Remove the rows that are no longer kept, in a commit of its own, and return how many."""
-    expiry = expire(retention, before, before.parts, before.schema)
-    if expiry.refused:
-        raise StoreError(f"{store.address}: {expiry.notes[0]}")
-    if expiry.counts:
-        with store.folder.staging() as staging:
-            writer = Writer(staging, to_metadata(before.state.signatures))
-            after = expiry.remaining(writer, before.parts, before.schema)
-            store.commit(before, replace(before.state, forgotten=expiry.forgotten), before.schema, after)
-    return expiry.total

@@ -20,7 +20,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -32,19 +32,19 @@ from weakref import finalize
 
 import polars as pl
 
-from polars_evals._errors import InputError, JobError, StoreError, is_failure
+from polars_evals._errors import JobError, StoreError, is_failure
 from polars_evals._polars import sink_parts
+from polars_evals.jobs.columns import Schema
 from polars_evals.jobs.inputs import row_bytes, small_steps
 from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
-from polars_evals.traces.source import Field, as_text, instance
 from polars_evals.wording import listed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LAYOUT = 2
-KEPT = 10
+STATES_KEPT = 10
 PART_BYTES = 512 << 20
 # Data files smaller than this are put together when there are so many of them.
 SMALL_BYTES, SMALL_FILES = 16 << 20, 32
@@ -63,9 +63,6 @@ UNSAFE = re.compile(r"^file:.*%(25|5C)")
 
 # Columns that joins add for a while.
 HASH, PART = "__key_hash", "__part"
-
-# Of lists and objects in each other; the log is JSON, whose readers stop at 128 levels.
-DEEPEST = 30
 
 
 def _deltalake() -> Any:
@@ -90,17 +87,6 @@ class DamagedStoreError(StoreError):
         return ". ".join(self.args)
 
 
-# Where a row comes from, in every store. Together they name a row, and say which of two is newer.
-SOURCE: dict[str, pl.DataType] = {
-    "source_file": pl.String(),
-    "source_time": pl.Datetime("us", "UTC"),
-    "source_row": pl.Int64(),
-}
-
-
-Schema: TypeAlias = Mapping[str, pl.DataType]
-
-
 @dataclass(frozen=True)
 class State:
     """What the store knows beside its rows."""
@@ -116,7 +102,7 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON holds it."""
-        return {"layout": LAYOUT, **{one.name: getattr(self, one.name) for one in fields(self)}}
+        return {"layout": LAYOUT, **vars(self)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> State:
@@ -129,9 +115,10 @@ class State:
                 "install a version that reads it, or name another store"
             )
         given: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in stored.items()
+            if key != "layout"
         }
-        del given["layout"]
         # What is not known here would be lost with the next commit.
         if unknown := given.keys() - {one.name for one in fields(cls)}:
             raise NewerStoreError(
@@ -214,10 +201,8 @@ class Writer:
     folder: Path
     metadata: Mapping[str, str]
 
-    def write(
-        self, frame: pl.LazyFrame, read: Sequence[str | Part], *, size: int | None = PART_BYTES
-    ) -> list[Part]:
-        """Write a frame that reads some files to data files of about a size."""
+    def write(self, frame: pl.LazyFrame, read: Sequence[str | Part]) -> list[Part]:
+        """Write a frame that reads some files to data files of about `PART_BYTES`."""
         folder = self.folder / uuid4().hex
         folder.mkdir()
         sizes = (row_bytes(one) if isinstance(one, str) else one.row_bytes() for one in read)
@@ -227,7 +212,7 @@ class Writer:
                 written = sink_parts(
                     frame,
                     folder,
-                    part_bytes=size,
+                    part_bytes=PART_BYTES,
                     row_bytes=longest,
                     metadata=self.metadata,
                     row_group_size=rows,
@@ -237,10 +222,6 @@ class Writer:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return [Part(*part) for part in written if part[1]]
-
-    def filtered(self, part: Part, schema: Schema, wanted: pl.Expr) -> list[Part]:
-        """Write a data file again with some of its rows."""
-        return self.write(scan_parts([part], schema).filter(wanted), [part])
 
     def merged(self, parts: Parts, schema: Schema, *, least: int) -> list[Part]:
         """Put small data files together where there are so many of them."""
@@ -330,8 +311,7 @@ class Store:
                 self.transact(before, number, schema, added, removed)
             self._publish()
             known = -1 if before is None else before.version
-            names = [name for name in self.folder.files(log) if known < 0 or _version_of(name) > known]
-            self.folder.sync(f"{log}/{name}" for name in names)
+            self.folder.sync(f"{log}/{name}" for name in self.folder.files(log) if _version_of(name) > known)
         except BaseException as error:
             if (
                 is_failure(error)
@@ -398,7 +378,7 @@ class Store:
             if name.startswith("state-")
         }
         current = _state_file(self.table().transaction_version(APPLICATION) or 0)
-        oldest = sorted(states, key=lambda name: states[name])[:-KEPT]
+        oldest = sorted(states, key=lambda name: states[name])[:-STATES_KEPT]
         self.folder.remove(name for name in oldest if name != current)
         self._remove_abandoned()
 
@@ -514,11 +494,11 @@ class Store:
             raise self.broken("there are data files, but no commit")
 
     @contextmanager
-    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold the store for one run, where there are locks; another that comes meanwhile waits."""
+    def locked(self, say: Callable[[str], None]) -> Iterator[None]:
+        """Hold the store for one run, where there are locks; say so and wait if another has it."""
         self._check_place()
         self.folder.check()
-        with self.folder.locked(waiting):
+        with self.folder.locked(lambda: say(f"another run holds {self.address}; waiting for it")):
             self._check_place()
             if not self.exists():
                 with suppress(FileExistsError):
@@ -619,163 +599,3 @@ def scan_store(path: str | Path, *, storage_options: Mapping[str, str] | None = 
     if snapshot is None:
         raise StoreError(f"there is no store of scores at {str(path)!r}")
     return snapshot.scan()
-
-
-def _storable(dtype: pl.DataType) -> pl.DataType | None:
-    """Return the type in which a store holds a column; None for one without values, or of empty objects."""
-    stored: pl.DataType | None = None
-    if isinstance(dtype, pl.List | pl.Array):
-        inner = instance(dtype.inner)
-        stored = None if _is_void(inner) else pl.List(_storable(inner) or pl.String())
-    elif isinstance(dtype, pl.Struct) and dtype.fields:
-        known = {f.name: instance(f.dtype) for f in dtype.fields if not _is_void(instance(f.dtype))}
-        stored = (
-            # By name: in which order keys came must not show.
-            pl.Struct({name: _storable(held) or pl.String() for name, held in sorted(known.items())})
-            if known
-            else None
-        )
-    elif isinstance(dtype, pl.Datetime):
-        stored = pl.Datetime("us", "UTC" if dtype.time_zone else None)
-    elif dtype.is_integer():
-        stored = pl.Int64()
-    elif dtype.is_float():
-        stored = pl.Float64()
-    elif isinstance(dtype, pl.String | pl.Enum | pl.Categorical):
-        stored = pl.String()
-    elif isinstance(dtype, pl.Boolean | pl.Date | pl.Decimal | pl.Binary):
-        stored = dtype
-    elif not isinstance(dtype, pl.Null | pl.Struct):
-        raise InputError(f"a store cannot hold {dtype}; cast the column before")
-    return stored
-
-
-def _is_void(dtype: pl.DataType) -> bool:
-    """Whether nothing is known of a type but that there is no value: what comes later says what it is."""
-    if isinstance(dtype, pl.List | pl.Array):
-        return _is_void(instance(dtype.inner))
-    if isinstance(dtype, pl.Struct):
-        return bool(dtype.fields) and all(_is_void(instance(field.dtype)) for field in dtype.fields)
-    return isinstance(dtype, pl.Null)
-
-
-def merge_schemas(known: Schema, found: Schema) -> dict[str, pl.DataType]:
-    """Add the columns of a frame to those that are known, or say which one a store cannot hold."""
-    merged = dict(known)
-    for name, dtype in found.items():
-        try:
-            stored = _storable(dtype)
-        except InputError as error:
-            raise InputError(f"column {name!r}: {error}") from None
-        if stored is None:
-            continue
-        # A column that is text already takes anything, as text.
-        is_text = isinstance(merged.setdefault(name, stored), pl.String)
-        wider = pl.String() if is_text else _widen(merged[name], stored)
-        if wider is None:
-            raise InputError(f"column {name!r} is {dtype}, but {merged[name]} in the store")
-        merged[name] = wider
-    _check_names("columns", merged)
-    for name, dtype in merged.items():
-        _check_nested(name, dtype, 0)
-    return merged
-
-
-def _widen(held: pl.DataType, found: pl.DataType) -> pl.DataType | None:
-    """Return the type that holds both, in whatever order they come; None if there is none."""
-    if held == found:
-        return held
-    numbers = pl.Int64 | pl.Float64
-    if isinstance(held, numbers) and isinstance(found, numbers):
-        return pl.Float64()
-    if isinstance(held, pl.List) and isinstance(found, pl.List):
-        inner = _widen(instance(held.inner), instance(found.inner))
-        return None if inner is None else pl.List(inner)
-    if isinstance(held, pl.Struct) and isinstance(found, pl.Struct):
-        merged = {field.name: instance(field.dtype) for field in held.fields}
-        for field in found.fields:
-            dtype = instance(field.dtype)
-            wider = _widen(merged.setdefault(field.name, dtype), dtype)
-            if wider is None:
-                return None
-            merged[field.name] = wider
-        return pl.Struct(dict(sorted(merged.items())))
-    return None
-
-
-def conform(frame: pl.LazyFrame, schema: Schema) -> pl.LazyFrame:
-    """Give a frame exactly these columns, in this order; those that it lacks are null."""
-    present = frame.collect_schema()
-    return frame.select(
-        _cast(name, present[name], dtype) if name in present else pl.lit(None, dtype).alias(name)
-        for name, dtype in schema.items()
-    )
-
-
-def _cast(name: str, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
-    """Cast a column if need be; an instant keeps its meaning in UTC."""
-    if _is_void(held) or (isinstance(held, pl.Struct) and not held.fields):
-        return pl.lit(None, wanted).alias(name)
-    return _convert(pl.col(name), held, wanted).alias(name)
-
-
-def _convert(value: pl.Expr, held: pl.DataType, wanted: pl.DataType) -> pl.Expr:
-    """Convert values; inside of others, an empty object becomes its JSON text."""
-    if held == wanted:
-        return value
-    if isinstance(held, pl.Datetime) and held.time_zone:
-        return value.dt.convert_time_zone("UTC").cast(wanted)
-    if isinstance(held, pl.Struct) and isinstance(wanted, pl.Struct):
-        present = {field.name: instance(field.dtype) for field in held.fields}
-        types = {field.name: instance(field.dtype) for field in wanted.fields}
-        fields = [
-            _convert(value.struct.field(name), present[name], dtype).alias(name)
-            if name in present and not _is_void(present[name])
-            else pl.lit(None, dtype).alias(name)
-            for name, dtype in types.items()
-        ]
-        return pl.when(value.is_not_null()).then(pl.struct(fields))
-    if isinstance(held, pl.List | pl.Array) and isinstance(wanted, pl.List) and _holds_objects(held):
-        values = value.arr.to_list() if isinstance(held, pl.Array) else value
-        return values.list.eval(_convert(pl.element(), instance(held.inner), instance(wanted.inner)))
-    if isinstance(held, pl.Struct) and not held.fields:
-        return pl.when(value.is_not_null()).then(pl.lit("{}"))
-    return as_text(Field(value, held)) if isinstance(wanted, pl.String) else value.cast(wanted)
-
-
-def _holds_objects(dtype: pl.List | pl.Array) -> bool:
-    """Whether there are objects in a list, at any depth."""
-    inner = instance(dtype.inner)
-    return isinstance(inner, pl.Struct) or (isinstance(inner, pl.List | pl.Array) and _holds_objects(inner))
-
-
-def _check_names(what: str, names: Iterable[str]) -> None:
-    """Refuse names that Delta Lake cannot hold or tell apart."""
-    seen = dict[str, str]()
-    for name in names:
-        if "\0" in name:
-            raise InputError(
-                f"the name {name!r} among the {what} has a null character, which a Delta table cannot hold; "
-                "rename it"
-            )
-        other = seen.setdefault(name.casefold(), name)
-        if other != name:
-            raise InputError(
-                f"the {what} {other!r} and {name!r} differ only in case, which a Delta table does not know; "
-                "rename one"
-            )
-
-
-def _check_nested(column: str, dtype: pl.DataType, depth: int) -> None:
-    """Refuse objects inside of objects beyond what the table's log can be read back with."""
-    if depth > DEEPEST:
-        raise InputError(
-            f"the column {column!r} is nested more than {DEEPEST} levels deep, which a Delta table cannot "
-            "hold; keep it as text"
-        )
-    if isinstance(dtype, pl.Struct):
-        _check_names(f"keys of {column!r}", [field.name for field in dtype.fields])
-        for field in dtype.fields:
-            _check_nested(column, instance(field.dtype), depth + 1)
-    elif isinstance(dtype, pl.List | pl.Array):
-        _check_nested(column, instance(dtype.inner), depth + 1)

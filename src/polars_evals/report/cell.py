@@ -69,7 +69,7 @@ def items_frame(comparison: Comparison, height: int) -> str:
 
 
 def _cell(*content: Any) -> str:
-    return tag("div", tag("style", Html(asset("cell.css"))), content, class_="polars-evals")
+    return tag("div", tag("style", Html(asset("common.css", "cell.css"))), content, class_="polars-evals")
 
 
 def _comparison(comparison: Comparison) -> Html:

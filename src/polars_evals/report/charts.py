@@ -14,7 +14,7 @@ except ImportError:
 
 from polars_evals.drift import Agreement, Calibration, Comparison, Ranking, Runs, SamplePlan, Timeline
 from polars_evals.report.numbers import NAME, day, distinct
-from polars_evals.report.tables import bins_of, rows_of
+from polars_evals.report.tables import bins_of, is_series, rows_of
 from polars_evals.wording import did_you_mean, line, listed, reveal
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ WIDE, HEIGHT, ROW = 640, 190, 24
 MOST_SLICES, MOST_WINDOWS, BINS = 40, 400, 40
 # From this ratio of the 95th percentile to the median on, values are drawn on a logarithmic axis.
 SKEWED = 2.5
+NO_MEASURES = "the comparison has no measures to draw; compare with measures={…}"
 
 
 def _one_of(role: str, name: str | None, choices: Iterable[str]) -> str:
@@ -61,9 +62,13 @@ def _themed(*layers: Any, width: int, title: str | None, height: int = HEIGHT) -
     )
 
 
-def _plain(field: str, title: str | None = None, **axis: Any) -> Any:
+def _plain(field: str, title: str | None = None, *, axis: Any = None, **options: Any) -> Any:
     """Return a horizontal axis without a grid."""
-    return alt.X(field, title=title, axis=alt.Axis(grid=False, **axis))
+    return alt.X(field, title=title, axis=alt.Axis(grid=False, **(axis or {})), **options)
+
+
+def _dashed(data: pl.DataFrame) -> Any:
+    return alt.Chart(data).mark_rule(color=GREY, strokeDash=[4, 3])
 
 
 def _colour(names: Sequence[str], colours: Sequence[str], field: str = "of", **legend: Any) -> Any:
@@ -200,7 +205,7 @@ class ComparisonPlots(_Plots[Comparison]):
         Of more than 40 slices, those that moved most are drawn.
         """
         chosen = self._chosen(metric, candidate)
-        if not any(row.slice is not None for row in rows_of(self._of)):
+        if self._of.slices.is_empty():
             raise ValueError('the comparison has no slices to draw; compare with by=[…] or by="auto"')
         return self._forest(
             lambda row: row.slice is not None and (row.metric, row.candidate) == chosen, chosen[0], width
@@ -208,8 +213,7 @@ class ComparisonPlots(_Plots[Comparison]):
 
     def _forest(self, wanted: Any, title: str | None, width: int) -> Any:
         """Draw rows that are no measures; to the right is better, also where less is better."""
-        known = [row for row in rows_of(self._of) if wanted(row)]
-        rows = [row for row in known if row.measure is None or row.measure.share]
+        rows = [row for row in rows_of(self._of) if wanted(row) and not row.has_unit]
         kept = sorted(rows, key=lambda row: -row.weight)[:MOST_SLICES]
         kept.sort(key=lambda row: (row.slice is not None, row.likely_gain))
         several = len({row.candidate for row in kept}) > 1
@@ -217,12 +221,9 @@ class ComparisonPlots(_Plots[Comparison]):
             (row.candidate if several else None, row.slice, row.name if title is None else None)
             for row in kept
         ]
-        ends = [row.drawn() for row in kept]
-        data = [(row.gain, *end[1:], row.verdict) for row, end in zip(kept, ends, strict=True)]
-        names = ("difference", "ci_low", "ci_high")
-        schema = dict.fromkeys(names, pl.Float64) | {"verdict": pl.String}
-        frame = pl.DataFrame(data, schema=schema, orient="row")
         labels = [" · ".join(filter(None, one)) for one in parts]
+        schema = dict.fromkeys(("difference", "ci_low", "ci_high"), pl.Float64) | {"verdict": pl.String}
+        frame = pl.DataFrame([(*row.drawn(), row.verdict) for row in kept], schema, orient="row")
         effect = self._of.spec.min_effect
         return _forest(frame, labels, effect=effect, width=width, title=title, axis="difference")
 
@@ -232,16 +233,14 @@ class ComparisonPlots(_Plots[Comparison]):
         """Draw how the scores of baseline and candidate are spread."""
         metric, candidate = self._chosen(metric, candidate)
         bins = bins_of(self._of, metric, candidate)
-        x = alt.X(
-            "low:Q", bin="binned", title="score", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
-        )
+        x = _plain("low:Q", "score", bin="binned", scale=alt.Scale(nice=False))
         names = distinct(map(reveal, (self._of.spec.baseline, candidate)))
         layers = _spread(bins, names, x, "share of answers")
         threshold = self._threshold(metric)
         if threshold is not None:
             cut = pl.DataFrame({"threshold": [threshold], "name": [f"passes from {threshold:g}"]})
-            rule = alt.Chart(cut).mark_rule(color=GREY, strokeDash=[4, 3])
-            layers.append(rule.encode(x=alt.X("threshold:Q", title="score"), tooltip="name:N"))
+            at = alt.X("threshold:Q", title="score")
+            layers.append(_dashed(cut).encode(x=at, tooltip="name:N"))
         return _themed(*layers, width=width, title=metric)
 
     def paired(self, metric: str | None = None, *, candidate: str | None = None, width: int = WIDE) -> Any:
@@ -260,7 +259,7 @@ class ComparisonPlots(_Plots[Comparison]):
             kind=way.replace_strict(range(3), kinds), low=at - step / 2, high=at + step / 2
         )
         chart = alt.Chart(data).mark_bar(binSpacing=1, opacity=1).encode(
-            x=alt.X("low:Q", bin="binned", title="candidate − baseline", axis=alt.Axis(grid=False)),
+            x=_plain("low:Q", "candidate − baseline", bin="binned"),
             x2="high:Q",
             y=alt.Y("count:Q", title="items"),
             color=_colour(kinds, [VERMILION, GREY, BLUE], "kind", symbolType="square"),
@@ -290,7 +289,7 @@ class ComparisonPlots(_Plots[Comparison]):
             pl.col("candidate") == candidate, pl.col("slice").is_null(), pl.col("ratio").is_not_null()
         )
         if rows.is_empty():
-            raise ValueError("the comparison has no measures to draw; compare with measures={…}")
+            raise ValueError(NO_MEASURES)
         labels = [
             f"{name} ({'less' if lower else 'more'} is better), {statistic}"
             for name, statistic, lower in rows.select("metric", "statistic", "lower_is_better").iter_rows()
@@ -310,6 +309,8 @@ class ComparisonPlots(_Plots[Comparison]):
         The axis is logarithmic where the 95th percentile is far above the median.
         """
         spec = self._of.spec
+        if not spec.measures:
+            raise ValueError(NO_MEASURES)
         measure = _one_of("measure", measure, list(spec.measures))
         candidate = _one_of("candidate", candidate, spec.candidates)
         found = self._paired(measure, candidate)
@@ -321,7 +322,7 @@ class ComparisonPlots(_Plots[Comparison]):
         named = f"{measure} ({unit})" if unit else measure
         scale = alt.Scale(type="log" if log else "linear", nice=False, zero=False)
         title = f"{line(named, NAME)}{', logarithmic' if log else ''}"
-        x = alt.X("low:Q", bin="binned", title=title, scale=scale, axis=alt.Axis(grid=False, format="~s"))
+        x = _plain("low:Q", title, bin="binned", scale=scale, axis={"format": "~s"})
         names = distinct(map(reveal, (spec.baseline, candidate)))
         marks = pl.DataFrame(
             [
@@ -349,10 +350,8 @@ class ComparisonPlots(_Plots[Comparison]):
         both = pl.concat(
             long.select(score=f"{side}_score", label=f"{side}_label") for side in ("baseline", "candidate")
         )
-        ends = both.select(
-            pl.col("score").filter(pl.col("label") == "pass").min().alias("passes"),
-            pl.col("score").filter(pl.col("label") == "fail").max().alias("fails"),
-        )
+        score, label = pl.col("score"), pl.col("label")
+        ends = both.select(score.filter(label == "pass").min(), fails=score.filter(label == "fail").max())
         passes, fails = ends.collect().row(0)
         if passes is None or fails is None or passes <= fails:
             return None
@@ -402,7 +401,7 @@ class TimelinePlots(_Plots[Timeline]):
         -----
         Of more than 400 windows, the last 400 are drawn.
         """
-        return self._series("mean", ("ci_low", "ci_high"), metric, version, slice, width=width)
+        return self._series("mean", "ci_", metric, version, slice, width=width)
 
     def pass_rates(
         self,
@@ -413,54 +412,46 @@ class TimelinePlots(_Plots[Timeline]):
         width: int = WIDE,
     ) -> Any:
         """Draw the pass rate over time with Wilson's intervals."""
-        return self._series("pass_rate", ("pass_ci_low", "pass_ci_high"), metric, version, slice, width=width)
+        return self._series("pass_rate", "pass_ci_", metric, version, slice, width=width)
 
     def _series(
-        self, value: str, ends: tuple[str, str], metric: str | None, version: str | None, part: str | None, *,
-        width: int,
-    ) -> Any:  # fmt: skip
+        self, value: str, ends: str, metric: str | None, version: str | None, part: str | None, *, width: int
+    ) -> Any:
         changes = self._of.summary
         metric = _metric(metric, changes)
         if self._of.settings["version"] is not None:
             version = _one_of("version", version, changes["version"].drop_nulls().unique(maintain_order=True))
         if part is not None:
             part = _one_of("slice", part, changes["slice"].drop_nulls().unique(maintain_order=True))
-        wanted = [
-            pl.col(name).eq_missing(pl.lit(own, dtype=pl.String))
-            for name, own in (("metric", metric), ("version", version), ("slice", part))
-        ]
-        change = changes.filter(*wanted)
+        wanted = is_series(metric, version, part)
+        change = changes.filter(wanted)
         if change.is_empty():
             raise ValueError(f"there is no series of {metric!r} for version {version!r} and slice {part!r}")
         row = change.row(0, named=True)
-        windows = self._of.windows.filter(*wanted).tail(MOST_WINDOWS)
-        there = [name for name in ends if name in windows.columns]
-        data = windows.select(
-            time=pl.col("window").cast(pl.Datetime("ms")).dt.replace_time_zone(None), value=value,
-            **dict(zip(("low", "high"), there, strict=False)),
-        )  # fmt: skip
-        base, time, layers = alt.Chart(data), _plain("time:T"), []
-        if len(there) == 2:
-            layers.append(base.mark_rule(color=GREY, opacity=0.5).encode(x=time, y="low:Q", y2="high:Q"))
-        y = alt.Y("value:Q", title=value.replace("_", " "), scale=alt.Scale(zero=False))
-        layers += [
+        windows = self._of.windows.filter(wanted).tail(MOST_WINDOWS)
+        at = pl.col("window").cast(pl.Datetime("ms")).dt.replace_time_zone(None)
+        base = alt.Chart(windows.select(time=at, value=value, low=f"{ends}low", high=f"{ends}high"))
+        time, y = (
+            _plain("time:T"),
+            alt.Y("value:Q", title=value.replace("_", " "), scale=alt.Scale(zero=False)),
+        )
+        layers = [
+            base.mark_rule(color=GREY, opacity=0.5).encode(x=time, y="low:Q", y2="high:Q"),
             base.mark_line(color=BLUE, strokeWidth=1.5).encode(x=time, y=y),
             base.mark_point(color=BLUE, filled=True, opacity=1, size=20).encode(x=time, y=y),
         ]
         if value == "mean" and row["reference_mean"] is not None:
-            level = alt.Chart(pl.DataFrame({"level": [row["reference_mean"]], "name": ["reference"]}))
-            rule = level.mark_rule(color=GREY, strokeDash=[4, 3])
-            layers.append(rule.encode(y="level:Q", tooltip="name:N"))
+            level = pl.DataFrame({"level": [row["reference_mean"]], "name": ["reference"]})
+            layers.append(_dashed(level).encode(y="level:Q", tooltip="name:N"))
         if row["began"] is not None:
-            began = pl.DataFrame({"began": [row["began"]]}).select(
+            began = change.select(
                 pl.col("began").cast(pl.Datetime("ms")).dt.replace_time_zone(None),
                 since=pl.lit(f"since {day(row['began'])}"),
             )
             # The colour of the verdict: an improvement is not drawn as a loss.
             mark = alt.Chart(began).mark_rule(color=COLOURS[row["verdict"]], strokeWidth=2)
             layers.append(mark.encode(x="began:T", tooltip="since:N"))
-        title = " · ".join(name for name in (metric, version, part) if name is not None)
-        return _themed(*layers, width=width, title=title)
+        return _themed(*layers, width=width, title=" · ".join(filter(None, (metric, version, part))))
 
 
 class CalibrationPlots(_Plots[Calibration]):
@@ -549,7 +540,7 @@ class RunsPlots(_Plots[Runs]):
             rows.select("k", value=of, low=f"{ends}ci_low", high=f"{ends}ci_high", kind=pl.lit(kind))
             for kind, (of, ends) in kinds.items()
         )
-        x = _plain("k:O", "runs (k)", labelAngle=0)
+        x = _plain("k:O", "runs (k)", axis={"labelAngle": 0})
         y = alt.Y("value:Q", title="items", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
         colour, base = _colour(list(kinds), [BLUE, VERMILION], "kind"), alt.Chart(data)
         return _themed(

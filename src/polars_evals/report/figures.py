@@ -32,6 +32,7 @@ from polars_evals.report.tables import (
     compared,
     count_verdicts,
     digits_of,
+    is_series,
     outcome_name,
     place_of,
     places_of,
@@ -72,18 +73,16 @@ def comparison_figures(comparison: Comparison, found: Story, *, most: int = MOST
     if all(row.difference == 0 for row in rows) and identical(comparison):
         # Where nothing differs there is no interval.
         return [table_of(compared(rows, "Scores", intervals=False))]
-    parts: list[Html | None]
     if len(comparison.spec.candidates) > 1:
         hidden = [row for row in rows if row.slice is not None and row.moved]
         names = short_names([comparison.spec.baseline, *comparison.spec.candidates], 32)
         moved = _forest(hidden[: 4 * most], "Slices that moved", names=names, most=most)
         parts = [_leaderboard(comparison, rows), moved]
     else:
-        measured = [row for row in rows if row.measure is not None and not row.measure.share]
-        scored = [row for row in rows if row not in measured]
+        kinds = {"Scores": False, "Latency, cost and other measures": True}
         parts = [
-            _forest(scored, "Scores", most=most),
-            _forest(measured, "Latency, cost and other measures", most=most),
+            _forest([row for row in rows if row.has_unit == unit], title, most=most)
+            for title, unit in kinds.items()
         ]
     return [*parts, _spreads(comparison, rows), _confusion(comparison)]
 
@@ -96,7 +95,7 @@ def _forest(
         return None
     ordered = by_importance(rows)
     moved, rest = [row for row in ordered if row.moved], [row for row in ordered if not row.moved]
-    relative = all(row.measure is not None and not row.measure.share for row in rows)
+    relative = all(row.has_unit for row in rows)
     ends = [row.drawn(relative=relative) for row in rows if row.judged] or [row.drawn() for row in rows]
     axis = Axis((one for end in ends for one in end), end=200)
     drawn = partial(_rows, axis=axis, names=names, relative=relative)
@@ -113,19 +112,14 @@ def _forest(
             "details",
             tag("summary", f"{', '.join(count_verdicts(rest))}{least}"),
             drawn(rest[:MOST_FOLDED], "Rows that did not clearly move"),
-            _more(len(rest) - MOST_FOLDED),
+            _more(len(rest) - MOST_FOLDED, "row", ": comparison.explain()"),
             class_="unclear",
         )
-    return join(drawn(moved[:most], title), _more(len(moved) - most), folded)
+    return join(drawn(moved[:most], title), _more(len(moved) - most, "row", ": comparison.explain()"), folded)
 
 
-def _more(number: int) -> Html | None:
-    return _quiet(f"{counted(number, 'more row')}: comparison.explain()") if number > 0 else None
-
-
-def _quiet(*said: Child) -> Html:
-    """Return a paragraph of less weight."""
-    return tag("p", said, class_="quiet")
+def _more(number: int, noun: str, then: str) -> Html | None:
+    return tag("p", f"{counted(number, f'more {noun}')}{then}", class_="quiet") if number > 0 else None
 
 
 def _rows(
@@ -133,13 +127,8 @@ def _rows(
 ) -> Html:
     place_head = places_of(rows)
     flips = any(row.newly_failing is not None for row in rows)
-    heads = [
-        "", *(["version"] if names else []), "metric", *([place_head] if place_head else []),
-        "before → after", "change", "interval", *(["newly failing", "newly passing"] if flips else []),
-        "items",
-    ]  # fmt: skip
     digits = digits_of(rows)
-    body = []
+    heads, body = list[str](), []
     for row in rows:
         value, low, high = row.drawn(relative=relative)
         base = (abs(row.before or 0.0) or 1.0) if relative else 1.0
@@ -149,27 +138,26 @@ def _rows(
         bar = interval(
             axis, value, low, high, verdict=row.verdict, band=row.min_effect / base,
             label=f"{row.name}, {row.slice or 'all items'}: {change}, {row.interval or 'no interval'}",
-            shrunk=None if relative or row.shrunk is None else row.turned(row.shrunk),
+            shrunk=None if relative or row.shrunk is None else row.shrunk * row.sign,
         )  # fmt: skip
         share = row.measure is not None and row.measure.share
-        place = place_of(row, place_head)
-        counts = (row.newly_failing, row.newly_passing) if flips else ()
-        cells = [
-            tag("td", _verdict(row.verdict)),
-            _name(names[row.candidate], 40, "td", full=row.candidate) if names else None,
-            _name(outcome_name(row.metric) if share else row.name, 32, full=row.name),
-            _name(place, 32, "td") if place_head else None,
-            _number(row.levels),
-            tag("td", tag("b", change), class_=f"number {row.verdict}"),
-            tag("td", bar, _words(row.interval), title=_why(row), class_="drawn"),
-            [_number("–" if one is None else f"{one:,}") for one in counts],
-            _number(f"{row.n:,}"),
-        ]
-        body.append(tag("tr", cells))
+        cells = {
+            "": tag("td", _verdict(row.verdict)),
+            "version": _name(names[row.candidate], 40, "td", full=row.candidate) if names else None,
+            "metric": _name(outcome_name(row.metric) if share else row.name, 32, full=row.name),
+            place_head or "slice": _name(place_of(row, place_head), 32, "td") if place_head else None,
+            "before → after": _number(row.levels),
+            "change": tag("td", tag("b", change), class_=f"number {row.verdict}"),
+            "interval": tag("td", bar, _words(row.interval), title=_why(row), class_="drawn"),
+            "newly failing": _number(row.newly_failing) if flips else None,
+            "newly passing": _number(row.newly_passing) if flips else None,
+            "items": _number(row.n),
+        }
+        heads = [head for head, cell in cells.items() if cell is not None]
+        body.append(tag("tr", cells.values()))
     form = _signed_percent if relative else partial(signed, digits=2)
-    at = heads.index("interval")
-    foot = [tag("td") for _ in heads]
-    foot[at] = tag("td", scale(axis, form=form), tag("small", "← worse · better →"), class_="drawn")
+    under = tag("td", scale(axis, form=form), tag("small", "← worse · better →"), class_="drawn")
+    foot = [under if head == "interval" else tag("td") for head in heads]
     numeric = {"before → after", "change", "newly failing", "newly passing", "items"}
     return table(title, heads, body, numeric=numeric, foot=tag("tr", foot), class_="forest")
 
@@ -179,8 +167,8 @@ def _words(interval: str) -> Html | None:
     return tag("span", interval, class_="said") if interval else None
 
 
-def _number(said: str) -> Html:
-    return tag("td", said, class_="number")
+def _number(said: str | int | None) -> Html:
+    return tag("td", "–" if said is None else said if isinstance(said, str) else f"{said:,}", class_="number")
 
 
 def _name(name: str, most: int, element: str = "th", *, full: str | None = None) -> Html:
@@ -199,7 +187,7 @@ def _why(row: Row) -> str:
     return line(f"{row.interval or 'no interval'}{q}. {row.reason}.{shrunk}", 600)
 
 
-def _signed_percent(value: float | None) -> str:
+def _signed_percent(value: float) -> str:
     """Write a relative change.
 
     Examples
@@ -207,8 +195,6 @@ def _signed_percent(value: float | None) -> str:
     >>> _signed_percent(0.124), _signed_percent(-0.004)
     ('+12%', '−0.4%')
     """
-    if value is None:
-        return "–"
     size = abs(value)
     text = f"{size:.0%}" if size >= 0.0995 else f"{size:.1%}"
     return text if text == "0.0%" else f"{'−' if value < 0 else '+'}{text}"
@@ -326,21 +312,16 @@ def timeline_figures(timeline: Timeline, *, most: int = MOST_SERIES) -> list[Htm
     moved = [row for row in rows if row.moved] or rows[:1]
     drawn = []
     for row in moved[:most]:
-        keys = {"metric": row.metric, "version": row.candidate or None, "slice": row.slice}
-        windows = timeline.windows.filter(
-            pl.col(key).eq_missing(pl.lit(value, dtype=pl.String))
-            for key, value in keys.items()
-            if key in timeline.windows.columns
-        )
-        name = " · ".join(filter(None, keys.values()))
+        windows = timeline.windows.filter(is_series(row.metric, row.candidate or None, row.slice))
+        name = " · ".join(filter(None, (row.metric, row.candidate, row.slice)))
         chart = series(windows.tail(400).to_dicts(), row, label=f"{name} over time: {row.verdict}")
         drawn.append(_figure([_verdict(row.verdict), " ", middle_cut(reveal(name), 80)], chart))
-    more = len(moved) - most
+    every = f"Windows of {timeline.settings['every']}. The dashed line is the reference level."
     return [
         tag("h2", "Over time"),
-        _quiet(f"Windows of {timeline.settings['every']}. The dashed line is the reference level."),
+        tag("p", every, class_="quiet"),
         _figures(drawn, "figures wide"),
-        _quiet(f"{counted(more, 'more series')} moved: see the table.") if more > 0 else None,
+        _more(len(moved) - most, "series", " moved: see the table."),
         tag("details", tag("summary", "All series"), [table_of(one) for one in tables_of(timeline)]),
     ]
 
@@ -421,12 +402,11 @@ def _intervals(rows: pl.DataFrame, title: str) -> Html:
 
 def table_of(shown: Table, *, most: int = 100) -> Html:
     """Return a table as HTML."""
+    kinds = ["number" if head in shown.numeric else None for head in shown.columns]
     body = []
     for row in shown.rows[:most]:
-        cells = zip(shown.columns, (reveal(line(value, 200)) for value in row), strict=True)
-        first, *rest = ((text, "number" if head in shown.numeric else None) for head, text in cells)
-        values = [tag("td", text, class_=kind) for text, kind in rest]
-        body.append(tag("tr", tag("th", first[0], class_=first[1], scope="row"), values))
-    more = len(shown.rows) - most
-    after = _quiet(f"{counted(more, 'more row')}.") if more > 0 else None
+        first, *rest = (reveal(line(value, 200)) for value in row)
+        values = (tag("td", text, class_=kind) for text, kind in zip(rest, kinds[1:], strict=True))
+        body.append(tag("tr", tag("th", first, class_=kinds[0], scope="row"), values))
+    after = _more(len(shown.rows) - most, "row", ".")
     return table(shown.title, shown.columns, body, numeric=shown.numeric, after=after)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from polars_evals.report.numbers import middle_cut, score, short_names
 from polars_evals.report.sentences import sentence, story, worst_items
 from polars_evals.report.tables import SIGNS, Row, Table, by_importance, is_comparison, place_of, tables_of
-from polars_evals.wording import cell, counted, line
+from polars_evals.wording import counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,10 +90,10 @@ def _worst(comparison: Comparison) -> list[str]:
         who = f"{names[one['candidate']]}, " if len(comparison.spec.candidates) > 1 else ""
         numbers = f"{score(one['baseline_score'])} → {score(one['candidate_score'])}"
         name = inert(f"{who}{middle_cut(one['metric'], 40)}")
-        lines.append(f"- {inert(middle_cut(cell(one['item'], 200)))} ({name} {numbers})")
+        lines.append(f"- {inert(middle_cut(line(str(one['item']), 200)))} ({name} {numbers})")
         texts = (("expected", "expected"), ("before", "baseline_output"), ("after", "candidate_output"))
         lines += [
-            f"  - {name}: {inert(cell(one[key], TEXT))}"
+            f"  - {name}: {inert(line('–' if one[key] is None else str(one[key]), TEXT))}"
             for name, key in texts
             if one.get(key) is not None or name == "after"
         ]

@@ -43,20 +43,16 @@ def join(*children: Child) -> Html:
 
 
 def tag(element: str, /, *children: Child, **attributes: str | float | bool | None) -> Html:
-    """
-    Return an element.
+    """Return an element: `class_` loses the underscore at the end, others become hyphens, as in `aria_label`.
 
-    Parameters
-    ----------
-    element
-        Name of the element.
-    children
-        Texts, which are escaped; numbers; other elements; iterables of these.
-    attributes
-        `class_` and `for_` lose the underscore at the end, others become hyphens: `aria_label`. True
-        gives an attribute without a value; None and False leave it out.
+    True gives an attribute without a value; None and False leave it out.
     """
-    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    kept = {key.removesuffix("_").replace("_", "-"): value for key, value in attributes.items()}
+    given = "".join(
+        f" {key}" if value is True else f' {key}="{_escape(str(value))}"'
+        for key, value in kept.items()
+        if value is not None and value is not False
+    )
     if element in _VOID:
         return Html(f"<{element}{given}>")
     return Html(f"<{element}{given}>{join(*children)}</{element}>")
@@ -67,22 +63,11 @@ def _escape(text: str) -> str:
     return escape(clean(text)).replace("\r", "&#13;")
 
 
-def _attribute(key: str, value: str | float | bool | None) -> str:
-    name = key.removesuffix("_").replace("_", "-")
-    if value is None or value is False:
-        return ""
-    return f" {name}" if value is True else f' {name}="{_escape(str(value))}"'
-
-
 def _html(child: Child) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Html):
-        return child
-    if isinstance(child, str):
-        return _escape(child)
-    if isinstance(child, int | float):
-        return escape(str(child))
+    if child is None or isinstance(child, Html):
+        return child or ""
+    if isinstance(child, str | int | float):
+        return _escape(str(child))
     return "".join(map(_html, child))
 
 
@@ -133,26 +118,18 @@ class Axis:
         return round(self.start + min(1.0, max(0.0, part)) * (self.end - self.start), 1)
 
     def ticks(self, most: int = 5) -> list[float]:
-        """Return round numbers on the axis."""
-        return _ticks(self.low, self.high, most)
+        """Return at most so many round numbers on the axis.
 
-
-def _ticks(low: float, high: float, most: int = 4) -> list[float]:
-    """Return at most so many round numbers between two.
-
-    Examples
-    --------
-    >>> _ticks(-0.37, 0.42)
-    [-0.2, 0.0, 0.2, 0.4]
-    """
-    span = high - low
-    if not span > 0:
-        return [low]
-    rough = span / most
-    unit = 10 ** floor(log10(rough))
-    step = next(unit * one for one in (1, 2, 5, 10) if unit * one >= rough)
-    first = floor(low / step) + 1
-    return [round(step * at, 12) for at in range(first, floor(high / step) + 1)]
+        Examples
+        --------
+        >>> Axis([-0.37, 0.42], room=0).ticks(4)
+        [-0.2, 0.0, 0.2, 0.4]
+        """
+        rough = (self.high - self.low) / most
+        unit = 10 ** floor(log10(rough))
+        step = next(unit * one for one in (1, 2, 5, 10) if unit * one >= rough)
+        first = floor(self.low / step) + 1
+        return [round(step * at, 12) for at in range(first, floor(self.high / step) + 1)]
 
 
 def _picture(*content: Child, width: float, height: int, label: str, class_: str = "chart") -> Html:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import (
+from polars_evals.drift.columns import as_text, item_key, values_of
+from polars_evals.drift.items import text_of
+from polars_evals.drift.unanswered import (
     CUT_OFF,
     HAS_ANSWER,
     HELD_BACK,
@@ -21,8 +23,6 @@ from polars_evals.drift.answers import (
     finish_of,
     scores_of_answers,
 )
-from polars_evals.drift.columns import as_text, item_key, values_of
-from polars_evals.drift.items import text_of
 from polars_evals.report.numbers import common_prefix, middle_cut
 from polars_evals.report.tables import rows_of
 from polars_evals.wording import counted, reveal
@@ -90,12 +90,12 @@ class Packed:
             return None
         place = self.about["versions"].index(row.candidate)
         values = self.numbers[row.metric]
-        gain = (values[:, place] - values[:, 0]) * (-1 if row.lower_is_better else 1)
+        gain = (values[:, place] - values[:, 0]) * row.sign
         gain = gain if row.verdict == "regressed" else -gain
         if row.by is not None and f"by:{row.by}" in self.frame.columns:
             here = (self.frame[f"by:{row.by}"] == row.slice).fill_null(value=False).to_numpy()
             gain = np.where(here, gain, np.nan)
-        worst = [int(at) for at in np.argsort(gain, kind="stable")[:20] if gain[at] < 0]
+        worst = [at for at in np.argsort(gain, kind="stable")[:20].tolist() if gain[at] < 0]
         if not worst:
             return None
         found = self.frame[worst].select(
@@ -256,7 +256,7 @@ def _aligned(rows: pl.DataFrame, versions: Sequence[str]) -> tuple[pl.DataFrame,
     return shared, parts
 
 
-def _order(values: Floats, *, lower: bool) -> list[int]:
+def _order(values: Floats, *, lower: bool) -> npt.NDArray[np.intp]:
     """Return the items, those that say most first: the worst of two versions, else the least agreed on."""
     if values.shape[1] == 2:
         gain = (values[:, 1] - values[:, 0]) * (-1 if lower else 1)
@@ -266,7 +266,7 @@ def _order(values: Floats, *, lower: bool) -> list[int]:
         spread = np.zeros(len(values))
         spread[counts > 1] = np.nanstd(values[counts > 1], axis=1)
         keys = np.round(-spread, 9)
-    return [int(at) for at in np.argsort(keys, kind="stable")]
+    return np.argsort(keys, kind="stable")
 
 
 def _facts(parts: Sequence[pl.DataFrame]) -> npt.NDArray[np.uint16]:
@@ -282,7 +282,7 @@ def _facts(parts: Sequence[pl.DataFrame]) -> npt.NDArray[np.uint16]:
     for part in parts:
         relative = [
             pl.col("fact:script") & ~pl.col("before:fact:script"),
-            pl.lit(pl.Series(_broken_json(parts[0], part))),
+            pl.lit(_broken_json(parts[0], part)),
             pl.col("fact:fence") & ~pl.col("before:fact:fence"),
             (length >= 2 * length_before) & (length_before > 20),
             (2 * length <= length_before) & (length_before > 40),
@@ -293,14 +293,15 @@ def _facts(parts: Sequence[pl.DataFrame]) -> npt.NDArray[np.uint16]:
     return np.column_stack(found).astype(np.uint16)
 
 
-def _broken_json(before: pl.DataFrame, after: pl.DataFrame) -> npt.NDArray[np.bool_]:
+def _broken_json(before: pl.DataFrame, after: pl.DataFrame) -> pl.Series:
     """Return where the baseline's answer is JSON and the candidate's is not."""
-    broken = np.zeros(before.height, dtype=bool)
-    places = np.flatnonzero(before["fact:json"].fill_null(value=False).to_numpy())
-    for at in places.tolist():
-        own = after["output"][at]
-        broken[at] = own is not None and _is_json(before["output"][at]) and not _is_json(own)
-    return broken
+    rows = zip(before["fact:json"], before["output"], after["output"], strict=True)
+    return pl.Series(
+        [
+            bool(starts and own is not None and _is_json(text) and not _is_json(own))
+            for starts, text, own in rows
+        ]
+    )
 
 
 def _is_json(text: str) -> bool:
@@ -317,22 +318,21 @@ def _about(
     """Return what all items share: the names that they number."""
     spec = comparison.spec
     prefix = common_prefix(versions) if len(versions) > 2 else ""
-    metrics = []
-    for name in spec.names:
-        measure = spec.measure(name)
-        # A measure may have its least change that matters by slice; that of all items is the first.
-        effects = comparison.summary.filter(pl.col("metric") == name)["min_effect"]
-        metrics.append(
-            {
-                "name": name, "lower": spec.sign(name) < 0,
-                "unit": "" if measure is None else measure.unit or "", "measure": measure is not None,
-                "effect": float(effects[0] or 0.0) if len(effects) else 0.0,
-            }
-        )  # fmt: skip
-    sets = []
-    for name in (one for one in shared.columns if one.startswith("by:")):
-        values = shared[name].drop_nulls().unique().sort().to_list()
-        sets.append({"name": name.removeprefix("by:"), "values": values})
+    summary = comparison.summary.unique("metric", keep="first", maintain_order=True)
+    effects = dict(summary.select("metric", "min_effect").iter_rows())
+    metrics = [
+        {
+            "name": name, "lower": spec.sign(name) < 0,
+            "unit": "" if measure is None else measure.unit or "", "measure": measure is not None,
+            "effect": float(effects.get(name) or 0.0),
+        }
+        for name, measure in ((name, spec.measure(name)) for name in spec.names)
+    ]  # fmt: skip
+    sets = [
+        {"name": one.name.removeprefix("by:"), "values": one.drop_nulls().unique().sort().to_list()}
+        for one in shared
+        if one.name.startswith("by:")
+    ]
     return {
         "versions": list(versions),
         "short": [middle_cut(reveal(name.removeprefix(prefix)), 28) for name in versions],

@@ -43,25 +43,7 @@ def page_of(
     label: pl.DataFrame | None = None,
     gates: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """
-    Return a result as a page that opens offline.
-
-    Parameters
-    ----------
-    result
-        What to show.
-    timeline
-        The scores of a comparison over time, to show too.
-    source
-        Where the scores come from, in words.
-    items
-        Which texts a comparison's page holds: `"auto"` as many as fit 6 MB, `"all"`, `"none"`, or of so
-        many items. Every item is listed with all its scores.
-    label
-        Items for people to rate, as `sample_items` draws them: the page opens on them.
-    gates
-        What became of the gates of a job: mappings with `gate`, `status` and `lines`.
-    """
+    """Return a result as a page that opens offline; the options are those of `to_html`."""
     # True is no number.
     if items not in ("auto", "all", "none") and not (type(items) is int and items >= 0):
         raise ValueError(f'items must be "auto", "all", "none" or a number of items, got {items!r}')
@@ -216,9 +198,8 @@ def _gates(gates: Sequence[Mapping[str, Any]]) -> Html | None:
 
 
 def _stamp(source: str | None) -> str:
-    return " · ".join(
-        filter(None, (day(datetime.now(UTC).date()), None if source is None else f"from {line(source, 200)}"))
-    )
+    today = day(datetime.now(UTC).date())
+    return today if source is None else f"{today} · from {line(source, 200)}"
 
 
 def _facts(comparison: Comparison, packed: Packed | None, source: str | None) -> str:
@@ -228,22 +209,20 @@ def _facts(comparison: Comparison, packed: Packed | None, source: str | None) ->
     paired = "unpaired rows" if spec.item is None else f"paired by {line(spec.item, 60)}"
     facts = [
         _stamp(source),
-        counted(packed.total if packed is not None else n, "item"),
+        counted(n if packed is None else packed.total, "item"),
         f"{paired}{'' if spec.cluster is None else f', clustered by {line(spec.cluster, 60)}'}",
         counted(len(spec.metrics), "metric"),
         _suite(comparison),
-        *_failures(packed),
+        *([] if packed is None else _failures(packed)),
     ]
     return " · ".join(filter(None, facts))
 
 
-def _failures(packed: Packed | None) -> list[str]:
+def _failures(packed: Packed) -> list[str]:
     """Return how often calls failed; errors and truncated answers also where there are none."""
     words = {"error": "errors", "truncated": "truncated", "empty": "empty answers", "filtered": "filtered"}
     none = {"error": "no errors", "truncated": "none truncated"}
     found: list[str] = []
-    if packed is None:
-        return found
     for fact, word in words.items():
         rates = packed.rates[fact]
         if not any(rates):
@@ -259,12 +238,10 @@ def _suite(comparison: Comparison) -> str | None:
     """Return a short name of the metrics' signatures, where the scores carry them."""
     if comparison.table is None:
         return None
-    known = set(comparison.table.collect_schema())
-    columns = [f"{name}_signature" for name in comparison.spec.metrics if f"{name}_signature" in known]
-    if not columns:
-        return None
-    found = comparison.table.select(pl.col(columns).drop_nulls().first()).collect().row(0)
-    text = "\n".join(one for one in found if one is not None)
+    known = comparison.table.collect_schema().names()
+    columns = [name for one in comparison.spec.metrics if (name := f"{one}_signature") in known]
+    found = comparison.table.select(pl.col(columns).drop_nulls().first()).collect()
+    text = "\n".join(one for row in found.rows() for one in row if one is not None)
     return f"suite {sha256(text.encode()).hexdigest()[:10]}" if text else None
 
 
@@ -377,7 +354,7 @@ def script() -> str:
 
 
 def _document(title: str, body: Sequence[Html | None], theme: str | None = None) -> str:
-    style, code = asset("page.css"), script()
+    style, code = asset("common.css", "page.css"), script()
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -390,7 +367,9 @@ def _document(title: str, body: Sequence[Html | None], theme: str | None = None)
         tag("style", Html(style)),
     )
     content = tag("body", body, tag("script", Html(code)))
-    return f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', data_theme=theme)}\n"
+    return (
+        f"<!DOCTYPE html>\n{tag('html', head, content, lang='en', class_='polars-evals', data_theme=theme)}\n"
+    )
 
 
 def _policy(style: str, code: str) -> str:

@@ -126,7 +126,7 @@ def _others(rows: Sequence[Row]) -> list[Row]:
     kept = [row for row in rows if not row.is_score]
     if any(row.metric == "error" for row in kept):
         kept = [row for row in kept if row.metric != "answered"]
-    return sorted(kept, key=lambda row: row.measure is not None and not row.measure.share)
+    return sorted(kept, key=lambda row: row.has_unit)
 
 
 def _says_more(row: Row, over_all: Row | None) -> bool:

@@ -26,6 +26,11 @@ MOVED = {"regressed": "worse", "improved": "better"}
 WORDS = {**MOVED, "inconclusive": "unclear", "no_change": "unchanged"}
 # Worst first.
 ORDER = ("regressed", "inconclusive", "improved", "no_change")
+# Heads of tables of rows, which a column of slices must not have too.
+HEADS = {
+    "", "version", "metric", "verdict", "difference", "low", "high", "before → after", "before → now",
+    "since", "rows", "items", "change", "interval", "newly failing", "newly passing",
+}  # fmt: skip
 # Differences below this come from rounding.
 _NEGLIGIBLE = 1e-9
 _OUTCOMES = {"error": "errors", "truncated": "truncated answers", "filtered": "filtered answers"}
@@ -89,32 +94,27 @@ class Row:
         return self.measure is None
 
     @property
-    def lower_is_better(self) -> bool:
-        """Whether less is better."""
-        return self.measure is not None and bool(self.measure.lower_is_better)
-
-    def turned(self, value: float | None) -> float:
-        """Return a change, above 0 where it is better."""
-        return 0.0 if value is None else -value if self.lower_is_better else value
+    def has_unit(self) -> bool:
+        """Whether the numbers have the unit of a measure: they are no scores and no shares."""
+        return self.measure is not None and not self.measure.share
 
     @property
-    def gain(self) -> float:
-        """The difference, above 0 where it is better."""
-        return self.turned(self.difference)
+    def sign(self) -> int:
+        """1 if more is better, else −1."""
+        return 1 if self.measure is None else self.measure.sign
 
     def drawn(self, *, relative: bool = False) -> tuple[float | None, float | None, float | None]:
         """Return value and interval, better to the right; relative ones as parts of the baseline."""
-        sign = -1.0 if self.lower_is_better else 1.0
-        part = sign / (abs(self.before or 0.0) or 1.0 if relative else 1.0)
-        value, low, high = (
-            one if one is None else one * part for one in (self.difference, self.low, self.high)
-        )
+        part = self.sign / (abs(self.before or 0.0) or 1.0 if relative else 1.0)
+        numbers = (self.difference, self.low, self.high)
+        value, low, high = (None if one is None else one * part for one in numbers)
         return (value, high, low) if part < 0 else (value, low, high)
 
     @property
     def likely_gain(self) -> float:
         """The gain by which rows are sorted: of a slice, what is left of it without chance."""
-        return self.turned(self.difference if self.shrunk is None or self.part != "mean" else self.shrunk)
+        kept = self.difference if self.shrunk is None or self.part != "mean" else self.shrunk
+        return (kept or 0.0) * self.sign
 
     @property
     def weight(self) -> float:
@@ -189,6 +189,14 @@ def series_of(timeline: Timeline) -> list[Row]:
             *(not row.moved, ORDER.index(row.verdict), not row.is_score, row.slice is not None),
             -abs(row.difference or 0.0),
         ),
+    )
+
+
+def is_series(metric: str, version: str | None, part: str | None) -> pl.Expr:
+    """Choose the rows or windows of one series of a timeline."""
+    named = {"metric": metric, "version": version, "slice": part}
+    return pl.all_horizontal(
+        pl.col(name).eq_missing(pl.lit(value, dtype=pl.String)) for name, value in named.items()
     )
 
 
@@ -363,8 +371,7 @@ def compared(
 def places_of(rows: Iterable[Row]) -> str:
     """Return the head of a column of slices, empty without slices: one column of slices gives its name."""
     columns = {row.by for row in rows if row.by is not None}
-    single = len(columns) == 1 and not columns & {"metric", "verdict", "version"}
-    return str(next(iter(columns))) if single else "slice" if columns else ""
+    return "" if not columns else columns.pop() if len(columns) == 1 and not columns & HEADS else "slice"
 
 
 def place_of(row: Row, head: str) -> str:
@@ -375,10 +382,7 @@ def place_of(row: Row, head: str) -> str:
 
 
 def tables_of(result: Result) -> list[Table]:
-    """Return the tables of any result but a comparison's, most important first."""
-    if is_comparison(result):
-        rows = by_importance(rows_of(result))
-        return [compared(rows, "rows", versions=len(result.spec.candidates) > 1)]
+    """Return the tables of any result but a comparison, most important first."""
     makers: dict[str, Callable[[Any], list[Table]]] = {
         "Agreement": _agreement, "Calibration": _calibration, "Ranking": _ranking, "Runs": _runs,
         "SamplePlan": _plan, "Timeline": _timeline,

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import replace
+from math import inf
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -19,11 +20,12 @@ from polars_evals.report.tables import (
     Table,
     by_importance,
     compared,
+    count_verdicts,
     digits_of,
     is_comparison,
     tables_of,
 )
-from polars_evals.wording import LEAD, apart, cell, counted, line
+from polars_evals.wording import LEAD, apart, counted, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,33 +86,20 @@ def text(
     lines: int = LINES,
     paths: Mapping[str, Any] | None = None,
 ) -> str:
-    """
-    Return a result in at most 25 lines, or everything.
+    """Return a result in so many lines, or everything; `more` says what shows the rows that are left out.
 
-    Parameters
-    ----------
-    result
-        The result.
-    width
-        Columns; None for those of the terminal.
-    more
-        What shows the rows that are left out.
-    everything
-        Show all rows.
-    lines
-        The most lines, where not everything is shown.
-    paths
-        Files that were written, to name last.
+    Files that were written are named last.
     """
     width = width or width_of()
     last = [f"{kind}: {path}" for kind, path in (paths or {}).items()]
     head = _paragraph(sentence(result), width)
     if is_comparison(result):
         if not everything:
-            head = head if len(head) <= 6 else [*head[:5], f"{head[5][: width - 1]}…"]
+            head = [*head[:5], f"{head[5][: width - 1]}…"] if len(head) > 6 else head
         body = _comparison(result, width, more, everything, lines - len(head) - len(last))
     else:
-        body = _tables(tables_of(result), width, more, None if everything else lines - len(head) - len(last))
+        room = inf if everything else lines - len(head) - len(last)
+        body = _tables(tables_of(result), width, more, room)
         body += _notes(result, width, everything, lines - len(head) - len(body) - len(last))
     return "\n".join([*head, *body, *last])
 
@@ -175,16 +164,14 @@ def _comparison(result: Comparison, width: int, more: str, everything: bool, roo
     left = room - len(worst) - min(len(result.notes), 2) - 2
     if everything:
         return [
-            "", *_fitted(compared(rows, versions=several), width, None, more), *worst,
+            "", *_fitted(compared(rows, versions=several), width), *worst,
             *_notes(result, width, everything, 0),
         ]  # fmt: skip
     if several:
         lines = _fitted(_versions(result, rows), width, left, more)
     else:
         shown = moved or whole
-        unclear = sum(row.verdict == "inconclusive" for row in rows if row not in shown)
-        same = sum(row.verdict == "no_change" for row in rows if row not in shown)
-        others = [f"{n:,} {word}" for n, word in ((unclear, "unclear"), (same, "unchanged")) if n]
+        others = count_verdicts(row for row in rows if row not in shown)
         lines = _fitted(compared(shown), width, left - 1, more, others)
     lines = ["", *lines, *worst]
     return lines + _notes(result, width, everything, room - len(lines))
@@ -217,23 +204,24 @@ def _versions(result: Comparison, rows: Sequence[Row]) -> Table:
     return Table.of(versions)
 
 
-def _tables(tables: Sequence[Table], width: int, more: str, room: int | None) -> list[str]:
+def _tables(tables: Sequence[Table], width: int, more: str, room: float) -> list[str]:
     lines: list[str] = []
     for table in tables:
-        left = None if room is None else room - len(lines) - 1
-        if left is not None and left < 4:
+        if room - len(lines) < 5:
             break
-        title = [table.title] if len(tables) > 1 else []
-        lines += ["", *title, *_fitted(table, width, None if left is None else left - len(title), more)]
+        lines += ["", table.title] if len(tables) > 1 else [""]
+        lines += _fitted(table, width, room - len(lines), more)
     return lines
 
 
-def _fitted(table: Table, width: int, room: int | None, more: str, others: Sequence[str] = ()) -> list[str]:
+def _fitted(
+    table: Table, width: int, room: float = inf, more: str = "", others: Sequence[str] = ()
+) -> list[str]:
     """Return a table in so many lines and columns; what is left out is said, with other things."""
     height = len(table.rows)
     if not height:
         return []
-    shown = height if room is None or height + 1 <= room else max(1, room - 2)
+    shown = height if height + 1 <= room else max(1, int(room) - 2)
     columns = {head: texts[:shown] for head, texts in table.columns.items()}
     spared = [head for head in SPARED if head in columns]
     while True:
@@ -272,12 +260,8 @@ def _aligned(table: Table, widths: Mapping[str, int]) -> list[str]:
         ]
         widest = max(map(_columns, cut))
         pads = [" " * (widest - _columns(value)) for value in cut]
-        columns.append(
-            [
-                pad + value if head in table.numeric else value + pad
-                for pad, value in zip(pads, cut, strict=True)
-            ]
-        )
+        pairs = zip(*((pads, cut) if head in table.numeric else (cut, pads)), strict=True)
+        columns.append([first + last for first, last in pairs])
     return [GAP + GAP.join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
@@ -299,7 +283,7 @@ def _worst(result: Comparison, width: int) -> list[str]:
         who = f" ({names[one['candidate']]})" if several else ""
         numbers = f"{number_of(one['baseline_score'])} → {number_of(one['candidate_score'])}"
         metric = "" if len(shared) == 1 else f" {middle_cut(one['metric'], 24)}"
-        name = f"{middle_cut(cell(one['item'], 200), 30)}{who}{metric} {numbers}"
+        name = f"{middle_cut(line(str(one['item']), 200), 30)}{who}{metric} {numbers}"
         texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]
         known = next(((word, value) for word, value in texts if value is not None), ("before", None))
         room = max(8, (width - _columns(name) - 28) // 2)
@@ -345,7 +329,7 @@ def score_lines(result: dict[str, Any], *, width: int | None = None) -> str:
     ]
     rows, files = counted(result["rows"], "row"), counted(result["files"], "file")
     summary = f"Scored {rows} from {files} with {counted(len(metrics), 'metric')}."
-    lines = [summary, *_fitted(Table.of(metrics), width or width_of(), None, "")]
+    lines = [summary, *_fitted(Table.of(metrics), width or width_of())]
     left_out = [f"left out {file}: {why}" for file, why in result.get("left_out", {}).items()]
     return "\n".join([*lines, *left_out, f"scores: {result['output']}"])
 
@@ -380,7 +364,7 @@ def status_lines(status: Any, width: int = WIDTH, fold: int = UNFOLDED) -> list[
         for run in status.runs
     ]
     lines = [*_paragraph(_state(status.now), width), *_details(status.now, fold), ""]
-    lines += _fitted(Table.of(runs), width, None, "") or ["no run is on record"]
+    lines += _fitted(Table.of(runs), width) or ["no run is on record"]
     for run in status.runs:
         if run.notes and not run.verdicts and not run.failures and run.exit_code > 1:
             lines += _hanging(f"{run.status} ({run.exit_code}): {'; '.join(run.notes)}", fold)
@@ -459,7 +443,7 @@ def traces_text(check: Any, words: Callable[[str], str], width: int, fold: int) 
         who = f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
         problems.append(f"{check.pairing:.0%} of the items are answered by more than one {column} ({who})")
     problems += [f"warning: {warning}" for warning in check.warnings]
-    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width, None, "")]
+    lines = [*_paragraph(said, width), *_fitted(Table.of(table), width)]
     return "\n".join(
         [*lines, *(one for text in problems for one in _hanging(words(line(text, 2_000)), fold))]
     )
@@ -469,9 +453,3 @@ def _hanging(said: str, fold: int) -> list[str]:
     """Return a line as a paragraph whose other lines are indented; paths are never broken."""
     plain = {"break_on_hyphens": False, "break_long_words": False}
     return wrap(line(said, 2_000), fold, subsequent_indent=GAP, **plain) or [""]  # type: ignore[arg-type]
-
-
-__all__ = [
-    "coloured", "explain", "fold_of", "run_lines", "score_lines", "short", "status_lines", "text",
-    "traces_text", "wants_colour", "width_of",
-]  # fmt: skip

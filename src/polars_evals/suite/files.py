@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, Validat
 
 from polars_evals.clean import read_steps
 from polars_evals.suite.aggregate import Aggregate, aggregates_of
-from polars_evals.suite.declared import Table, Text, mapping, read_table
+from polars_evals.suite.config_tables import ConfigTable, Text, mapping, read_table
 from polars_evals.suite.measure import Measure, measures_of
 from polars_evals.suite.metric import (
     Metric,
@@ -40,9 +40,7 @@ LARGEST_REPETITION = 1_000_000
 def read_file(path: str | Path) -> object:
     """Read a file by its ending."""
     path = Path(path)
-    parse = PARSERS.get(path.suffix.lower())
-    if parse is None:
-        raise ValueError(f"{path}: a suite file ends in .toml, .yaml, .yml or .json")
+    parse, _ = _format_of(path)
     try:
         return parse(path.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -136,20 +134,10 @@ def _check_text(text: str) -> None:
         raise ValueError(f"a lone surrogate, {text[error.start]!r}, is not a character") from None
 
 
-PARSERS: dict[str, Callable[[str], object]] = {
-    ".toml": parse_toml,
-    ".yaml": _parse_yaml,
-    ".yml": _parse_yaml,
-    ".json": _parse_json,
-}
-
-
 def write_file(contents: Mapping[str, Any], path: str | Path) -> None:
     """Write the contents of a suite file by its ending."""
     path = Path(path)
-    write = WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise ValueError(f"{path}: a suite file ends in .toml, .yaml, .yml or .json")
+    _, write = _format_of(path)
     for entry in contents["metric"]:
         for key, value in entry.items():
             try:
@@ -204,9 +192,7 @@ def toml_value(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return '"none"' if value is None else str(value).lower()
     if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{_toml_key(key)} = {toml_value(below)}" for key, below in value.items()) + "}"
-        )
+        return f"{{{', '.join(f'{_toml_key(key)} = {toml_value(below)}' for key, below in value.items())}}}"
     if isinstance(value, list):
         # Only bounds of a measure hold None: there is none, below or above.
         ends = [(-inf if place == 0 else inf) if one is None else one for place, one in enumerate(value)]
@@ -219,12 +205,20 @@ def toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    ".toml": to_toml,
-    ".yaml": _write_yaml,
-    ".yml": _write_yaml,
-    ".json": lambda contents: json.dumps(contents, indent=2, ensure_ascii=False) + "\n",
-}
+def _write_json(contents: Mapping[str, Any]) -> str:
+    return json.dumps(contents, indent=2, ensure_ascii=False) + "\n"
+
+
+def _format_of(path: Path) -> tuple[Callable[[str], object], Callable[[Mapping[str, Any]], str]]:
+    """Return how to read and write a file, by its ending."""
+    match path.suffix.lower():
+        case ".toml":
+            return parse_toml, to_toml
+        case ".yaml" | ".yml":
+            return _parse_yaml, _write_yaml
+        case ".json":
+            return _parse_json, _write_json
+    raise ValueError(f"{path}: a suite file ends in .toml, .yaml, .yml or .json")
 
 
 def _as_metric(entry: object) -> Metric:
@@ -257,7 +251,7 @@ def _as_evaluator(entry: object) -> Metric | None:
         evaluator = read_table(Evaluator, entry, "")
     except ValueError as error:
         raise ValueError(str(error).removeprefix(": ")) from None
-    return None if not evaluator.enabled else evaluator.metric
+    return evaluator.metric if evaluator.enabled else None
 
 
 def _as_list(entries: object, info: ValidationInfo) -> list[Any] | None:
@@ -283,7 +277,7 @@ Evaluated = Annotated[list[Annotated[Any, PlainValidator(_as_evaluator)]], Befor
 Steps = Annotated[Any, PlainValidator(_as_steps)]
 
 
-class SuiteTable(Table):
+class SuiteTable(ConfigTable):
     """What a suite file holds."""
 
     keys_are: ClassVar[str] = "a suite has"
@@ -297,7 +291,7 @@ class SuiteTable(Table):
     clean_expected: Steps = None
 
 
-class ForeignTable(Table):
+class ForeignTable(ConfigTable):
     """A file of another system with its evaluators; the rest is its own: providers, datasets, reports."""
 
     model_config = ConfigDict(extra="ignore")
@@ -307,7 +301,7 @@ class ForeignTable(Table):
     expected: Text | dict[str, Any] | None = Field(None, description="the name of a column")
 
 
-class Evaluator(Table):
+class Evaluator(ConfigTable):
     """An evaluator of another system."""
 
     keys_are: ClassVar[str] = "an evaluator has"
@@ -354,10 +348,8 @@ def read_suite(config: object, source: str) -> dict[str, Any]:
             raise ValueError(f"{source}: a suite holds a list of metrics under `metric`, got None")
         found = {"metrics": table.metric, "clean": table.clean, "clean_expected": table.clean_expected}
         found |= {"measures": table.measure, "aggregates": table.aggregate}
-    expected: Any = table.expected
-    if isinstance(expected, dict):
-        expected = read_literal(source, expected)
-    given = {"output": table.output, "expected": expected}
+    literal = read_literal(source, table.expected)
+    given = {"output": table.output, "expected": table.expected if literal is None else literal}
     return found | {key: value for key, value in given.items() if value is not None}
 
 

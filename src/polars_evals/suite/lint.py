@@ -6,22 +6,15 @@ from typing import Any
 
 import polars as pl
 
+from polars_evals.metrics.words import gleu
 from polars_evals.suite.metric import Metric
 from polars_evals.suite.scoring import prepare
 from polars_evals.wording import counted, verb
 
-SEVERITY = pl.Enum(["error", "warning", "info"])
-
-FINDINGS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "severity": SEVERITY,
-    "finding": pl.String,
-    "metric": pl.String,
-    "column": pl.String,
-    "rows": pl.Int64,
-    "share": pl.Float64,
-    "example": pl.String,
-    "advice": pl.String,
-}
+FINDINGS: dict[str, Any] = {
+    "severity": pl.Enum(["error", "warning", "info"]), "finding": pl.String, "metric": pl.String,
+    "column": pl.String, "rows": pl.Int64, "share": pl.Float64, "example": pl.String, "advice": pl.String,
+}  # fmt: skip
 
 TEXT = (pl.String, pl.Categorical, pl.Enum)
 EXAMPLE_CHARS = 80
@@ -59,7 +52,7 @@ class Column:
     @property
     def is_text(self) -> bool:
         """Whether the values are texts."""
-        return (self.dtype.inner if isinstance(self.dtype, pl.List | pl.Array) else self.dtype) in TEXT
+        return getattr(self.dtype, "inner", self.dtype) in TEXT
 
     @property
     def texts(self) -> pl.Expr:
@@ -93,64 +86,58 @@ def find(metrics: Sequence[Metric], frame: pl.LazyFrame, schema: pl.Schema) -> p
         *(probe for column in columns.values() for probe in _column_probes(column, metrics)),
         *(probe for metric in metrics for probe in _metric_probes(metric, columns)),
     ]
-    flags = [f"__flag_{n}" for n in range(len(probes))]
-    flagged = frame.select(*columns, *(one.flag.alias(flag) for one, flag in zip(probes, flags, strict=True)))
-    found = [
-        pl.struct(
-            pl.col(flag).sum().alias("rows"), pl.col(probe.column).filter(flag).first().alias("example")
-        )
-        for probe, flag in zip(probes, flags, strict=True)
-    ]
+    flags = {f"__flag_{n}": probe for n, probe in enumerate(probes)}
+    flagged = frame.select(*columns, **{flag: probe.flag for flag, probe in flags.items()})
+    found = {
+        flag: pl.struct(rows=pl.col(flag).sum(), example=pl.col(probe.column).filter(flag).first())
+        for flag, probe in flags.items()
+    }
     expected = {m.sides["expected"] for m in metrics if m.kind.has_expected} - prepared.literals
     repeated = [column for column in columns.values() if column.name in expected and column.is_text]
     results = pl.collect_all(
-        [
-            flagged.select(pl.len(), *(one.alias(flag) for one, flag in zip(found, flags, strict=True))),
-            *(_count_duplicates(frame, column) for column in repeated),
-        ],
+        [flagged.select(pl.len(), **found), *(_count_duplicates(frame, column) for column in repeated)],
         engine="streaming",
     )
     probed = results[0].row(0, named=True)
     total = probed["len"]
     if total == 0:
         advice = "the frame is empty: there is nothing to score"
-        return _findings([{"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}], total)
+        empty = {"severity": "error", "finding": "no_rows", "rows": 0, "advice": advice}
+        return pl.DataFrame([empty], schema=FINDINGS)
     rows: list[dict[str, Any]] = []
-    for flag, probe in zip(flags, probes, strict=True):
-        about = {key: getattr(probe, key) for key in ("severity", "finding", "column", "metric", "advice")}
-        if probed[flag]["rows"] == total and probe.finding == "missing":
+    for flag, probe in flags.items():
+        about = vars(probe) | probed[flag]
+        if about["rows"] == total and probe.finding == "missing":
             about |= {"severity": "error", "finding": "all_missing"}
             about |= {"advice": "the column holds no value at all"}
-        rows.append(about | probed[flag])
+        rows.append(about)
     for column, repeats in zip(repeated, results[1:], strict=True):
         advice = "fine for classes and for versions that answer the same cases; else cases count twice"
         about = {"severity": "info", "finding": "duplicate", "column": column.name, "advice": advice}
         rows.append(about | repeats.row(0, named=True))
-    rows = [row for row in rows if row["rows"]]
-    for row in rows:
-        row["column"] = prepared.sources.get(row["column"], row["column"])
-    return _findings(rows, total).sort("severity", maintain_order=True)
+    found_rows = [
+        {key: row.get(key) for key in FINDINGS}
+        | {"column": prepared.sources.get(row["column"], row["column"]), "share": row["rows"] / total}
+        | {"example": _example(row["example"])}
+        for row in rows
+        if row["rows"]
+    ]
+    return pl.DataFrame(found_rows, schema=FINDINGS).sort("severity", maintain_order=True)
 
 
 def _column_probes(column: Column, metrics: Sequence[Metric]) -> Iterator[Probe]:
     readers = [metric for metric in metrics if column.name in metric.columns]
-    no_score = {"null", "unlabelled"} if _is_expected(column, readers) else {"null"}
-    if all(metric.settings["missing"] in no_score for metric in readers):
-        advice = "they get no score"
-    elif _is_expected(column, readers):
-        advice = 'they score 0.0 and fail; with missing="unlabelled" they get no score'
-    else:
-        advice = 'they score 0.0 and fail; with missing="null" they get no score'
+    # A column that metrics compare with, and none scores.
+    is_expected = all(metric.sides.get("expected") == column.name for metric in readers)
+    mode = "unlabelled" if is_expected else "null"
+    advice = "they get no score"
+    if not all(metric.settings["missing"] in ("null", mode) for metric in readers):
+        advice = f'they score 0.0 and fail; with missing="{mode}" they get no score'
     yield Probe("warning", "missing", column.name, column.missing, advice)
     if column.is_text:
         empty = column.any_text(lambda text: text.str.strip_chars() == "")
         advice = "the text is empty; two empty texts count as equal"
         yield Probe("warning", "empty", column.name, empty, advice)
-
-
-def _is_expected(column: Column, readers: Sequence[Metric]) -> bool:
-    """Whether metrics compare with a column, and none scores it."""
-    return all(metric.sides.get("expected") == column.name for metric in readers)
 
 
 def _metric_probes(metric: Metric, columns: dict[str, Column]) -> Iterator[Probe]:
@@ -197,8 +184,8 @@ def _tokenizer(metric: Metric) -> str | None:
         return "whitespace" if by_sets and settings["tokenizer"] == "auto" else str(settings["tokenizer"])
     if "tokenize" in settings:
         return "characters" if settings["tokenize"] == "char" else "whitespace"
-    # GLEU counts n-grams of words; chrF's are of characters.
-    return "whitespace" if metric.function is None and "max_len" in settings else None
+    # GLEU has no choice: its words are those between white space.
+    return "whitespace" if metric.kind.function is gleu else None
 
 
 def _choice_for_unspaced(metric: Metric) -> str:
@@ -236,10 +223,6 @@ def _count_duplicates(frame: pl.LazyFrame, column: Column) -> pl.LazyFrame:
     return groups.select(rows=(pl.col("len") - 1).sum(), example=pl.col("value").sort_by("len").last())
 
 
-def _findings(rows: list[dict[str, Any]], total: int) -> pl.DataFrame:
-    for row in rows:
-        row["share"] = row["rows"] / total if total else None
-        if (value := row.get("example")) is not None:
-            text = str(value)
-            row["example"] = text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"
-    return pl.DataFrame(rows, schema=FINDINGS)
+def _example(value: object) -> str | None:
+    text = None if value is None else str(value)
+    return text if text is None or len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from typing import Any
 
 from polars_evals.wording import did_you_mean, listed, shown
@@ -21,7 +21,7 @@ AUTO = "auto"
 # The quantiles that are made where none are named.
 USUAL = (0.5, 0.95)
 # The part of the baseline's mean, or quantile, that matters where no `min_effect` is named.
-PART = 0.05
+EFFECT_SHARE = 0.05
 # What more and less of a unit is called.
 MORE = {
     **dict.fromkeys(("ns", "us", "µs", "ms", "s", "min", "h"), ("slower", "faster")),
@@ -84,11 +84,11 @@ class Measure:
             isinstance(self.lower_is_better, bool),
         )
         self._insist("unit", "a text, such as 'ms'", self.unit is None or isinstance(self.unit, str))
-        for key in ("min_effect", "margin"):
-            value = getattr(self, key)
-            least = "at least 0" if key == "min_effect" else "above 0"
-            fits = value is None or (_number(value) and (value >= 0 if key == "min_effect" else value > 0))
-            self._insist(key, f"a number, {least}", fits)
+        effect, margin = self.min_effect, self.margin
+        self._insist(
+            "min_effect", "a number, at least 0", effect is None or (_number(effect) and effect >= 0)
+        )
+        self._insist("margin", "a number, above 0", margin is None or (_number(margin) and margin > 0))
         if self.quantiles is not None:
             several = isinstance(self.quantiles, Sequence) and not isinstance(self.quantiles, str)
             fits = several and all(_number(q) and 0 < q < 1 for q in self.quantiles)
@@ -100,15 +100,12 @@ class Measure:
     def _bounds(self, bounds: Sequence[float | None]) -> tuple[float, float]:
         what = "the least and the greatest possible value, such as [0, None]"
         fits = isinstance(bounds, Sequence) and not isinstance(bounds, str) and len(bounds) == 2
-        fits = fits and all(
-            end is None or (isinstance(end, int | float) and not isnan(end)) for end in bounds
-        )
-        self._insist("bounds", what, fits)
-        low, high = (
-            float(blank if end is None else end) for end, blank in zip(bounds, (-inf, inf), strict=True)
-        )
-        self._insist("bounds", what, low < high)
-        return low, high
+        self._insist("bounds", what, fits and all(isinstance(end, int | float | None) for end in bounds))
+        low, high = bounds
+        ends = float(-inf if low is None else low), float(inf if high is None else high)
+        # Neither is so of NaN.
+        self._insist("bounds", what, ends[0] < ends[1])
+        return ends
 
     def _insist(self, key: str, what: str, fits: bool) -> None:
         if not fits:
@@ -117,7 +114,7 @@ class Measure:
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest possible value."""
-        low, high = (-inf, inf) if self.bounds is None else self.bounds
+        low, high = self.bounds or (None, None)
         return -inf if low is None else low, inf if high is None else high
 
     @property
@@ -214,8 +211,7 @@ def _of_name(name: Any) -> Measure:
 def _of_options(name: Any, options: Any) -> Measure:
     if isinstance(options, Measure):
         return replace(options, name=name)
-    if options is None:
-        options = {}
+    options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise TypeError(
             f"measure {name!r}: takes options, such as {{'lower_is_better': True}}, got {shown(options)}"

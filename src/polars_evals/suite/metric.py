@@ -1,5 +1,6 @@
 """One metric of a suite: a metric function by name, with its options and columns."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
@@ -18,6 +19,7 @@ from polars_evals.wording import did_you_mean, shown
 
 # The type of a metric that takes a score which is there.
 COLUMN_TYPE = "column"
+SURROGATE = re.compile("[\ud800-\udfff]")
 # What every metric of a suite takes beside its options.
 COMMON_KEYS = ("name", "output", "clean", "clean_expected", "field")
 
@@ -115,10 +117,9 @@ class Metric:
         if rows and function is None:
             raise ValueError(f"{type}: `rows` is for a function of your own; this metric takes columns")
         kind = metric_type(type) if function is None else custom_type(function, rows)
-        if type == COLUMN_TYPE and function is None:
-            output = options.pop("column", output)
-            if output is None:
-                raise ValueError('column: the option "column" is missing')
+        is_column = type == COLUMN_TYPE and function is None
+        if is_column and (output := options.pop("column", output)) is None:
+            raise ValueError('column: the option "column" is missing')
         literal = read_literal(type, expected)
         expected = None if literal is not None else expected
         for key, value in {"name": name, "output": output, "expected": expected}.items():
@@ -135,7 +136,7 @@ class Metric:
         read_steps(f"{type}: clean", clean or [])
         if field is not None:
             read_path(f"{type}: `field`", field)
-            if type == COLUMN_TYPE and function is None:
+            if is_column:
                 raise ValueError("column: takes an existing score; leave out `field`")
         clean = _as_steps(clean)
         if not isinstance(clean_expected, bool):
@@ -256,18 +257,19 @@ class Metric:
         clean_expected: Any = None,
     ) -> "Metric":
         """Fill in what is not given."""
-        columns: dict[str, Any] = {"output": self.output or output}
+        given: dict[str, Any] = {"name": name, "output": self.output or output}
         if self.kind.has_expected:
-            columns["expected"] = self.literal if self.literal is not None else self.expected or expected
+            given["expected"] = self.literal if self.literal is not None else self.expected or expected
         if self.type != COLUMN_TYPE:
-            columns["clean"] = self.clean or clean
-            columns["clean_expected"] = self.clean_expected or clean_expected
-            columns["field"] = self.field
-        return Metric(self.function or self.type, name=name, rows=self.rows, **columns, **self.options)
+            given["clean"] = self.clean or clean
+            given["clean_expected"] = self.clean_expected or clean_expected
+            given["field"] = self.field
+        return self.over(given)
 
-    def over(self, columns: Mapping[str, str]) -> "Metric":
+    def over(self, given: Mapping[str, Any]) -> "Metric":
         """Make the same metric over other columns, as they are."""
-        return Metric(self.function or self.type, name=self.name, rows=self.rows, **columns, **self.options)
+        kept = {"name": self.name, "rows": self.rows}
+        return Metric(self.function or self.type, **{**kept, **given, **self.options})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metric as an entry of a suite file."""
@@ -379,13 +381,7 @@ def _check_name(metric: str, key: str, value: object) -> None:
 
 def is_text(value: object) -> bool:
     """Whether a value is a text that UTF-8 can write: Python's texts may hold halves of surrogate pairs."""
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return isinstance(value, str) and not SURROGATE.search(value)
 
 
 def _check_options(metric: str, kind: MetricType, options: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -68,20 +69,15 @@ class Suite:
     ) -> None:
         several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
         given = [_as_metric(one) for one in (metrics if several else [metrics])]  # type: ignore[union-attr]
-        columns = {"output": output} | ({"expected": expected} if isinstance(expected, str) else {})
-        statistics = tuple(
-            one.bind(**columns, clean=clean, clean_expected=clean_expected)
-            for one in aggregates_of(aggregates)
-        )
+        shared: dict[str, Any] = {"output": output, "clean": clean, "clean_expected": clean_expected}
+        column = {"expected": expected} if isinstance(expected, str) else {}
+        statistics = tuple(one.bind(**shared, **column) for one in aggregates_of(aggregates))
         if not given and not statistics:
             raise ValueError("a suite needs at least one metric or aggregate")
         names = _choose_names(given)
-        bound = (
-            metric.bind(
-                name=name, output=output, expected=expected, clean=clean, clean_expected=clean_expected
-            )
-            for name, metric in zip(names, given, strict=True)
-        )
+        bound = [
+            one.bind(name=name, expected=expected, **shared) for name, one in zip(names, given, strict=True)
+        ]
         object.__setattr__(self, "metrics", tuple(bound))
         object.__setattr__(self, "measures", measures_of(measures))
         if taken := [name for name in self.measures if name in names]:
@@ -188,10 +184,9 @@ class Suite:
     def to_dict(self) -> dict[str, Any]:
         """Return the suite as the contents of a suite file."""
         measures = [{"name": name, **one.plain} for name, one in self.measures.items()]
-        found: dict[str, Any] = {"metric": [metric.to_dict() for metric in self.metrics]}
-        aggregates = [one.to_dict() for one in self.aggregates]
-        found |= {"measure": measures} if measures else {}
-        return found | ({"aggregate": aggregates} if aggregates else {})
+        tables = {"measure": measures, "aggregate": [one.to_dict() for one in self.aggregates]}
+        metrics = {"metric": [metric.to_dict() for metric in self.metrics]}
+        return metrics | {key: entries for key, entries in tables.items() if entries}
 
     def score(self, frame: FrameT, *, signatures: bool = False) -> FrameT:
         """Add `<name>_score` and `<name>_label` of each metric, and `<name>_counts` of each aggregate.
@@ -254,10 +249,8 @@ class Suite:
         ['output', 'expected', 'exact_match_score', 'exact_match_label']
         """
         check_frame(frame)
-        metadata = {**(options.pop("metadata", None) or {}), **self.metadata}
-        written: pl.LazyFrame | None = self.score(frame.lazy()).sink_parquet(
-            path, metadata=metadata, **options
-        )
+        options["metadata"] = {**(options.get("metadata") or {}), **self.metadata}
+        written: pl.LazyFrame | None = self.score(frame.lazy()).sink_parquet(path, **options)
         return written
 
     def check(self, frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
@@ -359,18 +352,9 @@ def _choose_names(metrics: list[Metric]) -> list[str]:
     repeated = dict.fromkeys(name for name in given if given.count(name) > 1)
     if repeated:
         raise ValueError(f"two metrics are named {quoted(repeated)}; give them different names")
-    taken = set(given)
-    names = []
+    names = list[str]()
     for metric in metrics:
-        name = metric.name or _next_free(metric.default_name, taken)
-        taken.add(name)
-        names.append(name)
+        name = metric.name or metric.default_name
+        numbered = chain([name], (f"{name}_{number}" for number in count(2)))
+        names.append(metric.name or next(one for one in numbered if one not in (*given, *names)))
     return names
-
-
-def _next_free(name: str, taken: set[str]) -> str:
-    """Return the name, or with the first number from 2 on that makes it new."""
-    number, free = 2, name
-    while free in taken:
-        number, free = number + 1, f"{name}_{number}"
-    return free

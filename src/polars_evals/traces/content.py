@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import polars as pl
 
@@ -44,12 +44,13 @@ UNPACKED_BYTES = 256 << 20
 UNPACKED_TIMES = 400
 LONGEST_RECORD = 256 << 20
 
-_HEAD_BYTES = 64 << 10
 ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, Kind] = {b"PAR1": "parquet", b"PK\x03\x04": "eval"}
-_READERS = {".xlsx": "read_excel", ".avro": "read_avro"} | (
-    dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc")
-)
+_READERS = {
+    ".xlsx": "read_excel",
+    ".avro": "read_avro",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "read_ipc"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class TraceFile:
 
     name: str
     kind: Kind
-    # Where its bytes are, which may be a copy.
+    # Where its bytes are, which may be a copy, and the options of their store.
     path: str
+    storage_options: dict[str, Any] | None = None
     # The folders named `key=value` that it is in.
     hive: tuple[str, ...] = ()
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
@@ -107,7 +109,7 @@ def kind_of(file: str) -> Kind:
         if not os.path.getsize(path):
             raise pl.exceptions.ComputeError(f"{file!r} is empty: it has 0 bytes; fetch or write it again")
         return named
-    head = _head(path)
+    head = next(pieces(path, size=FIRST_BYTES), b"")
     if _is_utf16(head):
         raise pl.exceptions.ComputeError(
             f"{file!r} is encoded as UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
@@ -163,14 +165,6 @@ def is_packed(path: str) -> bool:
         return stream.read(4).startswith((GZIP, ZSTD))
 
 
-def _head(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        head = stream.read(_HEAD_BYTES)
-    if not head.startswith((GZIP, ZSTD)):
-        return head
-    return next(iter(pieces(path, size=_HEAD_BYTES)), b"")
-
-
 def pieces(
     file: str, *, storage_options: dict[str, Any] | None = None, size: int = PIECE_BYTES
 ) -> Iterator[bytes]:
@@ -182,13 +176,12 @@ def pieces(
     with open(path, "rb") as stream:
         begin = stream.read(4)
         stream.seek(0)
-        if begin == ZSTD:
-            yield from guarded(file, _polars_pieces(path, None, size), os.path.getsize(path))
-        elif begin.startswith(GZIP):
-            with gzip.open(stream) as unpacked:
-                yield from guarded(file, _gzip_pieces(file, unpacked, size), os.path.getsize(path))
-        else:
+        if not begin.startswith((GZIP, ZSTD)):
             yield from _growing(stream.read, size)
+            return
+        is_gzip = begin.startswith(GZIP)
+        unpacked = _gzip_pieces(file, stream, size) if is_gzip else _polars_pieces(path, None, size)
+        yield from guarded(file, unpacked, os.path.getsize(path))
 
 
 def _growing(read: Callable[[int], bytes], largest: int) -> Iterator[bytes]:
@@ -198,9 +191,10 @@ def _growing(read: Callable[[int], bytes], largest: int) -> Iterator[bytes]:
         size = min(8 * size, largest)
 
 
-def _gzip_pieces(file: str, unpacked: gzip.GzipFile, size: int) -> Iterator[bytes]:
+def _gzip_pieces(file: str, packed: BinaryIO, size: int) -> Iterator[bytes]:
     try:
-        yield from _growing(unpacked.read, size)
+        with gzip.open(packed) as unpacked:
+            yield from _growing(unpacked.read, size)
     except (EOFError, OSError, zlib.error) as error:
         raise pl.exceptions.ComputeError(
             f"cannot read {file!r}: its gzip data is broken or cut off ({error}); fetch it again"

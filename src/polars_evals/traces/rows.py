@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from polars_evals._polars import NOTHING_OF_EMPTY, format_text
-from polars_evals.traces.platforms.base import (
-    EVALUATION,
-    HELPERS,
-    READINGS,
-    SCORER,
-    Candidate,
-    Platform,
-    candidates,
-)
-from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value, stable_hash
+from polars_evals.traces.platforms.base import EVALUATION, HELPERS, SCORER, Candidate, candidates
+from polars_evals.traces.read import BROKEN, FILE, NUMBER, read_value
 from polars_evals.traces.source import TIME, Field, Stream, Table, as_text, as_time, text_as_time
 
 Rows: TypeAlias = Literal["traces", "spans", "outputs", "all"]
@@ -71,11 +63,7 @@ def kept_name(column: str) -> str:
 
 
 def spans_frame(
-    group: Table | Stream,
-    *,
-    columns: Mapping[str, str | pl.Expr],
-    keep: Sequence[str],
-    storage_options: dict[str, Any] | None = None,
+    group: Table | Stream, *, columns: Mapping[str, str | pl.Expr], keep: Sequence[str]
 ) -> pl.LazyFrame:
     """Scan files to a row per record: the canonical columns, what the choice of answers needs, the kept."""
     times = ("ts", "end")
@@ -90,24 +78,14 @@ def spans_frame(
     kept = {kept_name(name): _kept(name, group) for name in keep}
     used = {name for expr in columns.values() if isinstance(expr, pl.Expr) for name in expr.meta.root_names()}
     sources = {name: _kept(name, group) for name in used} if isinstance(group, Stream) else {}
-    frame = group.scan(storage_options)
     if isinstance(group, Table):
         # Tables have no line numbers to show.
-        frame = frame.with_columns(
-            pl.lit(None, pl.Int64).alias(NUMBER), pl.lit(None, pl.String).alias(BROKEN)
-        )
-    elif sources:
-        frame = frame.with_columns(**sources)
-    broken = _broken(group)
+        sources[NUMBER] = pl.lit(None, pl.Int64)
+    frame, broken = group.scan().with_columns(**sources), _broken(group)
     return frame.with_columns(**{f"@{name}": expr for name, expr in made.items()}, **kept).select(
         *_typed(broken, has_record=fields["record"] is not None),
         *kept,
-        PARENT,
-        CALLS,
-        CONTEXTS,
-        SCORES,
-        QUESTION,
-        NUMBER,
+        *(PARENT, CALLS, CONTEXTS, SCORES, QUESTION, NUMBER),
         broken.alias(BROKEN),
         pl.col(FILE).alias(OF_FILE),
     )
@@ -154,36 +132,21 @@ def with_values(frame: FrameT, column: str, key: str, values: Mapping[str, str])
     return frame.with_columns(pl.coalesce(column, found).alias(column))
 
 
-def finished(
-    frame: pl.LazyFrame,
-    kept: Sequence[str],
-    *,
-    has_own_item: bool,
-    several: bool = False,
-    models: Mapping[str, str] | None = None,
-) -> pl.LazyFrame:
-    """Read the lists, and settle which item a row belongs to.
-
-    With `several`, `expected` is a list of references. `models` names the model of files that name none.
-    """
+def finished(frame: pl.LazyFrame, *, several: bool) -> pl.LazyFrame:
+    """Read the lists, of which `expected` may be one, and the counts."""
     expected = pl.col("expected")
+    plain = expected.str.strip_prefix(SEVERAL)
     if several:
-        listed = pl.when(expected.str.starts_with(SEVERAL)).then(expected.str.strip_prefix(SEVERAL))
+        listed = pl.when(expected.str.starts_with(SEVERAL)).then(plain)
         one = pl.when(expected.is_not_null()).then(pl.concat_list(expected))
-        frame = frame.with_columns(
-            pl.coalesce(listed.str.json_decode(pl.List(pl.String())), one).alias("expected")
-        )
-    else:
-        frame = frame.with_columns(expected.str.strip_prefix(SEVERAL))
-    frame = with_values(frame, "model", OF_FILE, models or {})
+        plain = pl.coalesce(listed.str.json_decode(pl.List(pl.String())), one)
     lists = {name: pl.col(f"@{name}").str.json_decode(CANONICAL[name]) for name in ("tool_calls", "contexts")}
-    item = pl.col("item_id") if has_own_item else pl.coalesce("item_id", QUESTION)
     # What took nothing and gave nothing was never counted.
     counts = {
         name: pl.when((pl.col(name) != 0) | pl.col("output").is_not_null()).then(pl.col(name))
         for name in ("input_tokens", "output_tokens", "cost")
     }
-    return frame.with_columns(item_id=item, **lists, **counts).select(*CANONICAL, *kept)
+    return frame.with_columns(plain.alias("expected"), **lists, **counts)
 
 
 def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr]) -> Field | None:
@@ -195,9 +158,8 @@ def _field(name: str, group: Table | Stream, columns: Mapping[str, str | pl.Expr
             # Tables of chats often have an `id` that is the same everywhere.
             places = [place for place in places if place.path == name or place.path not in group.constant]
         return group.field(places)
-    reading = {"question": "item", "expected": "references"}.get(name, "text")
-    if name in ("tool_calls", "contexts"):
-        reading = READINGS[name]
+    readings = {"question": "item", "expected": "references", "tool_calls": "calls", "contexts": "contexts"}
+    reading = readings.get(name, "text")
     if isinstance(mapped, str):
         return group.source_field(mapped, reading)
     text = mapped.cast(pl.String)
@@ -270,13 +232,12 @@ def is_answer() -> pl.Expr:
 
 def choose_rows(
     frame: pl.LazyFrame,
+    group: Table | Stream,
     rows: Rows,
     kept: Sequence[str],
     *,
-    platform: Platform,
-    may_break: bool,
-    may_repeat: bool = True,
-    apart: bool = False,
+    may_repeat: bool,
+    apart: bool,
 ) -> pl.LazyFrame:
     """Keep the rows that were asked for, and those that are broken.
 
@@ -287,10 +248,11 @@ def choose_rows(
         return frame
     if rows == "outputs":
         has_output = pl.col("output").is_not_null()
+        may_break = isinstance(group, Stream) or group.platform.json
         return frame.filter(has_output | pl.col(BROKEN).is_not_null() if may_break else has_output)
-    if not platform.spans:
+    if not group.platform.spans:
         return frame
-    if platform.requests:
+    if group.platform.requests:
         frame = _with_requests(frame, kept)
     file = [OF_FILE] if apart else []
     if rows != "spans":
@@ -508,6 +470,6 @@ def conversations(traces: FrameT) -> FrameT:
         ),
         pl.col(_ROW).min(),
     )
-    own = pl.coalesce("item_id", stable_hash(pl.col("__items").list.join("\n", ignore_nulls=True)))
+    own = pl.coalesce("item_id", read_value(pl.col("__items").list.join("\n", ignore_nulls=True), "hash"))
     result = gathered.sort(_ROW).with_columns(own.alias("item_id")).select(canonical)
     return result.collect() if isinstance(traces, pl.DataFrame) else result

@@ -10,7 +10,8 @@ import polars as pl
 
 from polars_evals.drift import ComparisonSpec, compare_spec
 from polars_evals.drift.inference.sequential import sequential_p
-from polars_evals.jobs.gates import FailOn, GateInput, NotWorseThan
+from polars_evals.jobs.gates import GateInput
+from polars_evals.jobs.rules import FailOn, NotWorseThan
 
 from . import ALPHA, Floats, Rng, group
 from .comparing import unchanged

@@ -1,5 +1,14 @@
 // Unpack what the page carries: base 64, deflated; columns of numbers; blocks of texts.
 
+/** Return what a function gives, or something else where it fails, as a browser may refuse to keep anything. */
+export const attempt = (act, otherwise = null) => {
+  try {
+    return act();
+  } catch {
+    return otherwise;
+  }
+};
+
 export const packed = (name) => document.getElementById(name)?.content.textContent ?? "";
 
 export const bytesOf = (base64) => {

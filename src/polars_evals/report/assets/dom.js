@@ -1,12 +1,12 @@
 // Elements, numbers and texts as they are shown. Texts are always text nodes: nothing in them can act.
+import { attempt, gainOf, valueOf } from "./data.js";
 import { apart, comparable, diff } from "./diff.js";
 
 export const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : value);
+    made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
@@ -17,11 +17,10 @@ export const reveal = (text) =>
   text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (one) => `⟨U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`).replaceAll("\r", "␍");
 
-export const MINUS = "−";
-export const number = (value, digits = 2) => (Number.isNaN(value) ? "–" : value.toFixed(digits).replace("-", MINUS));
+const MINUS = "−";
 export const amount = (metric, value) => {
   if (Number.isNaN(value)) return "–";
-  if (!metric.measure) return number(value);
+  if (!metric.measure) return value.toFixed(2).replace("-", MINUS);
   const size = Math.abs(value);
   const text = size >= 100 ? Math.round(size).toLocaleString("en") : String(Number(size.toPrecision(3)));
   const sign = value < 0 ? MINUS : "";
@@ -40,6 +39,8 @@ export const stepOf = (metric, gain, before) => {
   const part = metric.unit_scale ? size : size / Math.max(Math.abs(before), 1e-12);
   return Math.sign(gain) * (part < 0.25 ? 1 : 2);
 };
+
+export const stepAt = (metric, version, item) => stepOf(metric, gainOf(metric, version, item), valueOf(metric, 0, item));
 
 const INLINE = /(`[^`\n]+`)|(\*\*[^*\n]+\*\*|__[^_\n]+__)/g;
 const inline = (line) => {
@@ -68,20 +69,15 @@ export const markdown = (text) => {
   });
 };
 
-export const asJson = (text) => {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return null;
-  }
-};
-
 /** The ways in which a text can be read; the first is the one to begin with. */
 export const WAYS = ["differences", "text", "markdown", "code", "json", "source"];
 
 export const readable = (text, way, other) => {
   const shown = reveal(text);
-  if (way === "json") return asJson(text) === null ? ["(no valid JSON)\n", shown] : [reveal(asJson(text))];
+  if (way === "json") {
+    const json = attempt(() => JSON.stringify(JSON.parse(text), null, 2));
+    return json === null ? ["(no valid JSON)\n", shown] : [reveal(json)];
+  }
   if (way === "source") return [JSON.stringify(text)];
   if (way === "markdown") return markdown(shown);
   if (way !== "differences" || other === null || other === undefined) return [shown];

@@ -89,7 +89,6 @@ const sortKey = (model, state) => {
     return model.versions.length > 2 ? (item) => -spreadOf(model, metric, item) : worst;
   }
   if (state.sort === "item") return (item) => model.names[item];
-  if (state.sort === "input") return (item) => model.inputs[item];
   if (state.sort === "change") return worst;
   if (state.sort.startsWith("v")) return (item) => valueOf(metric, Number(state.sort.slice(1)), item);
   return null;

@@ -1,6 +1,6 @@
 // The grid: rows are drawn where they are seen, the head sorts, the toolbar filters.
-import { gainOf, valueOf } from "./data.js";
-import { amount, element, preview, reveal, signed, stepOf } from "./dom.js";
+import { valueOf } from "./data.js";
+import { amount, element, preview, reveal, signed, stepAt } from "./dom.js";
 import { NO_ANSWER, chipsOf } from "./filter.js";
 
 export const ROW = 44;
@@ -24,21 +24,18 @@ const scoreCell = (model, metric, version, item, show) => {
     return element("td", { class: "score no-answer", title: fact }, "!");
   }
   if (Number.isNaN(value)) return element("td", { class: "score none", title: "no score" }, "–");
-  const gain = version === 0 ? 0 : gainOf(metric, version, item);
-  const step = version === 0 ? 0 : stepOf(metric, gain, valueOf(metric, 0, item));
   const text = show === "change" && version > 0 ? signed(metric, value - valueOf(metric, 0, item)) : amount(metric, value);
-  return element("td", { class: `score t${step}` }, text);
+  return element("td", { class: `score t${stepAt(metric, version, item)}` }, text);
 };
 
 /** A line of scores for a phone: what was and is of two versions, a strip of tints of more. */
 const phoneCell = (model, metric, item) => {
   if (model.versions.length === 2) {
     const [before, after] = [valueOf(metric, 0, item), valueOf(metric, 1, item)];
-    const step = stepOf(metric, gainOf(metric, 1, item), before);
-    return element("td", { class: "phone" }, element("span", { class: `t${step}` }, `${amount(metric, before)} → ${amount(metric, after)}`));
+    return element("td", { class: "phone" }, element("span", { class: `t${stepAt(metric, 1, item)}` }, `${amount(metric, before)} → ${amount(metric, after)}`));
   }
   return element("td", { class: "phone" }, element("span", { class: "strip" }, model.versions.slice(1).map((_, at) =>
-    element("i", { class: `t${stepOf(metric, gainOf(metric, at + 1, item), valueOf(metric, 0, item))}` }))));
+    element("i", { class: `t${stepAt(metric, at + 1, item)}` }))));
 };
 
 /** What is special about an answer, in words. */
@@ -56,7 +53,7 @@ export const rowOf = (model, texts, state, columns, item) => {
     if (column.id === "expected") return element("td", { class: "words", dir: "auto" }, element("div", {}, known === null ? "…" : preview(known.x)));
     if (column.change) {
       const change = valueOf(metric, 1, item) - valueOf(metric, 0, item);
-      const step = stepOf(metric, gainOf(metric, 1, item), valueOf(metric, 0, item));
+      const step = stepAt(metric, 1, item);
       const sign = step < 0 ? " ▼" : step > 0 ? " ▲" : "";
       return element("td", { class: `score t${step}` }, element("b", {}, `${signed(metric, change)}${sign}`), element("small", {},
         `${amount(metric, valueOf(metric, 0, item))} → ${amount(metric, valueOf(metric, 1, item))}`));

@@ -1,4 +1,5 @@
 // People's ratings: kept in the browser under the report's own key, exported as JSON Lines.
+import { attempt } from "./data.js";
 
 export const KINDS = ["pass", "fail", "unsure"];
 
@@ -22,26 +23,12 @@ export const shuffled = (list, seed) => {
 /** Ratings of one report; where the browser refuses to keep them they stay in memory. */
 export const ratingsOf = (report, storage) => {
   const key = `polars-evals:${report}`;
-  let kept = { rater: null, ratings: {} };
-  let safe = true;
-  try {
-    kept = { ...kept, ...JSON.parse(storage.getItem(key) ?? "{}") };
-  } catch {
-    safe = false;
-  }
-  const save = () => {
-    try {
-      storage.setItem(key, JSON.stringify(kept));
-    } catch {
-      safe = false;
-    }
-  };
+  const stored = attempt(() => JSON.parse(storage.getItem(key) ?? "{}"));
+  const kept = { rater: null, ratings: {}, ...stored };
+  const write = (where, text) => attempt(() => { storage.setItem(where, text); return true; }, false);
   // What is tried stands under a key of its own: ratings that the browser is still writing are not written over.
-  try {
-    storage.setItem("polars-evals", "");
-  } catch {
-    safe = false;
-  }
+  let safe = write("polars-evals", "") && stored !== null;
+  const save = () => { safe = write(key, JSON.stringify(kept)) && safe; };
   const place = (item, version) => JSON.stringify([item, version]);
   return {
     isSafe: () => safe,

@@ -1,5 +1,5 @@
 // The page as a whole: what is chosen, what follows from it, and what people do.
-import { canInflate, inflate, inflateText, modelOf, packed, textsOf } from "./data.js";
+import { attempt, canInflate, inflate, inflateText, modelOf, packed, textsOf } from "./data.js";
 import { element } from "./dom.js";
 import { csvOf, polarsFilter } from "./export.js";
 import { chosen, countsOf, search } from "./filter.js";
@@ -8,29 +8,19 @@ import { KINDS, ratingsOf, shuffled } from "./labels.js";
 import { panelOf, ratingOf } from "./panel.js";
 import { addressOf, stateOf } from "./state.js";
 
-const storage = (() => {
-  try {
-    return window.localStorage;
-  } catch {
-    return null;
-  }
-})();
+const storage = attempt(() => window.localStorage);
 
 const themes = () => {
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
-  try {
-    const kept = storage?.getItem("polars-evals:theme");
-    if (kept) root.dataset.theme = kept;
-  } catch { /* The page has the system's theme. */ }
+  const kept = attempt(() => storage.getItem("polars-evals:theme"));
+  if (kept) root.dataset.theme = kept;
   if (!button) return;
   button.hidden = false;
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try {
-      storage?.setItem("polars-evals:theme", root.dataset.theme);
-    } catch { /* It lasts as long as the page. */ }
+    attempt(() => storage.setItem("polars-evals:theme", root.dataset.theme));
   });
 };
 
@@ -135,9 +125,8 @@ const start = async () => {
 
   const write = (push) => {
     const address = addressOf(model, state) || `${location.pathname}${location.search}`;
-    try {
-      history[push ? "pushState" : "replaceState"](null, "", address);
-    } catch { /* A frame without an address has no history. */ }
+    // A frame without an address has no history.
+    attempt(() => history[push ? "pushState" : "replaceState"](null, "", address));
   };
   const change = (what, { push = true, reach = false } = {}) => {
     state = { ...state, ...what };
@@ -171,7 +160,7 @@ const start = async () => {
 
   // Ratings: the sample's answers, or those of the items that are shown, in an order that tells nothing.
   const weights = model.label === null ? null : new Map(model.label.map(([item, weight]) => [model.names[item], weight]));
-  const ratings = ratingsOf(model.report, storage ?? { getItem: () => { throw new Error(); }, setItem: () => { throw new Error(); } });
+  const ratings = ratingsOf(model.report, storage);
   let tasks = null;
   let at = 0;
   const showRating = async () => {

@@ -1,6 +1,6 @@
 // The side panel: one item with everything that is known of it, and what people say of its answers.
 import { gainOf, labelOf, valueOf } from "./data.js";
-import { WAYS, amount, element, readable, reveal, signed, stepOf } from "./dom.js";
+import { WAYS, amount, element, readable, reveal, signed, stepAt } from "./dom.js";
 import { factsOf } from "./grid.js";
 import { KINDS } from "./labels.js";
 
@@ -23,10 +23,9 @@ const lineOf = (model, row, version, item) => {
 const scoresOf = (model, state, version, item) => model.metrics.map((metric, at) => {
   const value = valueOf(metric, version, item);
   if (Number.isNaN(value)) return null;
-  const step = version === 0 ? 0 : stepOf(metric, gainOf(metric, version, item), valueOf(metric, 0, item));
   const change = version === 0 ? "" : ` (${signed(metric, value - valueOf(metric, 0, item))})`;
   const label = labelOf(metric, version, item);
-  return element("span", { class: `value t${step}${at === state.metric ? " chosen" : ""}` }, `${metric.name} ${amount(metric, value)}${change}${label ? ` ${label}` : ""}`);
+  return element("span", { class: `value t${stepAt(metric, version, item)}${at === state.metric ? " chosen" : ""}` }, `${metric.name} ${amount(metric, value)}${change}${label ? ` ${label}` : ""}`);
 });
 
 /** Equal answers are shown once, with the names of all versions that gave them. */
@@ -51,8 +50,7 @@ const answers = (model, state, row, item, view) => {
     const names = versions.map((v) => `${reveal(model.versions[v])}${v === 0 ? " · baseline" : ""}`);
     const error = row[`e${first}`];
     const text = row[`a${first}`];
-    const step = first === 0 ? 0 : stepOf(metric, gainOf(metric, first, item), valueOf(metric, 0, item));
-    return element("article", { class: `answer side${step}` },
+    return element("article", { class: `answer side${stepAt(metric, first, item)}` },
       element("h3", {}, versions.length > 2 ? element("details", {}, element("summary", {}, `${names.length} equal answers`), names.join(", ")) : names.join(", ")),
       versions.map((v) => element("p", { class: "values" }, versions.length > 1 ? element("b", {}, `${model.short[v]}: `) : null, scoresOf(model, state, v, item))),
       error ? element("p", { class: "error", dir: "auto" }, `Error: ${reveal(String(error))}`) : null,
