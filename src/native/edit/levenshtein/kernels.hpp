@@ -16,7 +16,7 @@ namespace {
 #if defined(__AVX512BW__)
 template <class Recurrence>
 constexpr auto double_kernel = run_short<Recurrence, WideWords, std::uint64_t, 2>;
-// And only with it do operations take less time than what merges the loads of several texts.
+// And only it has vectors of eight lanes, and enough registers for four pairs.
 template <class Recurrence>
 constexpr auto superblock_kernel = run_superblocks<Recurrence>;
 #else

@@ -1,6 +1,7 @@
 // Long pairs with AVX-512: the eight lanes of a vector hold 512 rows of a pair, each lane one column behind the one above it,
-// and four pairs take their steps in turn, since one alone would wait for its own results most of the time. Included by the
-// source file of a target alone.
+// and four pairs take their steps in turn, since one alone would wait for its own results most of the time. Between passes of
+// 512 rows only the columns stay that a path of at most a guessed distance can reach: a result that is no larger than the guess
+// is exact, and otherwise the pair runs again. Included by the source file of a target alone.
 #pragma once
 
 #include "blocks.hpp"
