@@ -101,11 +101,7 @@ class TraceQuery:
         scores: Mapping[str, str] | None = None,
         apart: bool = False,
     ) -> pl.LazyFrame:
-        """Scan one group to the rows that were asked for, before they are finished.
-
-        `scores` are those of spans that a table beside the traces holds. With `apart`, each file is read as
-        if it were the only one.
-        """
+        """Scan one group to the rows that were asked for; `scores` of spans are from a table beside them."""
         repeated = any(self.seen[file].repeats for file in group.files if file in self.seen)
         return choose_rows(
             with_values(self.spans(group), SCORES, "span_id", scores or {}),

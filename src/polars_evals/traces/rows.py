@@ -239,11 +239,7 @@ def choose_rows(
     may_repeat: bool,
     apart: bool,
 ) -> pl.LazyFrame:
-    """Keep the rows that were asked for, and those that are broken.
-
-    With `may_repeat`, a span may stand there twice, as where exports overlap: the last one counts. With
-    `apart`, what two files say of one trace is two rows.
-    """
+    """Keep the rows that were asked for, and broken ones; of a span that `may_repeat`, the last."""
     if rows == "all":
         return frame
     if rows == "outputs":
