@@ -348,9 +348,9 @@ def _group_files(files: Sequence[Recognized]) -> list[Table | Stream]:
         is_table = file.kind in ("csv", "parquet") and not unpacks
         key = (platform.name, file.hive, file.kind if is_table else unpacks)
         columns = dict(file.schema)
-        for other, group in groups:
+        for group in [group for other, group in groups if other == key]:
             joined = merge_schemas(group.schema, columns) if is_table else group.schema | columns
-            if other == key and joined is not None:
+            if joined is not None:
                 group.schema = joined
                 group.constant &= file.constant
                 group.members.append(file)
