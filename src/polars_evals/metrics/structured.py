@@ -241,10 +241,9 @@ def json_fields(
     └──────────┴────────────┴────────────┴────────────┘
     """
     arguments = locals()
-    ignored = [
-        read_path("json_fields: `ignore`", one) for one in ([ignore] if isinstance(ignore, str) else ignore)
-    ]
-    keys = [_read_key(one) for one in ([match_by] if isinstance(match_by, str) else match_by)]
+    ignore, match_by = ([one] if isinstance(one, str) else one for one in (ignore, match_by))
+    ignored = [read_path("json_fields: `ignore`", one) for one in ignore]
+    keys = [_read_key(one) for one in match_by]
 
     def equal(left: Any, right: Any) -> bool:
         if is_number(left) and is_number(right):
@@ -268,14 +267,13 @@ def json_fields(
         extra = [path for path in given if path not in wanted]
         wrong = {*differing, *lacking, *extra}
         agreeing = len(names) - len(wrong)
+        apart = {"differing": differing, "missing": lacking, "extra": extra}
         return {
             "score": agreeing / len(names) if names else 1.0,
             "fields": [{"path": name, "score": float(path not in wrong)} for path, name in names.items()],
             "agreeing": agreeing,
             "leaves": len(names),
-            "differing": [names[path] for path in differing],
-            "missing": [names[path] for path in lacking],
-            "extra": [names[path] for path in extra],
+            **{key: [names[path] for path in paths] for key, paths in apart.items()},
         }
 
     def kernel(left: pl.Series, right: pl.Series) -> pl.DataFrame:

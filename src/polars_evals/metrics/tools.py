@@ -137,12 +137,8 @@ def tool_calls(
             # Each wanted call takes the first fitting one behind the one before.
             left = iter(given)
             return float(all(any(same(one, call) for one in left) for call in wanted))
-        needed = {
-            "unordered": max(len(given), len(wanted)),
-            "subset": len(given),
-            "superset": len(wanted),
-        }
-        return float(matched == needed[mode])
+        sizes = {"unordered": max(len(given), len(wanted)), "subset": len(given), "superset": len(wanted)}
+        return float(matched == sizes[mode])
 
     def compare(made: _Read, needed: _Read) -> dict[str, Any]:
         given, wanted = made.calls, needed.calls

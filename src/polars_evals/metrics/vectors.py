@@ -164,22 +164,18 @@ class Embeddings:
         self.known: OrderedDict[str, np.ndarray[Any, Any]] = OrderedDict()
         self.lock = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> "tuple[type[Embeddings], tuple[Encode, int, Path | None]]":
         """Leave out what a worker makes anew."""
-        return {"encode": self.encode, "batch_size": self.batch_size, "cache": self.cache}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        return Embeddings, (self.encode, self.batch_size, self.cache)
 
     def of(self, texts: list[str]) -> pl.Series:
         """Give the vectors of different texts."""
         with self.lock:
             if self.cache is not None and self.cache.exists() and not self.known:
                 self.known.update(_read_cache(self.cache))
-            unknown = [text for text in texts if text not in self.known]
-            fresh = dict(self.encoded(unknown))
-            found = [self.known[text] if text in self.known else fresh[text] for text in texts]
+            fresh = dict(self.encoded([text for text in texts if text not in self.known]))
             self.known.update(fresh)
+            found = [self.known[text] for text in texts]
             if self.cache is not None and fresh:
                 _write_cache(self.cache, self.known)
             while self.cache is None and len(self.known) > REMEMBERED:

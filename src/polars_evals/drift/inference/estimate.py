@@ -154,7 +154,7 @@ def _deviations(values: Floats, codes: Codes, count: int) -> tuple[Floats, Float
     n = np.bincount(codes, minlength=count).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = _total(values, codes, count) / n
-    return n, mean, values - mean[codes]
+    return n, mean, values - (mean if count == 1 else mean[codes])
 
 
 def _total(values: Floats, codes: Codes, count: int) -> Floats:
@@ -174,6 +174,8 @@ def split(values: npt.NDArray[Any], codes: Codes, count: int) -> list[npt.NDArra
 
 def _known(values: Floats, *others: Any) -> tuple[Any, ...]:
     there = ~np.isnan(values)
+    if there.all():
+        return (values, *others)
     return (values[there], *(None if one is None else one[there] for one in others))
 
 
@@ -192,8 +194,14 @@ def _extremes(component: Component, slicing: Slicing) -> tuple[Floats, Floats]:
     possible, count = component.possible, len(slicing)
     low, high = np.full(count, min((np.inf, *possible))), np.full(count, max((-np.inf, *possible)))
     for values in (component.before, component.after):
-        np.fmin.at(low, slicing.codes, values)
-        np.fmax.at(high, slicing.codes, values)
+        if count == 1:
+            low, high = (
+                np.fmin(low, np.fmin.reduce(values, initial=np.inf)),
+                np.fmax(high, np.fmax.reduce(values, initial=-np.inf)),
+            )
+        else:
+            np.fmin.at(low, slicing.codes, values)
+            np.fmax.at(high, slicing.codes, values)
     return np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
 
 
@@ -331,14 +339,11 @@ def _facts(
     before, after = parts[0].before, parts[0].after
     there = ~np.isnan(before), ~np.isnan(after)
     both = there[0] & there[1]
-    rates = [parts[1].before, parts[1].after] if len(parts) > 1 else [np.full(len(before), np.nan)] * 2
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        return np.bincount(codes[mask], minlength=count)
+        return np.array([mask.sum()]) if count == 1 else np.bincount(codes[mask], minlength=count)
 
     n_b, n_c, n_both = (counted(one) for one in (there[0] & ~both, there[1] & ~both, both))
-    both_labels = counted(~np.isnan(rates[1] - rates[0]))
-    labels = [both_labels if pairs.paired else counted(~np.isnan(one)) for one in rates]
     found: Columns = {
         "paired": [pairs.paired] * count,
         "n": n_both if pairs.paired else n_b + n_c,
@@ -346,14 +351,20 @@ def _facts(
         "n_candidate_only": n_c,
         "correlation": _correlation(before[both], after[both], codes[both], count),
         "repeated": counted(pairs.repeated),
-        "baseline_labels": labels[0],
-        "candidate_labels": labels[1],
+        "baseline_labels": [0] * count,
+        "candidate_labels": [0] * count,
     }
     # An aggregate has no values that are spread.
     if spec.kind(name) != "aggregate":
         samples = pairs.samples(name, slicing)
         found["ks"] = [ks(*one) for one in samples]
         found["psi"], found["psi_chance"] = zip(*(psi(*one) for one in samples), strict=True)
+    if len(parts) == 1:
+        return found
+    rates = [parts[1].before, parts[1].after]
+    both_labels = counted(~np.isnan(rates[1] - rates[0]))
+    for key, rate in zip(("baseline_labels", "candidate_labels"), rates, strict=True):
+        found[key] = both_labels if pairs.paired else counted(~np.isnan(rate))
     with np.errstate(invalid="ignore"):
         # With repeats the majority counts, and half of them is none.
         passed, failed = [one > 0.5 for one in rates], [one < 0.5 for one in rates]
