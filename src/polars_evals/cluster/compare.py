@@ -20,9 +20,9 @@ from polars_evals import drift
 from polars_evals.cluster.engines import engine_of
 from polars_evals.cluster.score import Engine, polars_type
 from polars_evals.drift import columns
-from polars_evals.drift.answers import ERROR, FINISH, OUTPUT
 from polars_evals.drift.slices import MOST_VALUES, may_be_searched
 from polars_evals.drift.spec import ComparisonSpec, aggregates_of, slice_expressions, with_slices
+from polars_evals.drift.unanswered import ERROR, FINISH, OUTPUT
 from polars_evals.suite.aggregate import Aggregate, stored
 
 if TYPE_CHECKING:

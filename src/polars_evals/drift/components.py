@@ -20,7 +20,7 @@ from polars_evals.drift.inference.corrections import (
     FEWEST_LABELS,
     FEWEST_ROWS,
     adjust_sides,
-    correct,
+    correct_judge,
     mix_differs,
     shares,
 )
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
 
 MEAN, PASS_RATE = MEANS = "mean", "pass_rate"
-PEOPLE = (
+PEOPLE_COLUMNS = (
     "labels_baseline", "labels_candidate", "judge_off_baseline", "judge_off_candidate", "people_difference",
     "people_ci_low", "people_ci_high",
 )  # fmt: skip
 STRATUM = "stratum"
 UNSURE = "unsure"
-UNLIKE = (
+NOT_A_SAMPLE = (
     "are not a random sample: the judge scores them differently from all rows; draw the rows to label with "
     "pe.sample_items, and keep its weight"
 )
@@ -314,20 +314,20 @@ def _corrected(pairs: Observations, name: str, slicing: Slicing, spec: ResolvedS
     beside = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:score")))
     weight = _by_item(pairs, pl.when(label.is_not_null()).then(pl.col(f"{name}:weight")))
     numbers = np.full((2, len(scores[0])), np.nan)
-    facts: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE}
+    facts: dict[str, Any] = {key: np.full(len(slicing), np.nan) for key in PEOPLE_COLUMNS}
     undefined: list[str | None] = [None] * len(slicing)
     notes: tuple[str, ...] = ()
     for at, inside in enumerate(_slices_of(slicing)):
         sides = ((one[0][inside], one[1][inside]) for one in (scores, truth, weight, beside))
         part, truths, weights, besides = sides
-        one = correct(part, truths, weights, beside=besides, paired=pairs.paired, alpha=spec.alpha)
-        for key, value in zip(PEOPLE, (*one.labels, *one.off, *one.people), strict=True):
+        one = correct_judge(part, truths, weights, beside=besides, paired=pairs.paired, alpha=spec.alpha)
+        for key, value in zip(PEOPLE_COLUMNS, (*one.labels, *one.off, *one.people), strict=True):
             facts[key][at] = value
         if one.enough:
             numbers[0][inside], numbers[1][inside] = one.baseline, one.candidate
             if not slicing.by:
                 versions = (spec.baseline, pairs.candidate)
-                notes = tuple(f"the labelled rows of {versions[side]} {UNLIKE}" for side in one.unlike)
+                notes = tuple(f"the labelled rows of {versions[side]} {NOT_A_SAMPLE}" for side in one.unlike)
         else:
             undefined[at] = (
                 f"people labelled {one.labels[0]:,} rows of the baseline and {one.labels[1]:,} of the "

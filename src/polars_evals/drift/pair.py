@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_evals.drift.answers import shares
 from polars_evals.drift.columns import APART, TRAIT, aggregated, trait
 from polars_evals.drift.inference import floats
 from polars_evals.drift.inference.estimate import split
+from polars_evals.drift.unanswered import shares
 from polars_evals.wording import have
 
 if TYPE_CHECKING:

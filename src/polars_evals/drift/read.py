@@ -9,7 +9,11 @@ import numpy as np
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import (
+from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
+from polars_evals.drift.pair import number_clusters, varying
+from polars_evals.drift.slices import searchable
+from polars_evals.drift.spec import WEIGHT, Unanswered
+from polars_evals.drift.unanswered import (
     HAS_ANSWER,
     HAS_EXPECTED,
     OUTCOMES,
@@ -23,10 +27,6 @@ from polars_evals.drift.answers import (
     shares,
     with_shares,
 )
-from polars_evals.drift.components import STRATUM, describe_strata, labels_of, require_labels, require_texts
-from polars_evals.drift.pair import number_clusters, varying
-from polars_evals.drift.slices import searchable
-from polars_evals.drift.spec import WEIGHT, Unanswered
 from polars_evals.suite.measure import AUTO, measures_of
 from polars_evals.wording import counted, have, left_out, verb
 

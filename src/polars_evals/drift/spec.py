@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict,
 import polars as pl
 
 from polars_evals.drift import columns
-from polars_evals.drift.answers import OUTCOMES, needed_for_answers, require_measures
+from polars_evals.drift.unanswered import OUTCOMES, needed_for_answers, require_measures
 from polars_evals.suite.aggregate import COUNTS, Aggregate, stored
 from polars_evals.suite.measure import AUTO, USUAL, Measure, Measures, measures_of
 from polars_evals.wording import did_you_mean, listed, shown

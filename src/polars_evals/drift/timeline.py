@@ -13,7 +13,6 @@ import polars as pl
 
 from polars_evals._polars import offset_by, truncate
 from polars_evals.drift import columns
-from polars_evals.drift.answers import WORDS
 from polars_evals.drift.inference import NEGLIGIBLE, column, floats
 from polars_evals.drift.inference.corrections import mix_differs
 from polars_evals.drift.inference.decide import VERDICTS, combine
@@ -23,8 +22,9 @@ from polars_evals.drift.read import read_rows
 from polars_evals.drift.result import Plotted
 from polars_evals.drift.segments import SIGMAS, Monitor, Windows, deviations, reference_of
 from polars_evals.drift.spec import Written, require_slices, slice_sets, with_slices
+from polars_evals.drift.unanswered import WORDS
 from polars_evals.drift.windows import all_windows, in_reference, series_of, to_reference_mix
-from polars_evals.suite.measure import PART
+from polars_evals.suite.measure import EFFECT_SHARE
 from polars_evals.wording import left_out, listed, verb
 
 if TYPE_CHECKING:
@@ -421,7 +421,7 @@ def _verdict(
     with_unit = None if measure is None or measure.share else measure
     if with_unit is not None:
         own = with_unit.min_effect
-        min_effect = PART * abs(row["reference_mean"]) if own is None else own
+        min_effect = EFFECT_SHARE * abs(row["reference_mean"]) if own is None else own
     written = Written(with_unit)
     effect = written.effect(min_effect)
     interval = f"{100 * (1 - alpha):g}% interval {written.span(low, high)}"

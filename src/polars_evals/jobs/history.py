@@ -20,7 +20,7 @@ from polars_evals.storage.objects import Folder, open_folder
 from polars_evals.storage.secrets import one_line
 
 RUNS = "_evals/runs"
-KEPT, SPARE = 1000, 100
+RUNS_KEPT, RUNS_SPARE = 1000, 100
 # The status of a run that could not do its work, for a reason that users can mend, or for another.
 REFUSED, BROKEN = "refused", "failed unexpectedly"
 STAMP = "%Y%m%dT%H%M%S%f"
@@ -96,8 +96,8 @@ def _append(folder: Folder, record: Record) -> str:
     # As ASCII, which also holds what is no text in the name of a file.
     folder.create(f"{RUNS}/{name}", json.dumps(record.to_dict()).encode())
     names.append(name)
-    if len(names) > KEPT + SPARE:
-        folder.remove(f"{RUNS}/{name}" for name in names[:-KEPT])
+    if len(names) > RUNS_KEPT + RUNS_SPARE:
+        folder.remove(f"{RUNS}/{name}" for name in names[:-RUNS_KEPT])
     return name
 
 

@@ -29,7 +29,7 @@ TIME, FILE_TIME = "ts", "source_time"
 ROW = list(SOURCE)
 
 
-def outdated(
+def replaced_rows(
     live: Parts, staged: Parts, schema: Schema, config: StoreConfig, version: str | None = None
 ) -> pl.DataFrame:
     """Find the rows, old and new, that a newer row of the same key replaces.
@@ -79,7 +79,7 @@ def _refuse_mixed(rows: pl.DataFrame, key: Sequence[str], version: str) -> None:
 
 
 def without(writer: Writer, parts: Parts, schema: Schema, lost: pl.DataFrame) -> list[Part]:
-    """Return data files without some rows, which `outdated` found: each unchanged or written again."""
+    """Return data files without some rows, which `replaced_rows` found: each unchanged or written again."""
     lost_in = {str(path): rows for (path,), rows in lost.partition_by(PART, as_dict=True).items()}
     kept = list[Part]()
     for part in parts:

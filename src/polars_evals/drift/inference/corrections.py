@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # With fewer labels in a version nothing is corrected.
 FEWEST_LABELS = 10
 # Labelled and other rows differ in the judge's score by more than chance at this level.
-UNLIKE = 0.01
+UNLIKE_ALPHA = 0.01
 # A stratum needs two rows: one row says nothing about its spread.
 FEWEST_ROWS = 2
-SHRUNK = ["shrunk", "shrunk_low", "shrunk_high"]
+SHRUNK_COLUMNS = ["shrunk", "shrunk_low", "shrunk_high"]
 # How many items' worth the spread that all slices share counts for in the spread of one.
 SHARED = 50
 # The spreads between slices that are weighed, in parts of the usual standard error of a slice.
@@ -64,7 +64,7 @@ class Corrected:
         return min(self.labels) >= FEWEST_LABELS
 
 
-def correct(
+def correct_judge(
     scores: tuple[Floats, Floats], truth: tuple[Floats, Floats], weights: tuple[Floats, Floats], *,
     beside: tuple[Floats, Floats] | None = None, paired: bool, alpha: float,
 ) -> Corrected:  # fmt: skip
@@ -164,7 +164,7 @@ def _unlike(judge: Floats, known: Flags, weights: Floats) -> bool:
     every = judge[np.isfinite(judge)]
     apart = abs(mean - float(every.mean()))
     spread = np.sqrt(max(variance, 0.0) * (1 - known.sum() / len(every)))
-    return bool(apart > 0.01 and apart > ndtri(1 - UNLIKE / 2) * spread)
+    return bool(apart > 0.01 and apart > ndtri(1 - UNLIKE_ALPHA / 2) * spread)
 
 
 def shares(strata: Whole, size: int) -> Floats:
@@ -278,4 +278,4 @@ def with_shrunk(judged: pl.DataFrame, alpha: float) -> pl.DataFrame:
         centre = overall[(candidate, metric)]
         d, se, n = (floats(part[name]) for name in ("difference", "se", "n"))
         found[:, part["at"].to_numpy()] = shrink(d, se, n, np.nan if centre is None else centre, alpha=alpha)
-    return judged.with_columns(column(name, one) for name, one in zip(SHRUNK, found, strict=True))
+    return judged.with_columns(column(name, one) for name, one in zip(SHRUNK_COLUMNS, found, strict=True))

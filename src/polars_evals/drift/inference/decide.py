@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from scipy.special import comb, stdtrit
 
-from polars_evals.drift.answers import WORDS
 from polars_evals.drift.components import MEAN, PASS_RATE
 from polars_evals.drift.inference import column, floats
 from polars_evals.drift.inference.clusters import FEWEST
@@ -34,6 +33,7 @@ from polars_evals.drift.inference.multiple import benjamini_hochberg, holm
 from polars_evals.drift.inference.permutation import DRAWS
 from polars_evals.drift.inference.sequential import sequential_interval, sequential_p
 from polars_evals.drift.spec import Written
+from polars_evals.drift.unanswered import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -227,7 +227,7 @@ def _intervals(rows: pl.DataFrame, about: pl.DataFrame, one: Means, alpha: float
     return found
 
 
-def correct(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
+def adjust_p_values(rows: pl.DataFrame, spec: ResolvedSpec, also_tried: Floats | None = None) -> pl.DataFrame:
     """
     Add corrected p-values: `q_value` (false discoveries) and `p_family` (any false one), by family.
 

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from polars_evals.drift.components import MEAN, MEANS, PASS_RATE, PEOPLE, components
+from polars_evals.drift.components import MEAN, MEANS, PASS_RATE, PEOPLE_COLUMNS, components
 from polars_evals.drift.inference import NEGLIGIBLE
 from polars_evals.drift.inference.clusters import FEWEST, Spread, by_cluster, one_mean, two_means
 from polars_evals.drift.inference.permutation import cluster_interval, cluster_p, flip_signs, moved
 from polars_evals.drift.inference.quantiles import Arms, mean_ratio, quantile_of, statistic_name
 from polars_evals.drift.inference.shape import ks, psi
-from polars_evals.suite.measure import PART
+from polars_evals.suite.measure import EFFECT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ FACTS: dict[str, Any] = {
     **dict.fromkeys(("ks", "psi", "psi_chance"), pl.Float64),
     "undefined": pl.String,
     # What labels say where they correct a judge.
-    **dict.fromkeys(PEOPLE, pl.Float64),
+    **dict.fromkeys(PEOPLE_COLUMNS, pl.Float64),
 }
 # What is estimated of a component, and what it is judged by.
 ESTIMATES: dict[str, Any] = {
@@ -230,7 +230,7 @@ def _rules(
         greatest = np.where(np.isfinite(greatest), greatest, np.fmax(high, 0.0))
     if found["component"] == MEAN and possible:
         most = np.asarray(max(possible) - min(possible))
-    part = PART * np.abs(np.array(found["baseline_value"], dtype=np.float64))
+    part = EFFECT_SHARE * np.abs(np.array(found["baseline_value"], dtype=np.float64))
     made = {
         "min_effect": part if quantity.min_effect is None else quantity.min_effect,
         "margin": quantity.margin, "sign": quantity.sign, "least": least, "greatest": greatest, "most": most,

@@ -90,7 +90,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
         for at, values in enumerate((arms.before, arms.after))
     ]
     before, after = (side.value for side in sides)
-    together = _correlation(arms, before, after) if arms.paired else 0.0
+    correlation = _correlation(arms, before, after) if arms.paired else 0.0
     difference = after - before
     # The interval, its sides at the one-sided level, and the levels down to where it reaches 0.
     levels = np.array([alpha, min(2 * alpha, 1.0)])
@@ -105,10 +105,10 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
     }
     for prefix, counts in (("", fixed_counts), ("sequential_", sequential_counts)):
         ends = [side.at(levels, counts) for side in sides]
-        low, high = _difference_interval(ends[0], ends[1], together)
+        low, high = _difference_interval(ends[0], ends[1], correlation)
         # Without an end on the side of 0 there are too few values for any test.
         reach = low[0] if difference > 0 else high[0]
-        p_value = _level_at_zero(difference, sides, together, counts) if np.isfinite(reach) else np.nan
+        p_value = _level_at_zero(difference, sides, correlation, counts) if np.isfinite(reach) else np.nan
         # Intervals at higher levels may reach 0 where this one does not: what they hold, it holds.
         wider = levels < p_value
         low, high = np.where(wider, np.minimum(low, 0.0), low), np.where(wider, np.maximum(high, 0.0), high)
@@ -118,7 +118,7 @@ def quantile_of(arms: Arms, bounds: tuple[float, float], p: float, alpha: float)
         found["p_sequential" if prefix else "p_value"] = p_value
     if before > 0 and after > 0:
         logs = [side.at(levels[:1], fixed_counts).log() for side in sides]
-        low, high = _difference_interval(logs[0], logs[1], together)
+        low, high = _difference_interval(logs[0], logs[1], correlation)
         ends_ = (np.exp(end[0]) if np.isfinite(end[0]) else np.nan for end in (low, high))
         found |= dict(zip(("ratio", "ratio_low", "ratio_high"), (after / before, *ends_), strict=True))
     return {key: value if value is None or np.isfinite(value) else np.nan for key, value in found.items()}
