@@ -241,15 +241,3 @@ def test_named_columns_do_not_hide_that_no_file_can_be_read(tmp_path: Path, opti
     damaged = tmp_path / "e.parquet"
     damaged.write_bytes(b"PAR1")
     assert list(read_traces(damaged, **options).failed) == [str(damaged)]
-
-
-@pytest.mark.parametrize("kind", ["parquet", "csv", "ndjson"])
-def test_the_place_of_a_row_stands_where_a_table_has_columns_of_that_name(tmp_path: Path, kind: str) -> None:
-    table = pl.DataFrame({"output": ["a", "b"], "source_file": ["x", "y"], "source_row": [7, 8]})
-    path = tmp_path / f"a.{kind}"
-    getattr(table, f"write_{kind}")(path)
-    scanned = pe.scan_traces(path, keep=["source_file"]).collect()
-    assert scanned["source_file"].to_list() == [str(path)] * 2
-    for as_is in (None, ["output"]):
-        found = rows(read_traces(path, as_is=as_is)).select("output", "source_file", "source_row")
-        assert found.rows() == [("a", str(path), 0), ("b", str(path), 1)]

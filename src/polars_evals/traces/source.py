@@ -174,12 +174,11 @@ class Table(Group):
                 scan_table(member).with_columns(pl.lit(member.name).alias(FILE)) for member in self.members
             ]
             return self._with_folders(pl.concat(tables, how="diagonal"))
-        # A column of the files that has the name of ours gives way.
         names = {member.path: member.name for member in self.members}
         are_copies = list(names) != self.files
         table = pl.scan_parquet(
             list(names),
-            schema={name: dtype for name, dtype in self.schema.items() if name not in (*self.hive, FILE)},
+            schema={name: dtype for name, dtype in self.schema.items() if name not in self.hive},
             glob=False,
             hive_partitioning=bool(self.hive) and not are_copies,
             hive_schema=None if are_copies else dict.fromkeys(self.hive, pl.String()) or None,
@@ -359,7 +358,6 @@ SOURCE: Mapping[str, pl.DataType] = {
     "source_broken": pl.String(),
 }
 
-_PATH = "@path"
 _NOT_BROKEN = pl.lit(None, pl.String).alias(BROKEN)
 
 # Parquet files up to this size are read with others.
@@ -415,7 +413,7 @@ def _scan_parquet(files: Sequence[TraceFile]) -> pl.LazyFrame:
         [file.path for file in files],
         glob=False,
         hive_partitioning=False,
-        include_file_paths=_PATH,
+        include_file_paths=FILE,
         row_index_name=NUMBER,
         storage_options=files[0].storage_options,
     )
@@ -424,10 +422,10 @@ def _scan_parquet(files: Sequence[TraceFile]) -> pl.LazyFrame:
     name = pl.lit(files[0].name)
     if len(files) > 1:
         # Asked of the files alone: a window over their rows would hold all of them.
-        first = scan.select(_PATH, NUMBER).group_by(_PATH).agg(row.min()).collect(engine="streaming")
-        row -= pl.col(_PATH).replace_strict(first[_PATH], first[NUMBER], return_dtype=pl.Int64)
-        name = pl.col(_PATH).replace({file.path: file.name for file in files})
-    return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN).drop(_PATH)
+        first = scan.select(FILE, NUMBER).group_by(FILE).agg(row.min()).collect(engine="streaming")
+        row -= pl.col(FILE).replace_strict(first[FILE], first[NUMBER], return_dtype=pl.Int64)
+        name = pl.col(FILE).replace({file.path: file.name for file in files})
+    return scan.with_columns(row).with_columns(name.alias(FILE), _NOT_BROKEN)
 
 
 def _scan_records(stream: Stream, failed: dict[str, Exception]) -> pl.LazyFrame:
@@ -437,8 +435,7 @@ def _scan_records(stream: Stream, failed: dict[str, Exception]) -> pl.LazyFrame:
         text = f"@{len(columns)}"
         stream.used[text] = [Candidate(name, "json" if dtype.is_nested() else "text")]
         columns.append(_typed(pl.col(text), dtype).alias(name))
-    own = [column for column in columns if column.meta.output_name() not in SOURCE]
-    return stream.scan().select(*own, FILE, pl.col(NUMBER) - 1, BROKEN)
+    return stream.scan().select(*columns, FILE, pl.col(NUMBER) - 1, BROKEN)
 
 
 def _typed(text: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -497,7 +494,7 @@ def _finished(frame: pl.LazyFrame) -> pl.LazyFrame:
     own = [as_text(Field(pl.col("error"), schema["error"]))] if "error" in schema else []
     names = dict(zip((FILE, NUMBER, BROKEN), SOURCE, strict=True))
     return frame.with_columns(error=pl.coalesce(broken, *own)).select(
-        pl.exclude(*names, *SOURCE), *(pl.col(name).alias(new) for name, new in names.items())
+        pl.exclude(names), *(pl.col(name).alias(new) for name, new in names.items())
     )
 
 
