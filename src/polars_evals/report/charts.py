@@ -344,8 +344,6 @@ class ComparisonPlots(_Plots[Comparison]):
 
     def _threshold(self, metric: str) -> float | None:
         """Return the least score that passes, where every score below it fails."""
-        if self._of.table is None or self._of.spec.item is None:
-            return None
         long = self._of.items.filter(pl.col("metric") == metric)
         both = pl.concat(
             long.select(score=f"{side}_score", label=f"{side}_label") for side in ("baseline", "candidate")

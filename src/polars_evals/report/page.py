@@ -240,8 +240,6 @@ def _failures(packed: Packed) -> list[str]:
 
 def _suite(comparison: Comparison) -> str | None:
     """Return a short name of the metrics' signatures, where the scores carry them."""
-    if comparison.table is None:
-        return None
     known = comparison.table.collect_schema().names()
     columns = [name for one in comparison.spec.metrics if (name := f"{one}_signature") in known]
     found = comparison.table.select(pl.col(columns).drop_nulls().first()).collect()
@@ -423,17 +421,17 @@ def _texts(row: dict[str, Any]) -> Html:
         (who, "candidate_output"),
     )  # fmt: skip
     shown = [
-        tag("div", tag("div", name, class_="name"), tag("div", _plain(row[key]), class_="text", dir="auto"))
+        tag(
+            "div",
+            tag("div", name, class_="name"),
+            tag("div", clean(reveal(str(row[key])), LONGEST), class_="text", dir="auto"),
+        )
         for name, key in blocks
         if row.get(key) is not None
     ]
     scores = f" · {who} · {line(reveal(str(row.get('metric'))), 60)} {numbers}"
     name = tag("b", line(reveal(str(row.get("item"))), 90))
     return tag("details", tag("summary", name, scores), tag("div", shown, class_="texts"))
-
-
-def _plain(value: Any) -> str:
-    return clean(reveal("\n".join(map(str, value)) if isinstance(value, list) else str(value)), LONGEST)
 
 
 def asset(*names: str) -> str:

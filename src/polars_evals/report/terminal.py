@@ -284,14 +284,13 @@ def _worst(result: Comparison, width: int) -> list[str]:
         numbers = f"{number_of(one['baseline_score'])} → {number_of(one['candidate_score'])}"
         metric = "" if len(shared) == 1 else f" {middle_cut(one['metric'], 24)}"
         name = f"{middle_cut(line(str(one['item']), 200), 30)}{who}{metric} {numbers}"
-        texts = [("expected", one.get("expected")), ("before", one.get("baseline_output"))]
-        known = next(((word, value) for word, value in texts if value is not None), ("before", None))
+        word = "before" if one["expected"] is None else "expected"
+        known = one["baseline_output"] if one["expected"] is None else one["expected"]
         room = max(8, (width - _columns(name) - 28) // 2)
-        pair = apart({"a": known[1], "b": one.get("candidate_output")}, "a", "b", min(LEAD, room // 2))
-        texts = [(known[0], pair["a"]), ("got", pair["b"])]
+        texts = apart({word: known, "got": one["candidate_output"]}, word, "got", min(LEAD, room // 2))
         if room < SHORTEST:
-            texts, room = texts[1:], 2 * room
-        said = [f'{word} "{line(str(value), room)}"' for word, value in texts if value is not None]
+            texts, room = {"got": texts["got"]}, 2 * room
+        said = [f'{word} "{line(value, room)}"' for word, value in texts.items() if value is not None]
         lines.append(_cut(f"{GAP}{name}{': ' if said else ''}{', '.join(said)}", width))
     by = f" by {middle_cut(shared.pop(), 40)}" if len(shared) == 1 else ""
     return [f"worst items{by}", *lines] if lines else []
