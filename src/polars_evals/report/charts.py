@@ -252,7 +252,6 @@ class ComparisonPlots(_Plots[Comparison]):
         step = 2 * (found.select(size.max()).item() or 1.0) / BINS
         # Equal scores have a bin of their own around 0.
         place = pl.col("difference").sign() * ((size / step).floor() + 0.5) * step
-        place = pl.when(pl.col("difference") == 0).then(0.0).otherwise(place)
         kinds = ["worse", "the same", "better"]
         way = (at.sign() * self._of.spec.sign(metric) + 1).cast(pl.Int64)
         data = found.select(at=place).group_by("at").agg(count=pl.len()).sort("at")

@@ -130,7 +130,7 @@ class Row:
     @property
     def of_mean(self) -> Row:
         """The same row with the numbers of its mean, where the mean alone gives the same verdict."""
-        if self.part != "pass rate" or self.score_verdict != self.verdict or not self.means:
+        if self.part != "pass rate" or self.score_verdict != self.verdict:
             return self
         before, after, difference, low, high = self.means
         return replace(
